@@ -1,0 +1,141 @@
+"""Does a HiCUPID set of the published size load in comfort?
+
+    python bench/full_size.py
+
+Writes 1,500 users (397,500 turns, 60,000 questions) of random words in the published layout, loads it in a
+fresh process, and prints seconds, peak memory, and the same for reading the rows into Python with pyarrow
+alone, which is what a script would do. The set stays in bench/.cache for the next run.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bowstring.datasets.hicupid import DIALOGUE_SCHEMA, QA_SCHEMA
+
+TURNS = {"persona": (25, 10), "profile": (5, 1), "schedule": (10, 1)}
+WORDS_A_MESSAGE = 22  # gives about 17k tokens a history
+
+
+def build(root: Path, users: int, seed: int = 7) -> None:
+    rng = np.random.default_rng(seed)
+    letters = np.array(list("etaoinshrdlucmfw"))
+    words = np.array(["".join(rng.choice(letters, n)) for n in rng.integers(2, 9, 4000)])
+
+    def texts(n: int, length: int) -> list[str]:
+        return [" ".join(row) for row in rng.choice(words, (n, length))]
+
+    seen = users * 5 // 6
+    for split, ids in (("train", range(seen)), ("test", range(seen, users))):
+        (root / "dialogue").mkdir(parents=True, exist_ok=True)
+        with pq.ParquetWriter(root / "dialogue" / f"{split}.parquet", DIALOGUE_SCHEMA) as writer:
+            for user in ids:
+                kinds = [k for k, (n, _) in TURNS.items() for _ in range(n)]
+                rng.shuffle(kinds)
+                rows = [(user * 40 + d, k) for d, k in enumerate(kinds) for _ in range(TURNS[k][1])]
+                writer.write_table(
+                    pa.table(
+                        {
+                            "user_id": [user] * len(rows),
+                            "dialogue_id": [d for d, _ in rows],
+                            "user": texts(len(rows), WORDS_A_MESSAGE),
+                            "assistant": texts(len(rows), WORDS_A_MESSAGE),
+                            "type": [k for _, k in rows],
+                        },
+                        schema=DIALOGUE_SCHEMA,
+                    )
+                )
+    profile = dict.fromkeys(("gender", "personality", "occupation", "income_range"), "some") | {"age": "30"}
+    persona = {"category": "food", "relation": "likes", "entity": "plums", "sentiment": "POS"}
+    schedule = {"datetime": "11 AM on March 13, 2025", "event": "a talk"}
+    kinds = ["persona"] * 25 + ["profile"] * 5 + ["schedule"] * 10
+    for split, ids, numbers in (
+        ("train", range(seen), range(32)),
+        ("test_1", range(seen), range(32, 40)),
+        ("test_2", range(seen, users), range(40)),
+    ):
+        (root / "qa").mkdir(parents=True, exist_ok=True)
+        rows = [
+            {
+                "user_id": user,
+                "dialogue_id": [user * 40 + n],
+                "question_id": user * 40 + n,
+                "question": q,
+                "personalized_answer": a,
+                "general_answer": g,
+                "type": kinds[n],
+                "metadata": {
+                    "persona": persona if kinds[n] != "schedule" else None,
+                    "profile": profile if kinds[n] == "profile" else None,
+                    "schedule": schedule if kinds[n] == "schedule" else None,
+                },
+            }
+            for user in ids
+            for n, q, a, g in zip(
+                numbers,
+                texts(len(numbers), 9),
+                texts(len(numbers), 18),
+                texts(len(numbers), 18),
+                strict=True,
+            )
+        ]
+        pq.write_table(pa.Table.from_pylist(rows, schema=QA_SCHEMA), root / "qa" / f"{split}.parquet")
+
+
+def measure_ours(root: Path) -> dict[str, float]:
+    start = time.perf_counter()
+    from bowstring.datasets import load_hicupid
+
+    data = load_hicupid(str(root))
+    loaded = time.perf_counter()
+    questions = data.questions()
+    asked = time.perf_counter()
+    turns = sum(len(d.messages) // 2 for user in data.user_ids for d in data.history(user))
+    walked = time.perf_counter()
+    return {
+        "load and check": loaded - start,
+        "all questions as records": asked - loaded,
+        "every history as records once": walked - asked,
+        "questions": len(questions),
+        "turns": turns,
+    }
+
+
+def measure_rows(root: Path) -> dict[str, float]:
+    start = time.perf_counter()
+    rows = {str(p): pq.read_table(p).to_pylist() for p in sorted(root.rglob("*.parquet"))}
+    return {"read all rows": time.perf_counter() - start, "rows": sum(map(len, rows.values()))}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--users", type=int, default=1500)
+    parser.add_argument("--measure", choices=["ours", "rows"], help="(internal) measure in this process")
+    args = parser.parse_args()
+    root = Path(__file__).parent / ".cache" / f"hicupid-{args.users}"
+    if args.measure:
+        result = {"ours": measure_ours, "rows": measure_rows}[args.measure](root)
+        result["peak MiB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps(result))
+        return
+    if not (root / "qa" / "test_2.parquet").exists():
+        print(f"writing {args.users:,} users into {root} …")
+        build(root, args.users)
+    for way in ("ours", "rows"):
+        command = [sys.executable, __file__, "--users", str(args.users), "--measure", way]
+        result = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        print({"ours": "bowstring", "rows": "pyarrow to_pylist, unchecked"}[way])
+        for name, value in result.items():
+            print(f"  {name:32} {value:>12,.2f}")
+
+
+if __name__ == "__main__":
+    main()

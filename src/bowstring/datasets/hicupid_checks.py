@@ -1,0 +1,133 @@
+"""What must hold between the rows of a HiCUPID set, checked column by column: full size takes seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bowstring.datasets.hicupid import (
+    NEEDED_METADATA,
+    PERSONA_FIELDS,
+    PROFILE_FIELDS,
+    SCHEDULE_FIELDS,
+)
+from bowstring.datasets.problems import Problem, one_of, shown
+from bowstring.datasets.tables import Rows, where
+from bowstring.records import QUESTION_TYPES
+
+_FIELDS = {"persona": PERSONA_FIELDS, "profile": PROFILE_FIELDS, "schedule": SCHEDULE_FIELDS}
+
+
+def check_dialogues(parts: Mapping[str, Rows]) -> Iterator[Problem]:
+    """Types are known, a dialogue is one block of rows of one user and one type, and ids do not recur."""
+    seen: dict[int, str] = {}  # dialogue -> its first place
+    for rows in parts.values():
+        yield from _check_choice(rows, "type", QUESTION_TYPES)
+        if not len(rows):
+            yield Problem(rows.files[0], None, None, "has no rows; expected a turn a row")
+            continue
+        users, ids = rows.integers("user_id"), rows.integers("dialogue_id")
+        types = _codes(rows.table["type"])
+        new = np.concatenate([[True], (np.diff(ids) != 0)])
+        for row in where(~new & _changes(users)):
+            yield rows.problem(row, "dialogue_id", f"is {ids[row]} of user {users[row - 1]} too")
+        for row in where(~new & _changes(types)):
+            yield rows.problem(row, "type", f"changes within dialogue {ids[row]}; expected one for all")
+        for row in where(new):
+            dialogue = int(ids[row])
+            if dialogue in seen:
+                message = f"is {dialogue} again (first in {seen[dialogue]}); expected its turns together"
+                yield rows.problem(row, "dialogue_id", message)
+            else:
+                seen[dialogue] = rows.place(row)
+
+
+def check_questions(rows: Rows, dialogues: Mapping[str, Rows], *, unique: bool = True) -> Iterator[Problem]:
+    """Types and sentiments are known, metadata fits the type, ids are unique, evidence exists."""
+    yield from _check_choice(rows, "type", QUESTION_TYPES)
+    yield from _check_choice(rows, "metadata.persona.sentiment", ("POS", "NEG"))
+    yield from _check_metadata(rows)
+    if unique:
+        yield from _check_unique(rows)
+    if dialogues:
+        yield from _check_evidence(rows, dialogues.values())
+
+
+def check_across_splits(parts: Mapping[str, Rows]) -> Iterator[Problem]:
+    """Questions of different splits that share an id. No error: an id has to be unique in its split."""
+    seen: dict[tuple[int, int], str] = {}
+    for split, rows in parts.items():
+        keys = zip(rows.integers("user_id").tolist(), rows.integers("question_id").tolist(), strict=True)
+        here = dict.fromkeys(keys, split)
+        for user, question in here.keys() & seen.keys():
+            message = f"is {question} for user {user}, as in split {seen[user, question]}"
+            yield Problem(rows.files[0], None, "question_id", message)
+        seen = here | seen
+
+
+def _changes(values: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    return np.concatenate([[False], np.diff(values) != 0])
+
+
+def _codes(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    encoded = column.combine_chunks().dictionary_encode().indices
+    return np.asarray(pc.fill_null(encoded, -1).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _check_choice(rows: Rows, column: str, choices: tuple[str, ...]) -> Iterator[Problem]:
+    values = rows.table[column].combine_chunks()
+    known = pc.is_in(values, value_set=pa.array(choices, type=values.type))
+    blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(values)), 0)
+    wrong = pc.fill_null(pc.and_not(pc.invert(known), blank), False)
+    for row in where(pc.and_(wrong, values.is_valid()).to_numpy(zero_copy_only=False)):
+        yield rows.problem(row, column, f"is {shown(values[int(row)].as_py())}; expected {one_of(choices)}")
+
+
+def _check_metadata(rows: Rows) -> Iterator[Problem]:
+    types = rows.table["type"].combine_chunks()
+    for kind, needed in NEEDED_METADATA.items():
+        of_kind = pc.fill_null(pc.equal(types, kind), False).to_numpy(zero_copy_only=False)
+        for part in needed:
+            for field in _FIELDS[part]:
+                missing = rows.table[f"metadata.{part}.{field}"].combine_chunks().is_null()
+                for row in where(of_kind & missing.to_numpy(zero_copy_only=False)):
+                    message = f"is null; a {kind} question needs it"
+                    yield rows.problem(row, f"metadata.{part}.{field}", message)
+
+
+def _check_unique(rows: Rows) -> Iterator[Problem]:
+    first: dict[tuple[int, int], int] = {}
+    keys = zip(rows.integers("user_id").tolist(), rows.integers("question_id").tolist(), strict=True)
+    for row, (user, question) in enumerate(keys):
+        before = first.setdefault((user, question), row)
+        if before != row:
+            at = rows.place(before)
+            yield rows.problem(row, "question_id", f"is {question} again for user {user} (first in {at})")
+
+
+def _check_evidence(rows: Rows, dialogues: Iterable[Rows]) -> Iterator[Problem]:
+    parts = list(dialogues)
+    owners = np.concatenate([p.integers("user_id") for p in parts])
+    ids = np.concatenate([p.integers("dialogue_id") for p in parts])
+    users = rows.integers("user_id")
+    without = ~np.isin(users, owners)
+    for row in where(without):
+        yield rows.problem(row, "user_id", f"is {users[row]}, whose history is empty: no dialogue is theirs")
+    evidence = rows.table["dialogue_id"].combine_chunks()
+    parents = np.asarray(pc.list_parent_indices(evidence).to_numpy(zero_copy_only=False), dtype=np.int64)
+    wanted = np.asarray(pc.list_flatten(evidence).to_numpy(zero_copy_only=False), dtype=np.int64)
+    if not len(ids):
+        return
+    order = np.argsort(ids, kind="stable")
+    found = np.minimum(np.searchsorted(ids[order], wanted), len(ids) - 1)
+    exists = ids[order][found] == wanted
+    owner = owners[order][found]
+    for at in where(~without[parents] & (~exists | (owner != users[parents]))):
+        row, dialogue = int(parents[at]), int(wanted[at])
+        reason = f"belongs to user {owner[at]}" if exists[at] else "does not exist"
+        message = f"names dialogue {dialogue}, which {reason}; expected one of user {users[row]}'s"
+        yield rows.problem(row, "dialogue_id", message)

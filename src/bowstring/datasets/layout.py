@@ -1,0 +1,72 @@
+"""Which files of a folder or a hub repository are which part of a data set.
+
+    HiCUPID   dialogue/{train,test}.parquet   qa/{train,test_1,test_2}.parquet   evaluation/*.parquet
+    CUPID     test.parquet, or one JSON file an instance
+
+A part may be cut into shards, the way the hub stores large ones: `qa/train-00000-of-00002.parquet`,
+`qa/train/0000.parquet`. Paths are relative, with forward slashes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from typing import Literal
+
+Benchmark = Literal["hicupid", "cupid"]
+BENCHMARKS: tuple[Benchmark, ...] = ("hicupid", "cupid")
+
+# config -> split -> files in order of their names
+Parts = dict[str, dict[str, list[str]]]
+
+HICUPID_CONFIGS = ("dialogue", "qa", "evaluation")
+CUPID_CONFIG = "instances"
+
+_SHARD = r"(?P<split>\w+?)(?:-\d{5}-of-\d{5}(?:-[0-9a-f]+)?\.parquet|\.parquet|/\d+\.parquet)"
+_HICUPID_PART = re.compile(rf"(?:.*/)?(?P<config>{'|'.join(HICUPID_CONFIGS)})/{_SHARD}")
+_CUPID_PART = re.compile(rf"(?:(?:data|default)/)?{_SHARD}")
+_INSTANCE_FILE = re.compile(r"(?:instances/)?[^/]+\.json")
+
+# Whose dialogues a question's evidence lies in: seen users are in `train`, unseen ones in `test`.
+_DIALOGUES_OF = {"train": "train", "test_1": "train", "test_2": "test"}
+
+
+def find_parts(paths: Iterable[str]) -> tuple[Benchmark, Parts] | None:
+    """Which benchmark these files hold, and where its parts are; None where they hold neither."""
+    visible = sorted(p for p in paths if not p.rsplit("/", 1)[-1].startswith("."))
+    parts: Parts = {}
+    for path in visible:
+        if match := _HICUPID_PART.fullmatch(path):
+            parts.setdefault(match["config"], {}).setdefault(match["split"], []).append(path)
+    if parts:
+        return "hicupid", parts
+    splits: dict[str, list[str]] = {}
+    for path in visible:
+        if match := _CUPID_PART.fullmatch(path):
+            splits.setdefault(match["split"], []).append(path)
+    if not splits and (files := [p for p in visible if _INSTANCE_FILE.fullmatch(p)]):
+        splits["test"] = files
+    return ("cupid", {CUPID_CONFIG: splits}) if splits else None
+
+
+def missing_shards(files: Iterable[str]) -> str | None:
+    """The first shard that is not there, of a part whose file names say how many there are."""
+    present = set(files)
+    for path in sorted(present):
+        if match := re.search(r"-\d{5}-of-(\d{5})(?=[^/]*$)", path):
+            for n in range(int(match[1])):
+                shard = f"{path[: match.start()]}-{n:05d}-of-{match[1]}"
+                if not any(p.startswith(shard) for p in present):
+                    return f"{shard}.parquet"
+    return None
+
+
+def dialogue_splits_for(question_splits: Iterable[str], available: Collection[str]) -> set[str]:
+    """The dialogue splits that questions of these splits refer to; all, for a split of another name."""
+    wanted: set[str] = set()
+    for split in question_splits:
+        known = _DIALOGUES_OF.get(split)
+        if known is None or known not in available:
+            return set(available)
+        wanted.add(known)
+    return wanted

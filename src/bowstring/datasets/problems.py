@@ -1,0 +1,45 @@
+"""What is wrong with a data set, and where: one `Problem` a place, collected rather than raised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from bowstring.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """`file` and `column` as the data set names them; rows are counted from 0, as data frames do."""
+
+    file: str
+    row: int | None
+    column: str | None
+    message: str
+
+    def __str__(self) -> str:
+        place = self.file if self.row is None else f"{self.file} row {self.row}"
+        return f"{place}: {self.column} {self.message}" if self.column else f"{place}: {self.message}"
+
+    def as_json(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def raise_if_any(problems: Sequence[Problem], source: str) -> None:
+    """Stop at a data set that breaks its format, with the first problem and the way to see the others."""
+    if not problems:
+        return
+    more = len(problems) - 1
+    rest = f" (and {more:,} more: bowstring data validate {source})" if more else ""
+    raise DataError(f"{problems[0]}{rest}", problems)
+
+
+def one_of(choices: Sequence[str]) -> str:
+    """'persona, profile or schedule': the way an error names what it expected."""
+    return choices[0] if len(choices) == 1 else f"{', '.join(choices[:-1])} or {choices[-1]}"
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """A value as an error quotes it: on one line, and cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}…"

@@ -1,0 +1,52 @@
+"""Every error that Bowstring raises on purpose.
+
+BowstringError          anything below; str() is one line that names the thing, the place and the way out
+├── UsageError          a command or call that cannot be meant: wrong option, unknown name (exit code 2)
+├── DataError           a data set that cannot be read or breaks its format (exit code 2)
+├── MissingExtraError   a feature whose optional packages are not installed (exit code 2)
+└── FetchError          something that had to be fetched and could not be (exit code 1)
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bowstring.datasets.problems import Problem
+
+
+class BowstringError(Exception):
+    exit_code = 1
+
+
+class UsageError(BowstringError):
+    exit_code = 2
+
+
+class DataError(BowstringError):
+    """A data set that breaks its format; `problems` holds every place that was found, in order."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
+
+
+class MissingExtraError(BowstringError):
+    exit_code = 2
+
+
+class FetchError(BowstringError):
+    pass
+
+
+def import_extra(module: str, *, what: str, extra: str) -> ModuleType:
+    """Import an optional module, or say which extra brings it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as missing:
+        raise MissingExtraError(f"{what} needs {missing.name}: pip install 'bowstring[{extra}]'") from missing
