@@ -248,9 +248,7 @@ def _qa_row(question: Question) -> dict[str, object]:
     }
 
 
-def write(
-    data: HicupidSet, folder: Path, *, splits: Sequence[str] = (), users: int | None = None
-) -> list[Path]:
+def write(data: HicupidSet, folder: Path, *, splits: Sequence[str] = (), users: int | None = None) -> list[Path]:
     """Write (a part of) a set in the published layout; `users` keeps the first so many of each split."""
     chosen = splits or data.splits
     questions = {split: _of_first_users(data.questions(split), users) for split in chosen}

@@ -43,9 +43,7 @@ def load(
     return reading.data
 
 
-def load_hicupid(
-    name: str = "mini", *, revision: str | None = None, splits: Collection[str] = ()
-) -> HicupidSet:
+def load_hicupid(name: str = "mini", *, revision: str | None = None, splits: Collection[str] = ()) -> HicupidSet:
     data = load(name, "hicupid", revision=revision, splits=splits)
     assert isinstance(data, HicupidSet)
     return data

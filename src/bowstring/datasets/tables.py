@@ -73,9 +73,7 @@ def where(mask: npt.NDArray[np.bool_]) -> list[int]:
     return [int(row) for row in np.flatnonzero(mask)]
 
 
-def read_rows(
-    root: Path, files: Sequence[str], columns: Sequence[Column], problems: list[Problem]
-) -> Rows | None:
+def read_rows(root: Path, files: Sequence[str], columns: Sequence[Column], problems: list[Problem]) -> Rows | None:
     """The named columns of these files, or None where a file does not have them; unknown ones are ignored."""
     tables, names, starts, at = [], [], [], 0
     for name in files:
@@ -129,9 +127,7 @@ def _read_file(path: Path, name: str, columns: Sequence[Column], problems: list[
     return _checked(table, name, columns, problems)
 
 
-def _checked(
-    table: pa.Table, name: str, columns: Sequence[Column], problems: list[Problem]
-) -> pa.Table | None:
+def _checked(table: pa.Table, name: str, columns: Sequence[Column], problems: list[Problem]) -> pa.Table | None:
     found = [_read_column(table, name, column, problems) for column in columns]
     if any(array is None for array in found):
         return None
@@ -182,9 +178,7 @@ def _convertible(found: pa.DataType, kind: str) -> bool:
     if pa.types.is_null(found):
         return True
     if kind == "list of integers":
-        if not (
-            pa.types.is_list(found) or pa.types.is_large_list(found) or pa.types.is_fixed_size_list(found)
-        ):
+        if not (pa.types.is_list(found) or pa.types.is_large_list(found) or pa.types.is_fixed_size_list(found)):
             return False
         return bool(pa.types.is_integer(found.value_type) or pa.types.is_null(found.value_type))
     if kind == "integer":

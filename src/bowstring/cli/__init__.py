@@ -1,0 +1,119 @@
+"""The command line: one module a command, which parses, calls and prints. No logic lives here.
+
+    bowstring data info mini
+
+A command's module is imported when it is called, so that `bowstring --help` stays instant. Errors come out as
+one line on stderr; exit codes are those of `bowstring.errors`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+# name -> what its line in the manual says; the module of the same name in this folder has the Typer `app`
+COMMANDS = {
+    "data": "look at data sets, check them, fetch and convert them",
+}
+
+_MANUAL = """\
+bowstring - build, run and train on benchmarks of LLM personalization
+
+USAGE
+    bowstring COMMAND [ARGUMENTS] [OPTIONS]
+    bowstring COMMAND --help
+
+Does an assistant use what it knows about its user? Bowstring implements two published benchmarks whole:
+HiCUPID (a long history of dialogues, and later questions that do not mention it) and CUPID (preferences that
+depend on context and show only in feedback).
+
+COMMANDS
+{commands}
+
+EXAMPLES
+    bowstring data info mini                 what is in the two bundled sets
+    bowstring data show mini 3               read one user: dialogues, questions, answers
+    bowstring data pull 12kimih/HiCUPID      fetch the published set from the hub
+    bowstring data validate my/set --pii     every problem of a set, personal information included
+
+DATA
+    Wherever a data set is asked for: a hub id (12kimih/HiCUPID, kixlab/CUPID), a folder or file in the
+    published layout, or mini, the bundled sets.
+
+ENVIRONMENT
+    BOWSTRING_CACHE    where the embedded model is kept (default: the system's cache folder)
+    HF_HOME, HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE    as huggingface_hub reads them
+    NO_COLOR           no colours
+
+EXIT STATUS
+    0 all is well; 1 a run failed; 2 wrong usage or bad input
+
+    --version prints the version. Errors are one line: the thing, the place, the way out.
+"""
+
+
+def manual() -> str:
+    width = max(map(len, COMMANDS))
+    return _MANUAL.format(commands="\n".join(f"    {n:{width}}   {line}" for n, line in COMMANDS.items()))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The console script. Always ends in SystemExit."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(manual(), end="")
+        sys.exit(0 if words else 2)
+    if words[0] == "--version":
+        from bowstring import __version__
+
+        print(f"bowstring {__version__}")
+        sys.exit(0)
+    if words[0] not in COMMANDS:
+        close = difflib.get_close_matches(words[0], COMMANDS, n=1)
+        hint = f"did you mean {close[0]}?" if close else "bowstring --help lists the commands"
+        _end(f"bowstring: no command {words[0]!r}; {hint}", 2)
+    sys.exit(_run(words[0], words[1:]))
+
+
+def _run(command: str, arguments: list[str]) -> int:
+    import typer
+
+    from bowstring.errors import BowstringError
+
+    usage_error: type[Exception] = typer.BadParameter.__mro__[1]  # typer does not export the base of it
+
+    app = import_module(f"bowstring.cli.{command}").app
+    try:
+        result = typer.main.get_command(app)(arguments, prog_name=f"bowstring {command}", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except BowstringError as error:
+        return _say(str(error), error.exit_code)
+    except usage_error as error:
+        return _say(_usage_line(error, command), 2)
+    except (KeyboardInterrupt, typer.Abort):
+        return _say("stopped", 130)
+    except BrokenPipeError:
+        # Whoever read our output has enough (| head). Keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _usage_line(error: Exception, command: str) -> str:
+    context = getattr(error, "ctx", None)
+    name = context.command_path if context else f"bowstring {command}"
+    message = str(getattr(error, "format_message", error.__str__)()).rstrip(".")
+    if not message:  # a group without its sub-command has nothing to say for itself
+        message = "a sub-command is missing"
+    return f"{name}: {' '.join(message.split())} (see {name} --help)"
+
+
+def _say(line: str, code: int) -> int:
+    print(" ".join(line.splitlines()), file=sys.stderr)
+    return code
+
+
+def _end(line: str, code: int) -> None:
+    sys.exit(_say(line, code))

@@ -1,0 +1,245 @@
+"""bowstring data info mini: look at data sets, check them, fetch and convert them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from bowstring.datasets import DataSet
+    from bowstring.datasets.layout import Benchmark
+
+app = typer.Typer(
+    help="Look at data sets, check them, fetch and convert them.\n\n"
+    "SRC is a hub id (12kimih/HiCUPID, kixlab/CUPID), a folder or file in the published layout, or mini "
+    "(mini/hicupid, mini/cupid), the bundled sets.",
+    no_args_is_help=False,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+
+class BenchmarkName(StrEnum):
+    hicupid = "hicupid"
+    cupid = "cupid"
+
+
+class Format(StrEnum):
+    parquet = "parquet"
+    json = "json"
+
+
+Src = Annotated[str, typer.Argument(metavar="SRC", help="The data set.", show_default=False)]
+Only = Annotated[
+    BenchmarkName | None,
+    typer.Option("--benchmark", help="Which benchmark's set, where SRC is mini.", show_default=False),
+]
+Revision = Annotated[
+    str | None,
+    typer.Option(help="The branch, tag or commit of a hub data set; a commit pins it.", show_default=False),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+Tokenizer = Annotated[
+    str,
+    typer.Option(help="Whose tokens to count: embedded, a tokenizer.json, a model folder, a hub id, or none."),
+]
+
+
+def _benchmark(only: BenchmarkName | None) -> Benchmark | None:
+    return only.value if only else None
+
+
+def _load_all(src: str, only: BenchmarkName | None, revision: str | None) -> list[DataSet]:
+    from bowstring.datasets import read
+    from bowstring.datasets.problems import raise_if_any
+
+    readings = read(src, _benchmark(only), revision=revision)
+    for reading in readings:
+        raise_if_any(reading.problems, src)
+    return [reading.data for reading in readings if reading.data is not None]
+
+
+@app.command()
+def info(
+    src: Src,
+    benchmark: Only = None,
+    revision: Revision = None,
+    tokenizer: Tokenizer = "embedded",
+    json: Json = False,
+) -> None:
+    """Counts, lengths and balance of a data set."""
+    from bowstring.cli.data_views import print_description
+    from bowstring.cli.output import console, print_json, tell
+    from bowstring.datasets.describe import describe
+    from bowstring.models.tokens import counter_or_none
+
+    found = _load_all(src, benchmark, revision)
+    counter = counter_or_none(tokenizer, tell)
+    described = [describe(data, counter) for data in found]
+    if json:
+        print_json(described[0] if len(described) == 1 else described)
+        return
+    for about in described:
+        print_description(about, console())
+
+
+@app.command()
+def validate(
+    src: Src,
+    benchmark: Only = None,
+    revision: Revision = None,
+    pii: Annotated[
+        bool, typer.Option("--pii", help="Also look for e-mail and street addresses, phone, card and id numbers.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Every problem of a data set: file, row, column, and what was expected. Exit code 2 if there is any."""
+    from bowstring.cli.output import plain, print_json
+    from bowstring.datasets import read
+    from bowstring.datasets.personal import find
+
+    configs = ("dialogue", "qa", "evaluation")
+    readings = read(src, _benchmark(benchmark), revision=revision, configs=configs)
+    problems = [p for reading in readings for p in reading.problems]
+    warnings = [w for reading in readings for w in reading.warnings]
+    findings = [f for reading in readings if pii and reading.data is not None for f in find(reading.data)]
+    if json:
+        print_json(
+            {
+                "problems": [p.as_json() for p in problems],
+                "warnings": [w.as_json() for w in warnings],
+                "personal_information": [f.as_json() for f in findings] if pii else None,
+            }
+        )
+    else:
+        for line in (*problems, *(f"warning: {w}" for w in warnings), *findings):
+            print(plain(str(line)))
+        counts = f"{len(problems):,} problems" + (f", {len(warnings):,} warnings" if warnings else "")
+        if pii:
+            skipped = " (not searched: the set has problems)" if problems else ""
+            counts += f", {len(findings):,} findings of personal information{skipped}"
+        print(f"{plain(src)}: {counts}" if problems or warnings or findings else f"{plain(src)}: all is well")
+    return 2 if problems or findings else 0
+
+
+@app.command()
+def show(
+    src: Src,
+    id_: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="HiCUPID: a user (3) or a question (3/120). CUPID: a persona and type (0+luthier+changing).",
+            show_default=False,
+        ),
+    ],
+    revision: Revision = None,
+    json: Json = False,
+) -> None:
+    """One user, question or instance, to read."""
+    from dataclasses import asdict
+
+    from bowstring.cli.data_views import print_instance, print_question, print_user
+    from bowstring.cli.output import console, print_json
+    from bowstring.datasets.lookup import UserFound, look_up
+    from bowstring.records import Question
+
+    found = look_up(_load_all(src, None, revision), id_)
+    if json:
+        print_json(asdict(found))
+    elif isinstance(found, UserFound):
+        print_user(found.user_id, found.history, found.questions, console())
+    elif isinstance(found, Question):
+        print_question(found, console())
+    else:
+        print_instance(found, console())
+
+
+@app.command()
+def export(
+    src: Src,
+    folder: Annotated[Path, typer.Argument(help="Where to write; made if need be.", show_default=False)],
+    benchmark: Only = None,
+    revision: Revision = None,
+    split: Annotated[list[str] | None, typer.Option(help="Only this split; may be repeated.")] = None,
+    users: Annotated[int | None, typer.Option(min=1, help="Only the first so many users or personas.")] = None,
+    format_: Annotated[
+        Format, typer.Option("--format", help="CUPID only: one parquet file, or one JSON file an instance.")
+    ] = Format.parquet,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write even if FOLDER has files.")] = False,
+) -> None:
+    """Write a data set, or a part of it, in the published layout."""
+    from bowstring.datasets import load
+    from bowstring.datasets.export import export as write
+
+    data = load(src, _benchmark(benchmark), revision=revision, splits=split or ())
+    paths = write(
+        data, folder, splits=split or (), users=users, as_json=format_ is Format.json, overwrite=overwrite
+    )
+    for path in paths[:20]:
+        print(path)
+    if len(paths) > 20:
+        print(f"and {len(paths) - 20:,} more files")
+
+
+@app.command()
+def pull(
+    hub_id: Annotated[str, typer.Argument(metavar="HUB-ID", help="Such as 12kimih/HiCUPID.", show_default=False)],
+    revision: Revision = None,
+    to: Annotated[
+        Path | None, typer.Option(help="A folder to fetch into, instead of the hub's cache.", show_default=False)
+    ] = None,
+    evaluation: Annotated[
+        bool, typer.Option("--evaluation", help="HiCUPID: the judge transcripts too (large).")
+    ] = False,
+) -> None:
+    """Fetch a data set from the hub, so that it can be used offline."""
+    from bowstring.cli.output import tell
+    from bowstring.datasets.sources import pull as fetch
+
+    configs = ("dialogue", "qa", "evaluation") if evaluation else ("dialogue", "qa")
+    tell(f"Fetching {hub_id} …")
+    source = fetch(hub_id, revision=revision, configs=configs, into=to)
+    print(f"{source.name} at commit {source.revision}: {', '.join(source.splits)}")
+    use = str(to) if to else f"{source.name} --revision {source.revision}" if revision else source.name
+    print(f"next: bowstring data info {use}")
+
+
+@app.command()
+def card(
+    src: Src,
+    benchmark: Only = None,
+    revision: Revision = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The file to write (README.md on the hub); else it is printed.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="The set's name as people should read it.")] = None,
+    license_: Annotated[
+        str | None, typer.Option("--license", help="An identifier such as cc-by-4.0; known for published sets.")
+    ] = None,
+    made: Annotated[
+        str | None, typer.Option(help="How it was made, in a sentence or two; known for published sets.")
+    ] = None,
+    tokenizer: Tokenizer = "embedded",
+) -> None:
+    """A dataset card for the hub: YAML header, counts, how it was made, known risks."""
+    from bowstring.cli.output import tell
+    from bowstring.datasets import load
+    from bowstring.datasets.card import origin_of, write_card
+    from bowstring.datasets.describe import describe
+    from bowstring.datasets.personal import find
+    from bowstring.models.tokens import counter_or_none
+
+    data = load(src, _benchmark(benchmark), revision=revision)
+    origin = origin_of(data.name, license=license_, made=made)
+    about = describe(data, counter_or_none(tokenizer, tell))
+    text = write_card(about, origin, list(find(data)), title=title or Path(src).name)
+    if out is None:
+        print(text, end="")
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(text, encoding="utf-8")
+    print(out)

@@ -1,0 +1,196 @@
+"""A dataset card for the hub: a YAML header, and what a reader should know before using the set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from bowstring.datasets.personal import Finding
+from bowstring.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who made a set, how, and what its licence allows."""
+
+    license: str
+    made: str
+
+
+# Of the sets whose origin is known. For any other, the one who writes the card has to say it.
+_KNOWN = {
+    "12kimih/hicupid": Origin(
+        "apache-2.0",
+        "Published with HiCUPID (ACL 2025, arXiv 2506.01262). Users, dialogues, questions and answers were "
+        "written by language models from sampled personas, profiles and schedules.",
+    ),
+    "kixlab/cupid": Origin(
+        "cc-by-4.0",
+        "Published with CUPID (COLM 2025, arXiv 2508.01674). Personas, sessions and the users' feedback were "
+        "written by language models in a four-step pipeline and then reviewed.",
+    ),
+    "mini/hicupid": Origin(
+        "apache-2.0",
+        "Written for Bowstring as a small, readable set in HiCUPID's format. All people in it are invented.",
+    ),
+    "mini/cupid": Origin(
+        "apache-2.0",
+        "Written for Bowstring as a small, readable set in CUPID's format. All people in it are invented.",
+    ),
+}
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_NAMES = {"hicupid": "HiCUPID", "cupid": "CUPID"}
+
+
+def origin_of(name: str, *, license: str | None, made: str | None) -> Origin:
+    """What is known of a set's origin, with what the caller says instead; an error where nobody knows."""
+    known = _KNOWN.get(name.lower())
+    if known is None and (license is None or made is None):
+        raise UsageError(f"where {name} comes from is not known here: say it with --license and --made")
+    return Origin(license or known.license, made or known.made) if known else Origin(license or "", made or "")
+
+
+def write_card(about: Mapping[str, Any], origin: Origin, findings: Sequence[Finding], *, title: str) -> str:
+    """The card as Markdown. `about` comes from `describe`, `findings` from the search for personal data."""
+    header = yaml.safe_dump(_header(about, origin, title), sort_keys=False, allow_unicode=True)
+    sections = [
+        f"# {title}",
+        _summary(about),
+        "## What is in it\n\n" + _counts(about),
+        "## Lengths\n\n" + _lengths(about),
+        "## How it was made\n\n" + origin.made,
+        "## Balance\n\n" + _balance(about),
+        "## Known risks\n\n" + _risks(about, origin, findings),
+        "## Using it\n\n" + _using(about),
+    ]
+    return f"---\n{header}---\n\n" + "\n\n".join(sections) + "\n"
+
+
+def _header(about: Mapping[str, Any], origin: Origin, title: str) -> dict[str, Any]:
+    items = _items(about)
+    size = next((name for limit, name in _SIZES if items < limit), "n>1M")
+    header: dict[str, Any] = {
+        "pretty_name": title,
+        "license": origin.license,
+        "language": ["en"],
+        "task_categories": ["question-answering", "text-generation"],
+        "size_categories": [size],
+        "tags": ["personalization", about["benchmark"], "synthetic"],
+    }
+    if about["benchmark"] == "hicupid":
+        dialogue = {"test_2": "test"}
+        splits = list(about["questions"])
+        dialogues = list(dict.fromkeys(dialogue.get(s, "train") for s in splits))
+        parts = {"dialogue": dialogues, "qa": splits}
+    else:
+        parts = {"default": ["test"]}
+    header["configs"] = [
+        {
+            "config_name": config,
+            "data_files": [
+                {"split": s, "path": f"{s}.parquet" if config == "default" else f"{config}/{s}.parquet"}
+                for s in part
+            ],
+        }
+        for config, part in parts.items()
+    ]
+    return header
+
+
+def _items(about: Mapping[str, Any]) -> int:
+    if about["benchmark"] == "cupid":
+        return sum(about["instances"].values())
+    return sum(n for kinds in about["questions"].values() for n in kinds.values())
+
+
+def _summary(about: Mapping[str, Any]) -> str:
+    items = _items(about)
+    if about["benchmark"] == "hicupid":
+        return (
+            f"{about['users']:,} users, each with a history of dialogues with an assistant, and {items:,} later "
+            "questions whose best answer depends on what the history showed. Each question has a personalized "
+            "and a general answer."
+        )
+    return (
+        f"{items:,} instances of {about['personas']:,} personas: a request, the sessions that came before it, and "
+        "the preference that applies in the request's context, shown in those sessions through feedback only."
+    )
+
+
+def _counts(about: Mapping[str, Any]) -> str:
+    if about["benchmark"] == "cupid":
+        return _table(["instance type", "instances"], [[k, f"{n:,}"] for k, n in about["instances"].items()])
+    kinds = list(about["dialogues"])
+    rows = [
+        [f"questions, {split}", *(f"{by[k]:,}" for k in kinds), f"{sum(by.values()):,}"]
+        for split, by in about["questions"].items()
+    ]
+    dialogues = about["dialogues"]
+    rows.append(["dialogues", *(f"{dialogues[k]:,}" for k in kinds), f"{sum(dialogues.values()):,}"])
+    return _table(["", *kinds, "all"], rows)
+
+
+def _lengths(about: Mapping[str, Any]) -> str:
+    rows = [
+        [name, f"{s['mean']:,.1f}", f"{s['sd']:,.1f}", f"{s['max']:,.0f}"] for name, s in about["lengths"].items()
+    ]
+    table = _table(["", "mean", "sd", "max"], rows)
+    return f"{table}\n\nTokens by the vocabulary of {about['tokenizer']}." if about["tokenizer"] else table
+
+
+def _balance(about: Mapping[str, Any], most: int = 8) -> str:
+    lines = []
+    for axis, counts in about["balance"].items():
+        total = sum(counts.values())
+        if not total:
+            continue
+        shown = ", ".join(f"{_cell(k)} {n / total:.0%}" for k, n in list(counts.items())[:most])
+        more = f", and {len(counts) - most} more" if len(counts) > most else ""
+        lines.append(f"- {axis.replace('_', ' ')}: {shown}{more}")
+    return "\n".join(lines)
+
+
+def _risks(about: Mapping[str, Any], origin: Origin, findings: Sequence[Finding]) -> str:
+    kinds: dict[str, int] = {}
+    for finding in findings:
+        kinds[finding.kind] = kinds.get(finding.kind, 0) + 1
+    if kinds:
+        listed = ", ".join(f"{n} × {kind}" for kind, n in kinds.items())
+        personal = f"a search by form found text that looks like real personal information: {listed}. Look at it."
+    else:
+        personal = "a search by form for addresses, phone, card and identity numbers found none."
+    who = "gender, age, occupation and income" if about["benchmark"] == "hicupid" else "occupation and role"
+    return "\n".join(
+        [
+            f"- Bias: people in it are made up, and carry the stereotypes of whoever wrote them, by {who} among "
+            "others. The balance above shows what is over-represented; scores on it say nothing about groups "
+            "it lacks.",
+            f"- Personal information: {personal}",
+            "- Contamination: once public, its text may be in a model's training data. Compare with a run that "
+            "shows no history.",
+            "- Language: English only.",
+            f"- Licence: {origin.license}. It covers this set, not the terms of the models that wrote or read it.",
+        ]
+    )
+
+
+def _using(about: Mapping[str, Any]) -> str:
+    benchmark = about["benchmark"]
+    return (
+        f"The files have the layout of the published {_NAMES[benchmark]}. With "
+        f"[Bowstring](https://pypi.org/project/bowstring/):\n\n"
+        f"    bowstring data validate FOLDER-OR-HUB-ID\n    bowstring data info FOLDER-OR-HUB-ID"
+    )
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(map(_cell, row)) + " |" for row in rows])
+
+
+def _cell(text: str) -> str:
+    """Data inside Markdown: on one line, and unable to break out of its cell or to become HTML."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

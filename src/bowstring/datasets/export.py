@@ -1,0 +1,34 @@
+"""Writing a data set, or a part of it, in the published layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bowstring.datasets import cupid, hicupid
+from bowstring.datasets.hicupid import HicupidSet
+from bowstring.datasets.loading import DataSet
+from bowstring.errors import UsageError
+
+
+def export(
+    data: DataSet,
+    folder: Path,
+    *,
+    splits: Sequence[str] = (),
+    users: int | None = None,
+    as_json: bool = False,
+    overwrite: bool = False,
+) -> list[Path]:
+    """Write into `folder`, and return the paths. `users` keeps the first so many users or personas."""
+    if folder.is_file():
+        raise UsageError(f"{folder} is a file; expected a folder to write into")
+    if folder.is_dir() and any(folder.iterdir()) and not overwrite:
+        raise UsageError(f"{folder} is not empty; choose another folder, or --overwrite")
+    if isinstance(data, HicupidSet):
+        if as_json:
+            raise UsageError("HiCUPID's layout is parquet; --format json is for CUPID")
+        return hicupid.write(data, folder, splits=splits, users=users)
+    kept = set(data.persona_ids[:users])
+    instances = [i for i in data.instances if i.persona_id in kept]
+    return cupid.write_json(instances, folder) if as_json else cupid.write_parquet(instances, folder)

