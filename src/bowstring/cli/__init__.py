@@ -99,6 +99,9 @@ def _run(command: str, arguments: list[str]) -> int:
         # Whoever read our output has enough (| head). Keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        at = f"{error.filename}: " if error.filename else ""
+        return _say(f"bowstring {command}: {at}{error.strerror or error}", 1)
 
 
 def _usage_line(error: Exception, command: str) -> str:

@@ -201,8 +201,7 @@ def pull(
     from bowstring.datasets.sources import pull as fetch
 
     configs = ("dialogue", "qa", "evaluation") if evaluation else ("dialogue", "qa")
-    tell(f"Fetching {hub_id} …")
-    source = fetch(hub_id, revision=revision, configs=configs, into=to)
+    source = fetch(hub_id, revision=revision, configs=configs, into=to, tell=tell)
     print(f"{source.name} at commit {source.revision}: {', '.join(source.splits)}")
     use = str(to) if to else f"{source.name} --revision {source.revision}" if revision else source.name
     print(f"next: bowstring data info {use}")

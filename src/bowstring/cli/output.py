@@ -22,7 +22,11 @@ def plain(text: str) -> str:
 def console() -> Console:
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    class OurConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich would exit with 1; main() knows better
+
+    return OurConsole(highlight=False)
 
 
 def print_json(value: Any) -> None:

@@ -55,6 +55,7 @@ def origin_of(name: str, *, license: str | None, made: str | None) -> Origin:
 
 def write_card(about: Mapping[str, Any], origin: Origin, findings: Sequence[Finding], *, title: str) -> str:
     """The card as Markdown. `about` comes from `describe`, `findings` from the search for personal data."""
+    title = " ".join(title.split())  # a line of its own, such as ---, would end the header
     header = yaml.safe_dump(_header(about, origin, title), sort_keys=False, allow_unicode=True)
     sections = [
         f"# {title}",

@@ -21,7 +21,7 @@ def export(
     overwrite: bool = False,
 ) -> list[Path]:
     """Write into `folder`, and return the paths. `users` keeps the first so many users or personas."""
-    if folder.is_file():
+    if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; expected a folder to write into")
     if folder.is_dir() and any(folder.iterdir()) and not overwrite:
         raise UsageError(f"{folder} is not empty; choose another folder, or --overwrite")

@@ -72,9 +72,9 @@ _KINDS: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
     (
         "phone number",
         re.compile(
-            r"(?<![\w.+-])(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){2,4}"
+            r"(?<![\w.+-])(?<!\d )(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){2,4}"
             r"|(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[.-])\d{3}[ .-]\d{4}"
-            r"|0\d{2,4}[ -]\d{3,4}[ -]?\d{3,4})(?![\w-])"
+            r"|0\d{2,4}[ -]\d{3,4}[ -]?\d{3,4})(?![\w-])(?! \d)"
         ),
         _is_reachable,
     ),
@@ -82,7 +82,7 @@ _KINDS: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
         "street address",
         re.compile(
             rf"\b\d{{1,5}}[A-Za-z]?,? (?:[NSEW]\.? )?(?:[A-Z][\w'’.-]*|\d{{1,3}}(?:st|nd|rd|th))"
-            rf"(?: [A-Z][\w'’.-]*){{0,3}} (?:{_STREETS})\b"
+            rf"(?: [A-Z][\w'’.-]*){{0,3}} (?:{_STREETS})\b(?!-)"
             r"|\b\d{1,4},? (?:rue|avenue|boulevard|place|via|calle|rua) (?:\w{1,3}['’ ])*[A-Z]\w+"
             r"|\b[A-ZÄÖÜ][a-zäöüß]+(?:straße|strasse|gasse|weg|platz|laan|straat) \d{1,4}\b"
         ),

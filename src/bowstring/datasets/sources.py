@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -104,10 +104,18 @@ def locate(
     return _narrowed(source, splits, configs)
 
 
-def pull(name: str, *, revision: str | None, configs: Collection[str], into: Path | None) -> Source:
+def pull(
+    name: str,
+    *,
+    revision: str | None,
+    configs: Collection[str],
+    into: Path | None,
+    tell: Callable[[str], None],
+) -> Source:
     """Fetch a hub data set, all splits of these configs, into the cache or a folder of the user's."""
     if not _HUB_ID.fullmatch(name):
         raise UsageError(f"{name} is not a hub id; expected something like 12kimih/HiCUPID")
+    tell(f"Fetching {name} …")
     return _on_hub(name, revision, (), configs, into)
 
 

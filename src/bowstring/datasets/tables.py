@@ -138,7 +138,8 @@ def _read_column(table: pa.Table, file: str, column: Column, problems: list[Prob
     head = next((name for name in column.heads if name in table.column_names), None)
     if head is None:
         names = one_of(column.heads)
-        problems.append(Problem(file, None, None, f"has no column {names}; expected one of {column.kind}"))
+        message = f"has no column {names}; expected one with {_article(column.kind)} a row"
+        problems.append(Problem(file, None, None, message))
         return None
     fields = column.name.split(".")[1:]
     array = table[head].combine_chunks()
@@ -147,8 +148,9 @@ def _read_column(table: pa.Table, file: str, column: Column, problems: list[Prob
             break
         if not pa.types.is_struct(array.type) or array.type.get_field_index(field) < 0:
             at = ".".join([head, *fields[:depth]])
-            message = f"has no field {field} in column {at}; expected one of {column.kind}"
-            problems.append(Problem(file, None, None, message))
+            problem = Problem(file, None, None, f"has no field {field} in column {at}")
+            if problem not in problems:  # other columns lie below the same field
+                problems.append(problem)
             return None
         array = pc.struct_field(array, field)
     array = _converted(array, file, column, problems)

@@ -27,6 +27,9 @@ _STRING, _ARRAY = 8, 9
 
 def read_header(path: Path) -> dict[str, Any]:
     """Every key of the header with its value; lists for arrays."""
+    damaged = f"{path} is cut short or damaged; delete it to have it fetched again"
+    if not path.stat().st_size:
+        raise FetchError(damaged)
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         try:
             magic, version, _, count = struct.unpack_from("<4sIQQ", content)
@@ -38,7 +41,7 @@ def read_header(path: Path) -> dict[str, Any]:
                 (kind,) = struct.unpack_from("<I", content, at)
                 header[key], at = _value(content, at + 4, kind)
         except (struct.error, UnicodeDecodeError, KeyError) as error:
-            raise FetchError(f"{path} is cut short or damaged; delete it to have it fetched again") from error
+            raise FetchError(damaged) from error
     return header
 
 

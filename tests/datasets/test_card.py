@@ -1,0 +1,82 @@
+"""A dataset card: a header the hub can read, and a text that data cannot break out of."""
+
+from dataclasses import replace
+
+import pytest
+import yaml
+
+from bowstring.datasets import CupidSet, load_cupid, load_hicupid
+from bowstring.datasets.card import Origin, origin_of, write_card
+from bowstring.datasets.describe import describe
+from bowstring.datasets.personal import Finding
+from bowstring.errors import UsageError
+
+
+def card_of(data, findings=(), title="A set") -> tuple[dict, str]:
+    text = write_card(describe(data, None), Origin("cc-by-4.0", "By hand."), findings, title=title)
+    _, header, body = text.split("---\n", 2)
+    return yaml.safe_load(header), body
+
+
+def test_the_header_says_where_the_hub_finds_the_files():
+    header, body = card_of(load_hicupid("mini"))
+    assert header["license"] == "cc-by-4.0"
+    assert header["size_categories"] == ["n<1K"]
+    assert header["configs"] == [
+        {
+            "config_name": "dialogue",
+            "data_files": [
+                {"split": "train", "path": "dialogue/train.parquet"},
+                {"split": "test", "path": "dialogue/test.parquet"},
+            ],
+        },
+        {
+            "config_name": "qa",
+            "data_files": [
+                {"split": "test_1", "path": "qa/test_1.parquet"},
+                {"split": "test_2", "path": "qa/test_2.parquet"},
+            ],
+        },
+    ]
+    assert "| questions, test_1 | 18 | 6 | 6 | 30 |" in body
+    assert "By hand." in body
+
+
+def test_a_cupid_card_counts_instances_by_type():
+    header, body = card_of(load_cupid("mini"))
+    assert header["configs"][0]["data_files"] == [{"split": "test", "path": "test.parquet"}]
+    assert "| contrastive | 4 |" in body
+
+
+def test_personal_information_is_a_stated_risk():
+    _, clean = card_of(load_cupid("mini"))
+    assert "found none" in clean
+    found = [Finding("somewhere", "phone number", "…")] * 3
+    _, risky = card_of(load_cupid("mini"), found)
+    assert "3 × phone number" in risky
+
+
+def test_a_title_or_a_value_cannot_become_markup():
+    header, _ = card_of(load_cupid("mini"), title="evil: {yes}\n---\nlicense: none")
+    assert header["pretty_name"] == "evil: {yes} --- license: none"
+    assert header["license"] == "cc-by-4.0"
+    hicupid = describe(load_hicupid("mini"), None)
+    hicupid["balance"]["gender"] = {"<script>alert(1)</script> | x\n# heading": 1}
+    text = write_card(hicupid, Origin("x", "y"), [], title="t")
+    assert "<script>" not in text
+    assert "\n# heading" not in text
+
+
+def test_where_a_set_comes_from_is_known_or_must_be_said():
+    assert origin_of("kixlab/CUPID", license=None, made=None).license == "cc-by-4.0"
+    assert origin_of("mini/cupid", license="mit", made=None).license == "mit"
+    with pytest.raises(UsageError, match="--license and --made"):
+        origin_of("my/set", license="mit", made=None)
+
+
+def test_describe_counts_distance_to_the_evidence():
+    instance = load_cupid("mini").instances[0]
+    moved = replace(instance, sessions=instance.sessions[: instance.evidence[-1] + 1])
+    about = describe(CupidSet("x", [moved]), None)
+    assert about["lengths"]["sessions since the evidence"]["mean"] == 0
+    assert about["tokenizer"] is None

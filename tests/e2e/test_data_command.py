@@ -1,0 +1,174 @@
+"""`bowstring data` as its users call it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from tests.support.command import bowstring
+
+
+def test_help_reads_like_a_manual_and_costs_next_to_nothing():
+    ran = bowstring("--help")
+    assert ran.code == 0
+    for section in ("USAGE", "COMMANDS", "EXAMPLES", "ENVIRONMENT", "EXIT STATUS"):
+        assert f"\n{section}\n" in ran.out
+    code = "import sys\ntry:\n  import bowstring.cli as c; c.main(['--help'])\nexcept SystemExit: pass\n"
+    code += (
+        "print(len([m for m in ('typer', 'rich', 'numpy', 'pyarrow', 'pydantic', 'torch') if m in sys.modules]))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert loaded.endswith("\n0\n")
+
+
+@pytest.mark.parametrize("command", ["info", "validate", "show", "export", "pull", "card"])
+def test_every_option_has_a_sentence_of_help(command):
+    ran = bowstring("data", command, "--help", env={"COLUMNS": "200"})
+    assert ran.code == 0
+    options = [line for line in ran.out.splitlines() if line.startswith("  --")]
+    assert options
+    assert all(line.rstrip().endswith((".", "]", "exit.")) or "  " in line.strip() for line in options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), ""),
+        (("dta",), "no command 'dta'; did you mean data?"),
+        (("data",), "bowstring data: Missing command (see bowstring data --help)"),
+        (("data", "info"), "Missing argument 'SRC'"),
+        (("data", "info", "mini", "--frobnicate"), "No such option: --frobnicate"),
+        (("data", "info", "no such thing"), "no such file or folder, and not a hub id; try --data mini"),
+        (("data", "info", "mini", "--tokenizer", "no such//one"), "no such tokenizer"),
+        (("data", "show", "mini", "99"), "'99' is not in mini/hicupid or mini/cupid; users go from 0 to 5"),
+        (("data", "show", "mini", "0+crofter"), "has 3 instances; say which: 0+crofter+consistent"),
+        (("data", "export", "mini", "/tmp/x"), "say which: mini/hicupid or mini/cupid"),
+        (("data", "export", "mini/hicupid", "/dev/null"), "is a file; expected a folder"),
+        (("data", "export", "mini/hicupid", "OUT", "--format", "json"), "--format json is for CUPID"),
+        (
+            ("data", "export", "mini/hicupid", "OUT", "--split", "train"),
+            "has no split 'train'; it has test_1 or test_2",
+        ),
+        (("data", "pull", "not-an-id"), "is not a hub id"),
+        (("data", "card", "mini"), "say which"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(arguments, message, tmp_path):
+    ran = bowstring(*(str(tmp_path / "out") if a == "OUT" else a for a in arguments))
+    assert ran.code == 2
+    assert message in ran.err
+    assert len(ran.err.splitlines()) <= 1
+
+
+def test_info_counts_both_mini_sets():
+    ran = bowstring("data", "info", "mini", "--json")
+    hicupid, cupid = json.loads(ran.out)
+    assert ran.code == 0
+    assert hicupid["questions"]["test_1"] == {"persona": 18, "profile": 6, "schedule": 6}
+    assert hicupid["lengths"]["tokens a history"]["n"] == 6
+    assert hicupid["balance"]["sentiment"].keys() == {"POS", "NEG"}
+    assert cupid["instances"] == {"consistent": 4, "contrastive": 4, "changing": 4}
+    assert cupid["tokenizer"] == "SmolLM2-135M (embedded)"
+    shown = bowstring("data", "info", "mini").out
+    assert "6 users, 60 questions" in shown
+    assert "tokens by the vocabulary of SmolLM2-135M (embedded)" in shown
+
+
+def test_info_without_any_way_to_count_tokens_says_so(tmp_path):
+    nowhere = {
+        "BOWSTRING_CACHE": str(tmp_path),
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": "",
+        "PIP_CONFIG_FILE": "/dev/null",
+    }
+    ran = bowstring("data", "info", "mini/cupid", env=nowhere)
+    assert ran.code == 0
+    assert "Tokens are not counted: the embedded model could not be fetched" in ran.err
+    assert "tokens not counted" in ran.out
+
+
+def test_validate_lists_every_problem_and_ends_with_2(hicupid_folder):
+    path = hicupid_folder / "qa" / "test_2.parquet"
+    rows = pq.read_table(path).to_pylist()
+    for row in rows[3:9]:
+        row["type"] = "horoscope"
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    ran = bowstring("data", "validate", hicupid_folder)
+    assert ran.code == 2
+    assert ran.out.count("type is 'horoscope'; expected persona, profile or schedule") == 6
+    assert ran.out.endswith("6 problems\n")
+    as_json = json.loads(bowstring("data", "validate", hicupid_folder, "--json").out)
+    assert as_json["problems"][0] == {
+        "file": "qa/test_2.parquet",
+        "row": 3,
+        "column": "type",
+        "message": "is 'horoscope'; expected persona, profile or schedule",
+    }
+    loading = bowstring("data", "info", hicupid_folder)
+    assert loading.code == 2
+    assert loading.err.startswith("qa/test_2.parquet row 3: type is 'horoscope'; expected")
+    assert "and 5 more: bowstring data validate" in loading.err
+
+
+def test_validate_finds_personal_information_when_asked(cupid_folder):
+    path = sorted(cupid_folder.glob("*.json"))[0]
+    row = json.loads(path.read_text(encoding="utf-8"))
+    row["current_request"] += " Or ring me on (212) 867-5309."
+    path.write_text(json.dumps(row), encoding="utf-8")
+    assert bowstring("data", "validate", cupid_folder).code == 0
+    ran = bowstring("data", "validate", cupid_folder, "--pii")
+    assert ran.code == 2
+    assert "request: phone number: (212) 867-5309" in ran.out
+    assert bowstring("data", "validate", "mini", "--pii").out == "mini: all is well\n"
+
+
+def test_show_makes_control_characters_visible_instead_of_obeying_them(cupid_folder):
+    path = sorted(cupid_folder.glob("*.json"))[0]
+    row = json.loads(path.read_text(encoding="utf-8"))
+    row["current_request"] = "\x1b[2Jgone\x07 [bold]not markup[/bold] \u202esdrawkcab"
+    path.write_text(json.dumps(row), encoding="utf-8")
+    ran = bowstring("data", "show", cupid_folder, f"{row['persona_id']}+{row['instance_type']}")
+    assert ran.code == 0
+    assert "\\x1b[2Jgone\\x07 [bold]not markup[/bold] \\u202esdrawkcab" in ran.out
+    assert not set(ran.out) & {"\x1b", "\x07", "\u202e"}
+
+
+def test_show_reads_a_user_a_question_and_an_instance():
+    user = bowstring("data", "show", "mini", "3").out
+    assert user.startswith("user 3 ")
+    assert user.count("\nquestion 3/") == 10
+    assert bowstring("data", "show", "mini", "3/121").out.lstrip().startswith("question 3/121, persona")
+    assert json.loads(bowstring("data", "show", "mini", "3", "--json").out)["user_id"] == 3
+    instance = bowstring("data", "show", "mini", "1+data_engineer+contrastive").out
+    assert instance.count("\nsession ") == 8
+    assert instance.count("◆ the request's context") == 2
+
+
+def test_export_then_validate_then_use(tmp_path):
+    assert bowstring("data", "export", "mini/hicupid", tmp_path / "h", "--users", "1").code == 0
+    assert bowstring("data", "validate", tmp_path / "h").out.endswith("all is well\n")
+    again = bowstring("data", "export", "mini/hicupid", tmp_path / "h")
+    assert again.code == 2
+    assert "is not empty; choose another folder, or --overwrite" in again.err
+    assert bowstring("data", "export", "mini/cupid", tmp_path / "c", "--format", "json").code == 0
+    assert json.loads(bowstring("data", "info", tmp_path / "c", "--json").out)["personas"] == 4
+
+
+def test_card_is_printed_or_written(tmp_path):
+    printed = bowstring("data", "card", "mini/cupid", "--title", "Mini CUPID")
+    assert yaml.safe_load(printed.out.split("---\n")[1])["pretty_name"] == "Mini CUPID"
+    path = tmp_path / "deep" / "README.md"
+    assert bowstring("data", "card", "mini/cupid", "--title", "Mini CUPID", "--out", path).code == 0
+    assert path.read_text(encoding="utf-8") == printed.out
+
+
+def test_a_reader_that_stops_early_is_no_error():
+    command = f"{Path(sys.executable).with_name('bowstring')} data show mini 3 | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0"
+    assert done.stderr == ""

@@ -1,0 +1,112 @@
+"""Data sets from a hub: fetched once, only what is needed, pinned, and usable offline afterwards."""
+
+import json
+
+import pytest
+
+from bowstring.datasets import load_cupid
+from bowstring.datasets.export import export
+from tests.support.command import bowstring
+from tests.support.hub import COMMIT, OLDER, Hub, files_below
+
+
+@pytest.fixture
+def hub(hicupid_folder, tmp_path):
+    hicupid = files_below(hicupid_folder)
+    # As the hub stores it: shards, a card, and a large part that nobody asked for.
+    hicupid["qa/test_1-00000-of-00001.parquet"] = hicupid.pop("qa/test_1.parquet")
+    hicupid |= {"README.md": b"# card", "evaluation/train.parquet": b"x" * 1000}
+    export(load_cupid("mini"), tmp_path / "c", users=2)
+    export(load_cupid("mini"), tmp_path / "c1", users=1)
+    cupid = {"data/test-00000-of-00001.parquet": (tmp_path / "c" / "test.parquet").read_bytes()}
+    older = {"test.parquet": (tmp_path / "c1" / "test.parquet").read_bytes()}
+    repositories = {"someone/HiCUPID": hicupid, "someone/CUPID": cupid, "someone/images": {"cat.png": b"meow"}}
+    with Hub(repositories, {"someone/CUPID": older}) as server:
+        yield server
+
+
+def personas(ran) -> int:
+    return json.loads(ran.out)["personas"]
+
+
+def test_a_hub_id_is_fetched_once_and_then_works_without_the_hub(hub, tmp_path):
+    env = hub.env(tmp_path / "home")
+    first = bowstring("data", "info", "someone/HiCUPID", "--json", env=env)
+    assert first.code == 0, first.err
+    assert json.loads(first.out)["questions"]["test_1"]["persona"] == 18
+    assert sorted(hub.sent) == [
+        "dialogue/test.parquet",
+        "dialogue/train.parquet",
+        "qa/test_1-00000-of-00001.parquet",
+        "qa/test_2.parquet",
+    ], "the judge transcripts stay on the hub"
+    second = bowstring("data", "info", "someone/HiCUPID", "--json", env=env)
+    assert second.out == first.out
+    assert len(hub.sent) == 4, "the second time comes from the cache"
+    for offline in ({"HF_HUB_OFFLINE": "1"}, {"HF_ENDPOINT": "http://127.0.0.1:9"}):
+        away = bowstring("data", "info", "someone/HiCUPID", "--json", env=env | offline)
+        assert away.code == 0, away.err
+        assert away.out == first.out
+
+
+def test_only_the_files_of_the_asked_splits_are_fetched(hub, tmp_path):
+    env = hub.env(tmp_path / "home")
+    ran = bowstring("data", "export", "someone/HiCUPID", tmp_path / "out", "--split", "test_2", env=env)
+    assert ran.code == 0, ran.err
+    assert sorted(hub.sent) == ["dialogue/test.parquet", "qa/test_2.parquet"]
+    missing = bowstring(
+        "data",
+        "export",
+        "someone/HiCUPID",
+        tmp_path / "o2",
+        "--split",
+        "test_1",
+        env=env | {"HF_HUB_OFFLINE": "1"},
+    )
+    assert missing.code == 2
+    assert "has no split 'test_1'" in missing.err
+
+
+def test_a_revision_pins_what_is_read(hub, tmp_path):
+    env = hub.env(tmp_path / "home")
+    assert personas(bowstring("data", "info", "someone/CUPID", "--json", env=env)) == 2
+    for revision in ("v0", OLDER):
+        assert personas(bowstring("data", "info", "someone/CUPID", "--json", "--revision", revision, env=env)) == 1
+    gone = bowstring("data", "info", "someone/CUPID", "--revision", "v7", env=env)
+    assert gone.code == 2
+    assert gone.err == "someone/CUPID on the hub has no revision 'v7'\n"
+    offline = bowstring(
+        "data", "info", "someone/CUPID", "--json", "--revision", "v0", env=env | {"HF_HUB_OFFLINE": "1"}
+    )
+    assert personas(offline) == 1
+
+
+def test_pull_says_what_came_and_what_to_do_next(hub, tmp_path):
+    env = hub.env(tmp_path / "home")
+    ran = bowstring("data", "pull", "someone/CUPID", env=env)
+    assert ran.out == f"someone/CUPID at commit {COMMIT}: test\nnext: bowstring data info someone/CUPID\n"
+    into = bowstring("data", "pull", "someone/CUPID", "--to", tmp_path / "here", env=env)
+    assert into.code == 0, into.err
+    assert personas(bowstring("data", "info", tmp_path / "here", "--json")) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "message"),
+    [
+        ("someone/nothing", 2, "someone/nothing is neither a file or folder here nor a data set on the hub"),
+        ("someone/images", 2, "someone/images on the hub holds no data set of a known layout"),
+    ],
+)
+def test_what_is_not_there_is_said_in_one_line(hub, tmp_path, name, code, message):
+    ran = bowstring("data", "info", name, env=hub.env(tmp_path / "home"))
+    assert ran.code == code
+    assert ran.err.startswith(message)
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_an_unreachable_hub_and_an_empty_cache_are_said_in_one_line(tmp_path):
+    env = {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path)}
+    ran = bowstring("data", "info", "someone/CUPID", env=env)
+    assert ran.code == 1
+    assert ran.err.startswith("someone/CUPID is not in the cache and the hub cannot be reached: ")
+    assert len(ran.err.splitlines()) == 1

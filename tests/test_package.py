@@ -1,0 +1,24 @@
+"""The package as a whole: what it exports, what it costs to import, how its rooms introduce themselves."""
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import bowstring
+
+HEAVY = ["torch", "transformers", "matplotlib", "fastapi", "pyarrow", "huggingface_hub", "openai", "anthropic"]
+
+
+def test_importing_bowstring_is_light():
+    code = f"import sys, bowstring; print([m for m in {HEAVY} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_every_module_says_what_it_is_for():
+    silent = []
+    for module in pkgutil.walk_packages(bowstring.__path__, "bowstring."):
+        if not (importlib.import_module(module.name).__doc__ or "").strip():
+            silent.append(module.name)
+    assert silent == []
