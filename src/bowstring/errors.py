@@ -44,6 +44,18 @@ class FetchError(BowstringError):
     pass
 
 
+class ModelError(BowstringError):
+    pass
+
+
+class StoreError(BowstringError):
+    pass
+
+
+class RunError(BowstringError):
+    pass
+
+
 def import_extra(module: str, *, what: str, extra: str) -> ModuleType:
     """Import an optional module, or say which extra brings it."""
     try:

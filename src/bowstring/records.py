@@ -1,4 +1,4 @@
-"""The few types that everything passes around.
+"""The few types that everything passes around: histories, what is asked behind them, prompts, completions.
 
 Both benchmarks are a history of dialogues and something asked behind it:
 
@@ -11,8 +11,14 @@ a persona. `key` is that identity as text, for records and messages; it is never
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 Role = Literal["system", "user", "assistant"]
 QuestionType = Literal["persona", "profile", "schedule"]
@@ -133,3 +139,120 @@ class Instance:
     def evidence(self) -> tuple[int, ...]:
         """Ids of the sessions that happened in the request's context, older preferences included."""
         return tuple(s.dialogue.id for s in self.sessions if s.context_factor == self.context_factor)
+
+
+class Trunk:
+    """The beginning that several prompts share, and how many prompts those are.
+
+    Its last message may go on in the branches: then they begin with a message of the same role. Everything
+    derived from it is made once, however many branches there are.
+    """
+
+    def __init__(self, messages: Sequence[Message], *, branches: int = 1) -> None:
+        self.messages = tuple(messages)
+        self.branches = branches
+
+    @cached_property
+    def hasher(self) -> _Hash:
+        """The hash of the text so far; a prompt's hash goes on from a copy of it."""
+        hasher = hashlib.sha256()
+        for n, message in enumerate(self.messages):
+            hasher.update(_opening(message.role) if n == 0 else _CLOSING + _opening(message.role))
+            hasher.update(_bytes(message.text))
+        return hasher
+
+    @cached_property
+    def digest(self) -> str:
+        return self.hasher.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A trunk and what one prompt adds to it."""
+
+    trunk: Trunk
+    branch: tuple[Message, ...]
+
+    @property
+    def continues(self) -> bool:
+        """Whether the branch begins inside the trunk's last message."""
+        return bool(self.trunk.messages and self.branch) and self.trunk.messages[-1].role == self.branch[0].role
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        if not self.continues:
+            return self.trunk.messages + self.branch
+        *before, last = self.trunk.messages
+        first, *after = self.branch
+        return (*before, Message(last.role, last.parts + first.parts), *after)
+
+    @property
+    def digest(self) -> str:
+        """A hash of the whole text, by role; where the trunk ends makes no difference to it."""
+        hasher = self.trunk.hasher.copy()
+        for n, message in enumerate(self.branch):
+            if not (n == 0 and self.continues):
+                opening = _opening(message.role)
+                hasher.update(_CLOSING + opening if n or self.trunk.messages else opening)
+            hasher.update(_bytes(message.text))
+        hasher.update(_CLOSING)
+        return hasher.hexdigest()
+
+
+# Bytes that no UTF-8 text contains, so that no text can imitate the border of a message.
+_CLOSING = b"\xff"
+
+
+def _opening(role: str) -> bytes:
+    return role.encode() + b"\xfe"
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How an answer is drawn. None leaves a setting to the model's own default."""
+
+    max_tokens: int
+    temperature: float | None = 0.0
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a request took, as the server counted it; `cached` are prompt tokens it did not process again."""
+
+    prompt: int = 0
+    cached: int = 0
+    completion: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(self.prompt + other.prompt, self.cached + other.cached, self.completion + other.completion)
+
+
+Finish = Literal["stop", "length", "filter", "refusal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model answered. `text` is without its reasoning; `finish` says why it ended."""
+
+    text: str
+    finish: Finish = "stop"
+    reasoning: str | None = None
+    usage: Usage = field(default_factory=Usage)
+
+
+FailureKind = Literal["context", "server", "timeout", "protocol", "rejected"]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a request got no answer in the end. It is asked again at the next start."""
+
+    kind: FailureKind
+    reason: str

@@ -1,0 +1,299 @@
+"""One evaluation from beginning to end: data, models, store, folder; what the command and the API both call.
+
+run = evaluate("hicupid", model="embedded", judge="builtin", limit=10)
+run.metrics["metrics"]["score.total"]
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import platform
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from bowstring import __version__
+from bowstring.benchmarks.hicupid import HicupidEvaluation, HicupidSettings
+from bowstring.benchmarks.plan import Plan, make_plan
+from bowstring.datasets import load_hicupid
+from bowstring.errors import UsageError
+from bowstring.judging import builtin
+from bowstring.models.interface import Model
+from bowstring.models.names import open_model
+from bowstring.models.prices import Prices, load_prices
+from bowstring.models.transport import Patience
+from bowstring.prompts import PromptFolder
+from bowstring.reports.page import write_page
+from bowstring.runs.asking import Asker
+from bowstring.runs.budget import Budget
+from bowstring.runs.folder import RunFolder, default_name, fingerprint
+from bowstring.runs.runner import Outcome, Runner, Snapshot
+from bowstring.runs.store import Store
+
+BENCHMARKS = ("hicupid",)
+STORE_NAME = "responses.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What does not change a result: how much, how fast, where to, at what cost."""
+
+    out: Path | None = None
+    store: Path | None = None
+    runs: Path = Path("runs")
+    limit: int | None = None
+    concurrency: int | None = None
+    fresh: bool = False
+    max_cost: float | None = None
+    prices: Path | None = None
+    prompts: Path | None = None
+    timeout: float = 600.0
+    attempts: int = 6
+
+
+@dataclass(slots=True)
+class Run:
+    """A run that has ended: its folder, its numbers, and why it ended early if it did."""
+
+    folder: Path
+    metrics: dict[str, Any]
+    complete: bool
+    stopped: str | None = None
+
+    def records(self) -> list[dict[str, Any]]:
+        with (self.folder / "records.jsonl").open(encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """An evaluation that is ready to run: everything is checked, and nothing has been asked."""
+
+    benchmark: str
+    items: HicupidEvaluation
+    model: Model
+    judge: Model | None  # None: the builtin judge
+    options: RunOptions
+    prompts: PromptFolder
+    prices: Prices
+    configuration: dict[str, Any]
+    folder: Path
+    watch: Callable[[Snapshot], None] = field(default=lambda snapshot: None)
+
+    @property
+    def store_path(self) -> Path:
+        return self.options.store or self.folder.parent / STORE_NAME
+
+    def run(self) -> Run:
+        """Run to the end, or to where it is stopped. In a notebook, whose loop is taken, on a thread of its own."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self._run())
+        result: list[Run | BaseException] = []
+
+        def elsewhere() -> None:
+            try:
+                result.append(asyncio.run(self._run()))
+            except BaseException as error:  # raised again where it was called
+                result.append(error)
+
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        if isinstance(result[0], BaseException):
+            raise result[0]
+        return result[0]
+
+    def plan(self) -> Plan:
+        """What a run would ask and cost; nothing is asked."""
+        return make_plan(self)
+
+    async def _run(self) -> Run:
+        folder = RunFolder(self.folder)
+        store = Store(self.store_path)
+        try:
+            folder.write_json("run.json", self._manifest("running"))
+            askers = self._askers(store)
+            model, judge = askers["model"], askers.get("judge")
+            runner = Runner(
+                self.items.groups(self.options.limit),
+                partial(self.items.open_group, model=model, judge=judge),
+                askers,
+                self.watch,
+            )
+            outcome = await runner.run()
+            return self._finish(folder, outcome, askers)
+        finally:
+            await store.close()
+            for model_ in (self.model, self.judge):
+                if model_ is not None:
+                    await model_.close()
+            folder.close()
+
+    def _askers(self, store: Store) -> dict[str, Asker]:
+        budget = Budget(self.options.max_cost) if self.options.max_cost is not None else None
+        make = partial(
+            Asker, store=store, concurrency=self.options.concurrency, budget=budget, fresh=self.options.fresh
+        )
+        askers = {"model": make(self.model, price=self.prices.of(self.model.identity))}
+        if self.judge is not None:
+            same = self.judge.identity == self.model.identity
+            judge = askers["model"] if same else make(self.judge, price=self.prices.of(self.judge.identity))
+            askers["judge"] = judge
+        return askers
+
+    def _finish(self, folder: RunFolder, outcome: Outcome, askers: Mapping[str, Asker]) -> Run:
+        records = [r for r in outcome.records if r is not None]
+        complete = len(records) == len(outcome.records)
+        metrics = {
+            "benchmark": self.benchmark,
+            "complete": complete,
+            **self.items.summarize(records),
+            "usage": {role: _usage(asker) for role, asker in askers.items()},
+            "notes": self._notes(complete, outcome),
+            "config": self.configuration,
+        }
+        folder.write_records(records)
+        folder.write_json("metrics.json", metrics)
+        folder.write_text("report.html", write_page(metrics, records))
+        folder.write_json("run.json", self._manifest("complete" if complete else "stopped"))
+        return Run(self.folder, metrics, complete, outcome.stopped)
+
+    def _notes(self, complete: bool, outcome: Outcome) -> list[str]:
+        notes = [] if complete else [f"incomplete: {outcome.stopped}"]
+        if self.judge is None:
+            notes.append(builtin.WARNING)
+        for model in (self.model, self.judge):
+            if dropped := getattr(model, "dropped", None):
+                notes.append(f"{getattr(model, 'name', '')} refused {', '.join(dropped)}: sent without")
+        return notes
+
+    def _manifest(self, status: str) -> dict[str, Any]:
+        options = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(self.options).items()}
+        return {
+            "bowstring": __version__,
+            "status": status,
+            "written": datetime.now(UTC).isoformat(timespec="seconds"),
+            "fingerprint": fingerprint(self.configuration),
+            "config": self.configuration,
+            "options": options,
+            "store": str(self.store_path),
+            "versions": _versions(),
+        }
+
+
+def evaluate(
+    benchmark: str,
+    *,
+    model: Any,
+    judge: Any = builtin.NAME,
+    data: str = "mini",
+    revision: str | None = None,
+    watch: Callable[[Snapshot], None] = lambda snapshot: None,
+    tell: Callable[[str], None] = lambda line: None,
+    **settings: Any,
+) -> Run:
+    """Evaluate a model and return the run, as `bowstring eval` does.
+
+    `model` and `judge` are names, or objects of your own. Other settings are those of the benchmark (history,
+    splits, types, max_tokens, temperature, seed …) and of the run (out, limit, concurrency, max_cost …).
+    """
+    return prepare(
+        benchmark, model=model, judge=judge, data=data, revision=revision, watch=watch, tell=tell, **settings
+    ).run()
+
+
+def prepare(
+    benchmark: str,
+    *,
+    model: Any,
+    judge: Any = builtin.NAME,
+    data: str = "mini",
+    revision: str | None = None,
+    watch: Callable[[Snapshot], None] = lambda snapshot: None,
+    tell: Callable[[str], None] = lambda line: None,
+    **settings: Any,
+) -> Evaluation:
+    """Check everything that can be checked before anything is asked."""
+    if benchmark not in BENCHMARKS:
+        raise UsageError(f"no benchmark {benchmark!r}; expected {' or '.join(BENCHMARKS)}")
+    options, chosen = _sorted_settings(settings)
+    patience = Patience(attempts=options.attempts, timeout=options.timeout)
+    asked = open_model(model, patience=patience, tell=tell)
+    judging = None if judge == builtin.NAME else open_model(judge, patience=patience, tell=tell)
+    prices = load_prices(options.prices)
+    _check_budget(options, prices, [m for m in (asked, judging) if m is not None])
+    prompts = PromptFolder(options.prompts)
+    loaded = load_hicupid(data, revision=revision, splits=chosen.splits)
+    items = HicupidEvaluation(loaded, chosen, prompts)
+    configuration = {
+        "benchmark": benchmark,
+        "model": asked.identity,
+        "judge": judging.identity if judging else builtin.NAME,
+        "data": {"name": data, "revision": revision, "fingerprint": loaded.fingerprint},
+        "settings": _plain(asdict(chosen)),
+        "prompts": prompts.fingerprints,
+    }
+    name = default_name(benchmark, asked.identity, fingerprint(configuration))
+    folder = options.out or options.runs / name
+    return Evaluation(benchmark, items, asked, judging, options, prompts, prices, configuration, folder, watch)
+
+
+def _sorted_settings(settings: Mapping[str, Any]) -> tuple[RunOptions, HicupidSettings]:
+    """Keyword arguments, told apart by whom they concern."""
+    of_run = {k: v for k, v in settings.items() if k in RunOptions.__dataclass_fields__}
+    rest = {k: v for k, v in settings.items() if k not in of_run}
+    unknown = rest.keys() - HicupidSettings.__dataclass_fields__.keys()
+    if unknown:
+        raise UsageError(f"evaluate() has no setting {', '.join(sorted(unknown))}")
+    for name in ("out", "store", "runs", "prices", "prompts"):
+        if isinstance(of_run.get(name), str):
+            of_run[name] = Path(of_run[name])
+    for name in ("splits", "types"):
+        if name in rest:
+            rest[name] = (rest[name],) if isinstance(rest[name], str) else tuple(rest[name])
+    return RunOptions(**of_run), HicupidSettings(**rest)
+
+
+def _check_budget(options: RunOptions, prices: Prices, models: Sequence[Model]) -> None:
+    for model in models if options.max_cost is not None else ():
+        if prices.of(model.identity) is None:
+            raise UsageError(f"--max-cost needs the price of {model.identity}: give it with --prices FILE")
+
+
+def _plain(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
+
+def _usage(asker: Asker) -> dict[str, Any]:
+    tally = asker.tally
+    return {
+        "model": asker.model.identity,
+        "requests": tally.asked,
+        "from_store": tally.stored,
+        "failed": tally.failed,
+        "prompt_tokens": tally.usage.prompt,
+        "cached_tokens": tally.usage.cached,
+        "shareable_tokens": round(tally.shareable),
+        "completion_tokens": tally.usage.completion,
+        "cost": tally.cost,
+        "stored_prompt_tokens": tally.stored_usage.prompt,
+        "stored_completion_tokens": tally.stored_usage.completion,
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in ("httpx", "numpy", "pyarrow", "tokenizers", "xllamacpp"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

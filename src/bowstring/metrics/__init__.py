@@ -1,0 +1,1 @@
+"""Metrics: numbers with their n and their interval. Pure functions over plain values."""

@@ -1,0 +1,83 @@
+"""Means with 95% intervals, resampled by cluster: questions of one user are not independent.
+
+scores = [Score("user 1", 1.0), Score("user 1", 0.5), Score("user 2", 0.0)]
+estimate({"x": scores}, lambda mean: 100 * mean["x"])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+DRAWS = 2000
+TRUSTED_CLUSTERS = 30  # below this the interval is given, and marked
+
+Means = Mapping[str, npt.NDArray[np.float64]]
+
+
+class Score(NamedTuple):
+    cluster: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    value: float
+    low: float
+    high: float
+    n: int
+    clusters: int
+
+    @property
+    def trusted(self) -> bool:
+        return self.clusters >= TRUSTED_CLUSTERS
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "n": self.n,
+            "clusters": self.clusters,
+            "trusted": self.trusted,
+        }
+
+
+def estimate(
+    components: Mapping[str, Sequence[Score]], statistic: Callable[[Means], npt.NDArray[np.float64]]
+) -> Estimate | None:
+    """A statistic of the components' means, with a percentile interval over resampled clusters.
+
+    None where a component has no scores at all. All components share the clusters that are drawn.
+    """
+    if not components or not all(components.values()):
+        return None
+    clusters = sorted({score.cluster for scores in components.values() for score in scores})
+    index = {cluster: i for i, cluster in enumerate(clusters)}
+    sums = {name: np.zeros(len(clusters)) for name in components}
+    counts = {name: np.zeros(len(clusters)) for name in components}
+    for name, scores in components.items():
+        at = [index[score.cluster] for score in scores]
+        np.add.at(sums[name], at, [score.value for score in scores])
+        np.add.at(counts[name], at, 1.0)
+    value = statistic({name: np.asarray([sums[name].sum() / counts[name].sum()]) for name in components})[0]
+    weights = _weights(len(clusters))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # A draw may hold no score of some component; it says nothing then.
+        drawn = statistic({name: (weights @ sums[name]) / (weights @ counts[name]) for name in components})
+    drawn = drawn[np.isfinite(drawn)]
+    low, high = np.percentile(drawn, [2.5, 97.5]) if len(drawn) else (value, value)
+    n = sum(len(scores) for scores in components.values())
+    return Estimate(float(value), float(low), float(high), n, len(clusters))
+
+
+@lru_cache(maxsize=64)
+def _weights(clusters: int) -> npt.NDArray[np.float64]:
+    """How often each cluster is drawn, draw by draw; the same for every statistic, so that intervals compare."""
+    rng = np.random.default_rng(20250601)
+    return rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=DRAWS).astype(np.float64)

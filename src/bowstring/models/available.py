@@ -1,0 +1,43 @@
+"""Which kinds of model can be used on this machine, and what is missing for the others."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from bowstring.models import weights
+from bowstring.models.names import PROVIDERS, SERVER_KEY
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    name: str
+    usable: bool
+    note: str
+
+
+def availability() -> list[Availability]:
+    here = weights.cached() is not None
+    rows = [
+        Availability(
+            "embedded",
+            True,
+            "SmolLM2-135M on llama.cpp"
+            + ("" if here else f"; {weights.SIZE / 1e6:.0f} MB are fetched at the first use"),
+        ),
+        Availability(
+            "openai/NAME@http://host:port/v1", True, f"any compatible server; its key, if any: {SERVER_KEY}"
+        ),
+        Availability("python:module:name", True, "your own function or class"),
+    ]
+    for provider in PROVIDERS.values():
+        present = next((k for k in provider.keys if os.environ.get(k)), None)
+        note = f"key from {present}" if present else f"needs {' or '.join(provider.keys)}"
+        if (
+            provider.name == "bedrock"
+            and present == "AWS_ACCESS_KEY_ID"
+            and not os.environ.get("AWS_SECRET_ACCESS_KEY")
+        ):
+            present, note = None, "needs AWS_SECRET_ACCESS_KEY beside AWS_ACCESS_KEY_ID"
+        rows.append(Availability(f"{provider.name}/NAME", present is not None, note))
+    return rows

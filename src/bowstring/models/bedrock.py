@@ -1,0 +1,158 @@
+"""Models on Amazon Bedrock, by its Converse protocol, with a bearer key or signed requests."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from bowstring.models.interface import RequestFailed
+from bowstring.models.transport import Patience, Rejected, Transport
+from bowstring.records import Completion, Finish, Prompt, Sampling, Trunk, Usage
+
+_FINISH: dict[str, Finish] = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "guardrail_intervened": "filter",
+    "content_filtered": "filter",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Either a bearer key, or an access key with its secret (and a session's token)."""
+
+    region: str
+    bearer: str | None = None
+    access_key: str = ""
+    secret: str = ""
+    session_token: str | None = None
+
+
+class Bedrock:
+    def __init__(
+        self,
+        name: str,
+        identity: str,
+        model: str,
+        url: str,
+        credentials: Credentials,
+        *,
+        patience: Patience | None = None,
+    ) -> None:
+        self.name = name
+        self.identity = identity
+        self.concurrency = 8
+        self._url = f"{url.rstrip('/')}/model/{quote(model, safe='')}/converse"
+        self._credentials = credentials
+        self._transport = Transport(name, {}, patience)
+        self._marks_trunks = True
+
+    async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
+        while True:
+            body = json.dumps(self._body(prompt, sampling), ensure_ascii=False).encode("utf-8", "replace")
+            try:
+                completion: Completion = await self._transport.post(
+                    self._url, body, read_completion, **self._authorization(body)
+                )
+                return completion
+            except Rejected as rejected:
+                # Not every model knows cache points; those that do not say so.
+                if self._marks_trunks and "cach" in rejected.message.lower():
+                    self._marks_trunks = False
+                    continue
+                raise RequestFailed("rejected", f"{self.name}: 400 {rejected.message}") from rejected
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    def _body(self, prompt: Prompt, sampling: Sampling) -> dict[str, Any]:
+        settings: dict[str, Any] = {"maxTokens": sampling.max_tokens}
+        if sampling.temperature is not None:
+            settings["temperature"] = sampling.temperature
+        if sampling.top_p is not None:
+            settings["topP"] = sampling.top_p
+        trunk = prompt.trunk.messages
+        system: list[Any] = [{"text": m.text} for m in trunk if m.role == "system"]
+        chat: list[Any] = [{"role": m.role, "content": [{"text": m.text}]} for m in trunk if m.role != "system"]
+        if self._marks_trunks and prompt.trunk.branches > 1:
+            _mark(prompt.trunk, system, chat)
+        for n, message in enumerate(prompt.branch):
+            if n == 0 and prompt.continues and chat:
+                chat[-1]["content"].append({"text": message.text})
+            else:
+                chat.append({"role": message.role, "content": [{"text": message.text}]})
+        body: dict[str, Any] = {"messages": chat, "inferenceConfig": settings}
+        return body | {"system": system} if system else body
+
+    def _authorization(self, body: bytes) -> dict[str, str]:
+        if self._credentials.bearer:
+            return {"Authorization": f"Bearer {self._credentials.bearer}"}
+        return sign(self._url, body, self._credentials, datetime.datetime.now(datetime.UTC))
+
+
+def _mark(trunk: Trunk, system: list[Any], chat: list[Any]) -> None:
+    place = chat[-1]["content"] if chat else system
+    if trunk.messages:
+        place.append({"cachePoint": {"type": "default"}})
+
+
+def sign(
+    url: str, body: bytes, credentials: Credentials, now: datetime.datetime, service: str = "bedrock"
+) -> dict[str, str]:
+    """The headers of an AWS signature, version 4, for a POST of this body."""
+    parts = urlsplit(url)
+    stamp, day = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d")
+    signed: Mapping[str, str] = {
+        "content-type": "application/json",
+        "host": parts.netloc,
+        "x-amz-date": stamp,
+        **({"x-amz-security-token": credentials.session_token} if credentials.session_token else {}),
+    }
+    names = ";".join(sorted(signed))
+    # The path is encoded once more than it already is: the rule of every service but S3.
+    request = "\n".join(
+        [
+            "POST",
+            quote(parts.path or "/", safe="/-_.~"),
+            parts.query,
+            *(f"{name}:{signed[name]}" for name in sorted(signed)),
+            "",
+            names,
+            hashlib.sha256(body).hexdigest(),
+        ]
+    )
+    scope = f"{day}/{credentials.region}/{service}/aws4_request"
+    text = "\n".join(["AWS4-HMAC-SHA256", stamp, scope, hashlib.sha256(request.encode()).hexdigest()])
+    key = f"AWS4{credentials.secret}".encode()
+    for part in (day, credentials.region, service, "aws4_request"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    signature = hmac.digest(key, text.encode(), "sha256").hex()
+    headers = {name: value for name, value in signed.items() if name.startswith("x-amz")}
+    credential = f"{credentials.access_key}/{scope}"
+    headers["Authorization"] = (
+        f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders={names}, Signature={signature}"
+    )
+    return headers
+
+
+def read_completion(answer: Any) -> Completion:
+    blocks = answer["output"]["message"]["content"]
+    text = "".join(b["text"] for b in blocks if "text" in b)
+    thought = "".join(
+        b["reasoningContent"].get("reasoningText", {}).get("text", "") for b in blocks if "reasoningContent" in b
+    )
+    usage = answer["usage"]
+    cached = int(usage.get("cacheReadInputTokens") or 0)
+    written = int(usage.get("cacheWriteInputTokens") or 0)
+    return Completion(
+        text,
+        _FINISH.get(answer["stopReason"], "stop"),
+        thought or None,
+        Usage(int(usage["inputTokens"]) + cached + written, cached, int(usage["outputTokens"])),
+    )

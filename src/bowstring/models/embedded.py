@@ -1,0 +1,57 @@
+"""The model that ships with the install: SmolLM2-135M on llama.cpp, served on loopback like any endpoint.
+
+Small enough to run anywhere, and far too small to be good: it is there so that everything can be tried, and
+tested, without a key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from bowstring.models import weights
+from bowstring.models.endpoint import Endpoint
+from bowstring.records import Completion, Prompt, Sampling
+
+CONTEXT = 8192
+
+
+class Embedded:
+    name = "embedded"
+    identity = f"embedded/{weights.MEMBER.rsplit('/', 1)[-1]}"
+    concurrency = 1  # one slot, so that the trunk in its cache is the one being asked about
+
+    def __init__(self, tell: Callable[[str], None] = lambda line: None) -> None:
+        self._tell = tell
+        self._server: Any = None
+        self._endpoint: Endpoint | None = None
+        self._starting = asyncio.Lock()
+
+    async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
+        async with self._starting:
+            if self._endpoint is None:
+                self._server = await asyncio.to_thread(start_server, self._tell)
+                url = f"{self._server.listening_address}/v1"
+                self._endpoint = Endpoint(self.name, self.identity, "embedded", url, None)
+        return await self._endpoint.complete(prompt, sampling)
+
+    async def close(self) -> None:
+        if self._endpoint is not None:
+            await self._endpoint.close()
+        self._server = self._endpoint = None
+
+
+def start_server(tell: Callable[[str], None] = lambda line: None) -> Any:
+    """A llama.cpp server on a free port of 127.0.0.1, inside this process, that keeps its log to itself."""
+    path = weights.fetch(tell)
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
+    params.n_ctx = CONTEXT
+    params.n_parallel = 1
+    params.warmup = False
+    params.verbosity = -1
+    params.ui = False
+    return xllamacpp.Server(params)

@@ -1,0 +1,140 @@
+"""Any server that speaks OpenAI's chat completions: the hosted ones, vLLM, SGLang, Ollama, llama.cpp."""
+
+from __future__ import annotations
+
+import json
+import re
+import weakref
+from typing import Any
+
+from bowstring.models.interface import RequestFailed
+from bowstring.models.reasoning import split_reasoning
+from bowstring.models.transport import Patience, Rejected, Transport
+from bowstring.records import Completion, Finish, Message, Prompt, Sampling, Trunk, Usage
+
+_FINISH: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
+_OPTIONAL = ("temperature", "top_k", "top_p", "seed")
+
+
+class Endpoint:
+    """A model behind a URL. `dropped` names settings that the server refused and that are no longer sent."""
+
+    def __init__(
+        self,
+        name: str,
+        identity: str,
+        model: str,
+        url: str,
+        key: str | None,
+        *,
+        concurrency: int = 16,
+        leave_out: tuple[str, ...] = (),
+        length_field: str = "max_tokens",
+        patience: Patience | None = None,
+    ) -> None:
+        self.name = name
+        self.identity = identity
+        self.concurrency = concurrency
+        self.dropped: list[str] = []
+        self._model = model
+        self._url = url.rstrip("/") + "/chat/completions"
+        self._transport = Transport(name, {"Authorization": f"Bearer {key}"} if key else {}, patience)
+        self._leave_out = set(leave_out)
+        self._length_field = length_field
+        self._encoded: weakref.WeakKeyDictionary[Trunk, bytes] = weakref.WeakKeyDictionary()
+
+    async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
+        while True:
+            sent = self._settings(sampling)
+            try:
+                completion: Completion = await self._transport.post(
+                    self._url, self._body(prompt, sent), read_completion
+                )
+                return completion
+            except Rejected as rejected:
+                if not self._adapt(rejected.message, sent):
+                    raise RequestFailed("rejected", f"{self.name}: 400 {rejected.message}") from rejected
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    def _settings(self, sampling: Sampling) -> dict[str, Any]:
+        settings: dict[str, Any] = {"model": self._model, self._length_field: sampling.max_tokens}
+        for field in _OPTIONAL:
+            value = getattr(sampling, field)
+            if value is not None and field not in self._leave_out:
+                settings[field] = value
+        return settings
+
+    def _adapt(self, message: str, sent: dict[str, Any]) -> bool:
+        """Some models refuse settings that others need. Leave out what this one names, and remember it."""
+        if self._length_field == "max_tokens" and "max_completion_tokens" in message:
+            self._length_field = "max_completion_tokens"
+            return True
+        for field in _OPTIONAL:
+            # A request of before may still bring the news that another one brought already.
+            if re.search(rf"\b{field}\b", message) and field in sent:
+                if field not in self._leave_out:
+                    self._leave_out.add(field)
+                    self.dropped.append(field)
+                return True
+        return False
+
+    def _body(self, prompt: Prompt, settings: dict[str, Any]) -> bytes:
+        trunk = self._encoded.get(prompt.trunk)
+        if trunk is None:
+            trunk = self._encoded[prompt.trunk] = encode_trunk(prompt.trunk)
+        head = json.dumps(settings, separators=(",", ":")).encode()[:-1]
+        return head + b',"messages":[' + trunk + encode_branch(prompt) + b"]}"
+
+
+def encode_trunk(trunk: Trunk) -> bytes:
+    """The trunk's messages as JSON, the last one left open: the same bytes in front of every branch."""
+    return b",".join(_encode(m) for m in trunk.messages)[:-2] if trunk.messages else b""
+
+
+def encode_branch(prompt: Prompt) -> bytes:
+    """What follows `encode_trunk`: the rest of its last message, and the branch's own."""
+    branch = list(prompt.branch)
+    if not prompt.trunk.messages:
+        return b",".join(map(_encode, branch))
+    if not prompt.continues:
+        return b'"}' + b"".join(b"," + _encode(m) for m in branch)
+    first, *rest = branch
+    return _escape(first.text) + b'"}' + b"".join(b"," + _encode(m) for m in rest)
+
+
+def _encode(message: Message) -> bytes:
+    return b'{"role":"' + message.role.encode() + b'","content":"' + _escape(message.text) + b'"}'
+
+
+def _escape(text: str) -> bytes:
+    """A text as the inside of a JSON string."""
+    return json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")[1:-1]
+
+
+def read_completion(answer: Any) -> Completion:
+    """A chat completion, whatever dialect; raises ValueError and its like where it is none."""
+    choice = answer["choices"][0]
+    message = choice["message"]
+    content = message.get("content")
+    if isinstance(content, list):
+        content = "".join(part.get("text", "") for part in content if part.get("type") in ("text", None))
+    refusal = message.get("refusal")
+    if content is None and refusal is None and choice.get("finish_reason") is None:
+        raise ValueError("neither content nor a reason to have none")
+    if not isinstance(content, str | None):
+        raise ValueError("content is not text")
+    text, thought = split_reasoning(content or "")
+    reasoning = message.get("reasoning_content") or message.get("reasoning") or thought
+    finish = _FINISH.get(choice.get("finish_reason") or "stop", "stop")
+    if isinstance(refusal, str) and not text:
+        text, finish = refusal, "refusal"
+    return Completion(text, finish, reasoning if isinstance(reasoning, str) else None, _usage(answer))
+
+
+def _usage(answer: Any) -> Usage:
+    usage = answer.get("usage") or {}
+    details = usage.get("prompt_tokens_details") or {}
+    cached = details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or 0
+    return Usage(int(usage.get("prompt_tokens") or 0), int(cached), int(usage.get("completion_tokens") or 0))

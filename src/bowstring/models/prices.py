@@ -1,0 +1,71 @@
+"""What requests cost: a dated table of list prices, which a file of the user's overrides.
+
+# prices.yaml: dollars per million tokens
+openai/my-model: {input: 1.0, cached: 0.25, output: 4.0}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bowstring.errors import UsageError
+from bowstring.records import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars per million tokens; `cached` for prompt tokens that the server did not process again."""
+
+    input: float
+    cached: float
+    output: float
+
+    def of(self, usage: Usage) -> float:
+        fresh = usage.prompt - usage.cached
+        return (fresh * self.input + usage.cached * self.cached + usage.completion * self.output) / 1e6
+
+
+class Prices:
+    def __init__(self, table: dict[str, Price], dated: str) -> None:
+        self.dated = dated
+        self._table = table
+
+    def of(self, model: str) -> Price | None:
+        """The price of a model by its identity; None where it is not known. What runs here costs nothing."""
+        if model.startswith(("embedded/", "python:", "hf/", "vllm/")):
+            return Price(0, 0, 0)
+        return self._table.get(model)
+
+
+def load_prices(override: Path | None = None) -> Prices:
+    built_in = yaml.safe_load((files("bowstring.models") / "prices.yaml").read_text(encoding="utf-8"))
+    table = {name: Price(**row) for name, row in built_in["prices"].items()}
+    dated = str(built_in["dated"])
+    if override is None:
+        return Prices(table, dated)
+    try:
+        rows: Any = yaml.safe_load(override.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UsageError(f"{override} cannot be read as prices: {' '.join(str(error).split())}") from error
+    if not isinstance(rows, dict):
+        raise UsageError(
+            f"{override}: expected a line a model: openai/NAME: {{input: 1.0, cached: 0.5, output: 4.0}}"
+        )
+    for name, row in rows.items():
+        table[str(name)] = _price(override, str(name), row)
+    return Prices(table, f"{dated}, with {override.name}")
+
+
+def _price(path: Path, name: str, row: Any) -> Price:
+    try:
+        price = Price(float(row["input"]), float(row.get("cached", row["input"])), float(row["output"]))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError(f"{path}: {name}: expected input and output, and cached if it differs") from error
+    if min(price.input, price.cached, price.output) < 0:
+        raise UsageError(f"{path}: {name}: a price is negative")
+    return price

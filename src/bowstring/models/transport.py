@@ -1,0 +1,157 @@
+"""HTTP to a model's server: one pool, bounded retries, and errors sorted by what can be done about them."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import json
+import random
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from bowstring.errors import ModelError
+from bowstring.models.interface import RequestFailed
+
+_RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
+_CONTEXT = re.compile(
+    r"context.{0,20}(length|size|window)|too (long|large)|maximum.{0,20}tokens|exceeds? the (available|max)|"
+    r"input is too long|prompt is too long",
+    re.IGNORECASE,
+)
+_QUOTA = re.compile(r"insufficient_quota|credit balance is too low|billing", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to go on: attempts in all, the longest pause between two, and the wait for one answer."""
+
+    attempts: int = 6
+    longest_pause: float = 60.0
+    first_pause: float = 0.5
+    timeout: float = 600.0
+
+
+class Rejected(Exception):
+    """The server says that the request itself is wrong (400, 422); `message` is what it said."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class Transport:
+    """Posts prepared bodies to one server. A pause that the server asks for holds for all requests to it."""
+
+    def __init__(self, name: str, headers: Mapping[str, str], patience: Patience | None = None) -> None:
+        self.name = name
+        self.patience = patience or Patience()
+        self._headers = {"Content-Type": "application/json", **headers}
+        self._client: httpx.AsyncClient | None = None
+        self._not_before = 0.0
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    async def post(self, url: str, body: bytes, read: Callable[[Any], Any], **headers: str) -> Any:
+        """Post until there is an answer that `read` can make sense of (it raises ValueError where not)."""
+        for attempt in range(1, self.patience.attempts + 1):
+            await self._wait_for_turn()
+            try:
+                response = await self._open().post(url, content=body, headers={**self._headers, **headers})
+                if response.status_code < 300:
+                    return read(response.json())
+                failure, pause = self._sorted(response)
+            except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+                failure, pause = RequestFailed("protocol", f"{self.name} answered out of form: {error!r}"), None
+            except httpx.TimeoutException:
+                failure, pause = RequestFailed("timeout", f"{self.name} did not answer in time"), None
+            except httpx.HTTPError as error:
+                reason = str(error) or type(error).__name__
+                failure, pause = RequestFailed("server", f"{self.name}: {reason}"), None
+            if attempt == self.patience.attempts:
+                break
+            await self._pause(attempt, pause)
+        raise failure
+
+    def _open(self) -> httpx.AsyncClient:
+        if self._client is None:
+            # The runner decides how many requests are in flight; the pool must not decide again.
+            limits = httpx.Limits(max_connections=None, max_keepalive_connections=256, keepalive_expiry=30.0)
+            timeout = httpx.Timeout(self.patience.timeout, connect=min(15.0, self.patience.timeout))
+            self._client = httpx.AsyncClient(limits=limits, timeout=timeout, follow_redirects=True)
+        return self._client
+
+    def _sorted(self, response: httpx.Response) -> tuple[RequestFailed, float | None]:
+        """A failure that is worth another attempt, and the pause the server asked for; raises the others."""
+        status, message = response.status_code, _message(response)
+        said = f"{self.name}: {status} {message}"
+        if status in (401, 403):
+            raise ModelError(f"{said} (is the key right, and allowed to use this model?)")
+        if status == 404:
+            raise ModelError(f"{said} (is the model's name right?)")
+        if status == 402 or (status == 429 and _QUOTA.search(message)):
+            raise ModelError(f"{said} (the account has no credit left)")
+        if status in _RETRIED or status >= 500:
+            return RequestFailed("server", said), _retry_after(response)
+        if status == 413 or (status == 400 and _CONTEXT.search(message)):
+            raise RequestFailed("context", said)
+        if status in (400, 422):
+            raise Rejected(message)
+        raise RequestFailed("rejected", said)
+
+    async def _wait_for_turn(self) -> None:
+        while (wait := self._not_before - time.monotonic()) > 0:
+            await asyncio.sleep(wait)
+
+    async def _pause(self, attempt: int, asked: float | None) -> None:
+        if asked is not None:
+            # Everyone waits; a little apart, so that they do not all come back at the same moment.
+            self._not_before = max(self._not_before, time.monotonic() + min(asked, self.patience.longest_pause))
+            await asyncio.sleep(random.uniform(0, 0.1))  # noqa: S311
+            return
+        pause = min(self.patience.first_pause * 2 ** (attempt - 1), self.patience.longest_pause)
+        await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311
+
+
+def _message(response: httpx.Response) -> str:
+    """What the server said, on one line; pages of HTML are not quoted."""
+    try:
+        answer = response.json()
+    except ValueError:
+        text = response.text.strip()
+        return "" if text.startswith("<") else " ".join(text.split())[:300]
+    error = answer.get("error", answer) if isinstance(answer, dict) else answer
+    if isinstance(error, dict):
+        parts = [str(error[k]) for k in ("code", "type", "message", "Message") if isinstance(error.get(k), str)]
+        error = ": ".join(dict.fromkeys(parts)) or json.dumps(error)
+    return " ".join(str(error).split())[:300]
+
+
+def _retry_after(response: httpx.Response) -> float | None:
+    """Seconds, from the header in any of its forms; None where it is missing or makes no sense."""
+    if milliseconds := response.headers.get("retry-after-ms"):
+        return _seconds(milliseconds, 0.001)
+    value = response.headers.get("retry-after")
+    if not value:
+        return None
+    if (seconds := _seconds(value)) is not None:
+        return seconds
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def _seconds(value: str, unit: float = 1.0) -> float | None:
+    try:
+        seconds = float(value) * unit
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < float("inf") else None

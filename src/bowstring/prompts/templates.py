@@ -1,0 +1,101 @@
+"""Templates and how they are filled.
+
+    >>> Template("x", None, "Rules first. Then {question}").user_parts(question="Why?")
+    ('Rules first. Then ', 'Why?')
+
+A placeholder is a name in braces; doubled braces stand for single ones, as in CUPID's published files. What is
+filled in is data: braces in it mean nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bowstring.errors import DataError
+
+_TOKEN = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    name: str
+    system: str | None
+    user: str | None
+
+    @property
+    def placeholders(self) -> set[str]:
+        texts = (self.system or "") + (self.user or "")
+        return {match[1] for match in _TOKEN.finditer(texts) if match[1]}
+
+    def system_text(self, **values: str) -> str:
+        return "".join(self._fill(self.system, values))
+
+    def user_parts(self, **values: str) -> tuple[str, str]:
+        """The user prompt in two parts: what is equal for all, up to the first placeholder, and the rest."""
+        return self._fill(self.user, values)
+
+    def _fill(self, text: str | None, values: dict[str, str]) -> tuple[str, str]:
+        if text is None:
+            raise DataError(f"prompt {self.name} lacks the part that is asked for")
+        first = next((m.start() for m in _TOKEN.finditer(text) if m[1]), len(text))
+        return self._replace(text[:first], values), self._replace(text[first:], values)
+
+    def _replace(self, text: str, values: dict[str, str]) -> str:
+        def replacement(match: re.Match[str]) -> str:
+            if match[1] is None:
+                return match[0][0]
+            if match[1] not in values:
+                raise DataError(f"prompt {self.name} asks for {{{match[1]}}}, which is not known here")
+            return values[match[1]]
+
+        return _TOKEN.sub(replacement, text)
+
+
+class PromptFolder:
+    """The bundled templates, with those of a user's folder in their place where it has them."""
+
+    def __init__(self, override: Path | None = None) -> None:
+        if override is not None and not override.is_dir():
+            raise DataError(f"{override}: no such folder of prompts")
+        self._override = override
+        self._used: dict[str, str] = {}
+
+    def get(self, name: str, *, needs: frozenset[str] = frozenset()) -> Template:
+        """The template `name`, such as hicupid/ask; an error if it has no place for what it `needs` to show."""
+        text = self._read(name)
+        try:
+            raw: Any = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise DataError(f"prompt {name}: not YAML: {' '.join(str(error).split())}") from error
+        if not isinstance(raw, dict) or not (raw.keys() & {"system_prompt", "user_prompt"}):
+            raise DataError(f"prompt {name}: expected system_prompt or user_prompt")
+        system, user = raw.get("system_prompt"), raw.get("user_prompt")
+        if not isinstance(system, str | None) or not isinstance(user, str | None):
+            raise DataError(f"prompt {name}: expected system_prompt and user_prompt to be text")
+        template = Template(name, system, user)
+        if missing := needs - template.placeholders:
+            raise DataError(f"prompt {name} has no place for {', '.join(f'{{{m}}}' for m in sorted(missing))}")
+        self._used[name] = hashlib.sha256(text.encode()).hexdigest()
+        return template
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """Hashes of the templates that were used so far."""
+        return dict(sorted(self._used.items()))
+
+    def _read(self, name: str) -> str:
+        if self._override is not None:
+            path = self._override / f"{name}.yaml"
+            if path.is_file():
+                try:
+                    return path.read_text(encoding="utf-8")
+                except (OSError, UnicodeDecodeError) as error:
+                    raise DataError(f"{path}: cannot be read: {error}") from error
+        return (files("bowstring.prompts") / f"{name}.yaml").read_text(encoding="utf-8")

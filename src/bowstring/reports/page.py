@@ -1,0 +1,40 @@
+"""The page of a run: scores with intervals, what to keep in mind, breakdowns, and the items to read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+_ITEMS = 500  # items on the page; records.jsonl has them all
+
+
+def write_page(metrics: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> str:
+    """One self-contained HTML file. Every text in it is escaped: data and answers are shown, never obeyed."""
+    from jinja2 import Environment
+
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["number"] = lambda value: "–" if value is None else f"{value:,.1f}"
+    template = environment.from_string((files("bowstring.reports") / "page.html").read_text(encoding="utf-8"))
+    return template.render(
+        m=metrics,
+        items=records[:_ITEMS],
+        total=len(records),
+        tokens=_tokens(metrics["usage"]),
+        config=metrics["config"],
+    )
+
+
+def _tokens(usage: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    rows = []
+    for role, used in usage.items():
+        prompt = used["prompt_tokens"]
+        rows.append(
+            {
+                "role": role,
+                **used,
+                "cached": used["cached_tokens"] / prompt if prompt else None,
+                "shareable": used["shareable_tokens"] / prompt if prompt else None,
+            }
+        )
+    return rows

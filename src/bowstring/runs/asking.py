@@ -1,0 +1,131 @@
+"""Asking one model: from the store where the answer is there, in turn where it is not, and counted either way."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from bowstring.models.interface import Model, RequestFailed
+from bowstring.models.prices import Price
+from bowstring.records import Completion, Prompt, Sampling, Usage
+from bowstring.runs.budget import Budget
+from bowstring.runs.schedule import Schedule
+from bowstring.runs.store import Response, Store, request_key
+
+
+class Stopped(Exception):
+    """The run is ending: this request was not sent."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What asking a model has come to so far, in this process and not."""
+
+    asked: int = 0
+    stored: int = 0
+    failed: int = 0
+    truncated: int = 0
+    usage: Usage = field(default_factory=Usage)  # of what was asked now
+    shareable: float = 0.0  # prompt tokens that followed a warm trunk, so could have been cached
+    stored_usage: Usage = field(default_factory=Usage)  # of what an earlier process had asked
+    cost: float | None = None
+
+
+class Asker:
+    """Everything that asks one model goes through here. Two that ask the same thing share one request."""
+
+    def __init__(
+        self,
+        model: Model,
+        store: Store,
+        *,
+        concurrency: int | None = None,
+        price: Price | None = None,
+        budget: Budget | None = None,
+        fresh: bool = False,
+    ) -> None:
+        self.model = model
+        self.tally = Tally(cost=0.0 if price else None)
+        self.stopping = False
+        self._store = store
+        self.places = concurrency or model.concurrency
+        self._schedule = Schedule(self.places)
+        self._price = price
+        self._budget = budget
+        self._fresh = fresh
+        self._in_flight: dict[str, asyncio.Future[Completion]] = {}
+        self._answered: set[str] = set()
+
+    async def ask(self, prompt: Prompt, sampling: Sampling) -> Completion:
+        """The model's answer. Raises RequestFailed where there is none, Stopped where the run is ending."""
+        key = request_key(self.model.identity, prompt, sampling)
+        if (same := self._in_flight.get(key)) is not None:
+            return await asyncio.shield(same)
+        if (known := self._known(key)) is not None:
+            return known
+        future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
+        self._in_flight[key] = future
+        try:
+            completion = await self._ask_model(key, prompt, sampling)
+            future.set_result(completion)
+            return completion
+        except BaseException as error:
+            future.set_exception(error if isinstance(error, Exception) else Stopped())
+            future.exception()  # nobody else may be waiting for it
+            raise
+        finally:
+            del self._in_flight[key]
+
+    def _known(self, key: str) -> Completion | None:
+        """A stored answer; with `fresh`, only one that this process put there itself."""
+        if self._fresh and key not in self._answered:
+            return None
+        known = self._store.get(key)
+        if known is not None and key not in self._answered:
+            self.tally.stored += 1
+            self.tally.truncated += known.finish == "length"
+            self.tally.stored_usage += known.usage
+        return known
+
+    async def _ask_model(self, key: str, prompt: Prompt, sampling: Sampling) -> Completion:
+        async with self._schedule.turn(prompt.trunk) as turn:
+            if self.stopping:
+                raise Stopped
+            reserved = (
+                self._budget.reserve(self._price, prompt, sampling) if self._budget and self._price else None
+            )
+            try:
+                completion = await self.model.complete(prompt, sampling)
+            except RequestFailed as failed:
+                self.tally.failed += 1
+                # A trunk that is too long for one branch is too long for all: let them find out at once.
+                turn.warms = failed.kind == "context"
+                raise
+            finally:
+                if reserved is not None and self._budget:
+                    self._budget.release(reserved)
+            turn.warms = True
+            await self._store.put(Response(key, self.model.identity, prompt, sampling, completion))
+            self._answered.add(key)
+            self._count(prompt, completion, follows=turn.follows)
+        return completion
+
+    def _count(self, prompt: Prompt, completion: Completion, *, follows: bool) -> None:
+        self.tally.asked += 1
+        self.tally.truncated += completion.finish == "length"
+        self.tally.usage += completion.usage
+        if follows:
+            self.tally.shareable += completion.usage.prompt * trunk_share(prompt)
+        if self._price and self.tally.cost is not None:
+            cost = self._price.of(completion.usage)
+            self.tally.cost += cost
+            if self._budget:
+                self._budget.spend(cost, prompt, completion.usage)
+
+
+def trunk_share(prompt: Prompt) -> float:
+    """The part of a prompt that is trunk, by characters and a little for what a template puts around a message."""
+    around = 16
+    trunk = sum(len(m.text) + around for m in prompt.trunk.messages)
+    branch = sum(len(m.text) + around for m in prompt.branch)
+    return trunk / (trunk + branch) if trunk else 0.0

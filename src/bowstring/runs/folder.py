@@ -1,0 +1,84 @@
+"""A run's folder: who is at work in it, what the run is, and what came out.
+
+run.json        the whole configuration, versions, fingerprints
+records.jsonl   one line an item, in the order of the data; nothing in it depends on timing
+metrics.json    the numbers
+report.html     the page
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from bowstring.errors import RunError
+
+
+def fingerprint(configuration: Mapping[str, Any]) -> str:
+    """A hash of everything that can change a result."""
+    return hashlib.sha256(json.dumps(configuration, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def default_name(benchmark: str, model: str, print_: str) -> str:
+    """Readable in a listing, and another one for another configuration."""
+    plain = re.sub(r"[^A-Za-z0-9.]+", "-", model).strip("-.")[:48]
+    return f"{benchmark}-{plain}-{print_[:8]}"
+
+
+class RunFolder:
+    """Open for writing by one process at a time; the lock goes with the process, however it ends."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.mkdir(parents=True, exist_ok=True)
+        self._lock = _lock(path)
+
+    def close(self) -> None:
+        self._lock.close()
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
+        self._write(name, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+    def write_records(self, records: Iterable[Mapping[str, Any]]) -> None:
+        lines = (json.dumps(r, ensure_ascii=False, allow_nan=False) + "\n" for r in records)
+        self._write("records.jsonl", lines)
+
+    def write_text(self, name: str, text: str) -> None:
+        self._write(name, text)
+
+    def _write(self, name: str, content: str | Iterable[str]) -> None:
+        """All of it or nothing: a reader never sees half a file."""
+        draft = self.path / f".{name}.draft"
+        with draft.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
+            file.writelines([content] if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self.path / name)
+
+
+def _lock(path: Path) -> IO[str]:
+    file = (path / ".lock").open("a+", encoding="utf-8")
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.seek(0)
+        who = file.read().strip()
+        file.close()
+        by = f"process {who}" if who else "another process"
+        raise RunError(f"{path} is in use: {by} is at work on this run; wait for it, or give --out") from error
+    file.truncate(0)
+    file.write(str(os.getpid()))
+    file.flush()
+    return file

@@ -1,0 +1,184 @@
+"""Running items through models: group by group, many at once, in order at the end, stoppable at any moment."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from bowstring.records import Usage
+from bowstring.runs.asking import Asker, Stopped
+from bowstring.runs.budget import BudgetSpent
+
+Item = TypeVar("Item")
+Record = dict[str, Any]
+Work = Callable[[Item], Awaitable[Record]]
+
+_TICK = 0.25  # seconds between two looks at the progress
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """How far a run is."""
+
+    done: int
+    total: int
+    seconds: float
+    requests: int
+    stored: int
+    failed: int
+    usage: Usage
+    shareable: float
+    cost: float | None
+    stopping: bool
+    finished: bool
+
+    @property
+    def rate(self) -> float:
+        """Requests a second, in this process."""
+        return self.requests / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        return self.seconds / self.done * (self.total - self.done) if self.done else None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Records in the order of the items, None for one that was not reached, and why the run ended early."""
+
+    records: list[Record | None]
+    stopped: str | None = None
+
+
+@dataclass(slots=True)
+class Runner(Generic[Item]):
+    """`open_group` is called when a group's turn comes, and returns what turns its items into records."""
+
+    groups: Sequence[Sequence[Item]]
+    open_group: Callable[[Sequence[Item]], Work[Item]]
+    askers: Mapping[str, Asker]  # by role; two roles may share one
+    watch: Callable[[Snapshot], None] = lambda snapshot: None
+    _done: int = 0
+    _stopped: str | None = None
+    _started: float = field(default_factory=time.monotonic)
+
+    async def run(self) -> Outcome:
+        total = sum(map(len, self.groups))
+        records: list[Record | None] = [None] * total
+        places = asyncio.Semaphore(self._groups_at_once())
+        ticker = asyncio.create_task(self._tick(total))
+        tasks: set[asyncio.Task[None]] = set()
+        restore = self._listen_for_interrupts()
+        try:
+            start = 0
+            for group in self.groups:
+                await places.acquire()
+                if self._stopped or any(t.done() and not t.cancelled() and t.exception() for t in tasks):
+                    break
+                task = asyncio.create_task(self._run_group(group, start, records, places))
+                tasks.add(task)
+                tasks = {t for t in tasks if not t.done() or t.exception()}
+                start += len(group)
+            await self._finish(tasks)
+        finally:
+            restore()
+            ticker.cancel()
+            self.watch(self._snapshot(total, finished=True))
+        return Outcome(records, self._stopped)
+
+    def _groups_at_once(self) -> int:
+        """Enough groups open for every place to be taken by a first branch, and one to come."""
+        return max(asker.places for asker in self.askers.values()) + 1 if self.askers else 64
+
+    async def _run_group(
+        self, group: Sequence[Item], start: int, records: list[Record | None], places: asyncio.Semaphore
+    ) -> None:
+        try:
+            work = self.open_group(group)
+            async with asyncio.TaskGroup() as together:
+                for n, item in enumerate(group):
+                    together.create_task(self._run_item(work, item, start + n, records))
+        finally:
+            places.release()
+
+    async def _run_item(self, work: Work[Item], item: Item, at: int, records: list[Record | None]) -> None:
+        try:
+            records[at] = await work(item)
+            self._done += 1
+        except Stopped:
+            pass
+        except BudgetSpent as spent:
+            self._stop(str(spent))
+
+    async def _finish(self, tasks: set[asyncio.Task[None]]) -> None:
+        """Wait for all; at the first error that no other item can survive, end the others and raise it."""
+        if not tasks:
+            return
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        errors = [e for t in tasks if t.done() and not t.cancelled() and (e := t.exception())]
+        if not errors:
+            return
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise _first(errors[0])
+
+    def _stop(self, reason: str) -> None:
+        self._stopped = self._stopped or reason
+        for asker in self.askers.values():
+            asker.stopping = True
+
+    def _listen_for_interrupts(self) -> Callable[[], None]:
+        """Ctrl-C once lets what is in flight finish; twice ends at once."""
+        if threading.current_thread() is not threading.main_thread():
+            return lambda: None
+        loop = asyncio.get_running_loop()
+        main = asyncio.current_task()
+
+        def interrupted() -> None:
+            if self._stopped and main is not None:
+                main.cancel()
+            self._stop("interrupted")
+
+        def restore() -> None:
+            loop.remove_signal_handler(signal.SIGINT)
+
+        try:
+            loop.add_signal_handler(signal.SIGINT, interrupted)
+        except NotImplementedError:  # Windows: Ctrl-C ends at once
+            return lambda: None
+        return restore
+
+    async def _tick(self, total: int) -> None:
+        while True:
+            self.watch(self._snapshot(total, finished=False))
+            await asyncio.sleep(_TICK)
+
+    def _snapshot(self, total: int, *, finished: bool) -> Snapshot:
+        tallies = [asker.tally for asker in {id(a): a for a in self.askers.values()}.values()]
+        costs = [t.cost for t in tallies if t.cost is not None]
+        return Snapshot(
+            done=self._done,
+            total=total,
+            seconds=time.monotonic() - self._started,
+            requests=sum(t.asked for t in tallies),
+            stored=sum(t.stored for t in tallies),
+            failed=sum(t.failed for t in tallies),
+            usage=sum((t.usage for t in tallies), Usage()),
+            shareable=sum(t.shareable for t in tallies),
+            cost=sum(costs) if len(costs) == len(tallies) else None,
+            stopping=self._stopped is not None,
+            finished=finished,
+        )
+
+
+def _first(error: BaseException) -> BaseException:
+    """The error itself, out of the groups that tasks wrap around it."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
