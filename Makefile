@@ -10,9 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: demo test clean
 
 demo: .venv/.for-demo
-	@$(BIN)/bowstring data info mini
-	@$(BIN)/bowstring data show mini 3 | head -40
-	@echo; echo "next: $(BIN)/bowstring data show mini 3"
+	@$(BIN)/bowstring demo
 
 test: .venv/.for-test
 	$(BIN)/ruff check .
@@ -20,10 +18,13 @@ test: .venv/.for-test
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto
 
-# A Python without the venv module's own pip (Debian splits it off) gets its environment from virtualenv.
+# A Python without the venv module's own pip (Debian splits it off) gets its environment from virtualenv, which
+# needs no place in the system's packages.
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Bowstring needs Python 3.11 or newer: make PYTHON=python3.12")'
-	@$(PYTHON) -m venv .venv 2>/dev/null || { rm -rf .venv && $(PYTHON) -m pip install --quiet --user virtualenv && $(PYTHON) -m virtualenv --quiet .venv; }
+	@$(PYTHON) -m venv .venv 2>/dev/null || { rm -rf .venv && \
+	  $(PYTHON) -m pip install --quiet --target .virtualenv virtualenv && \
+	  PYTHONPATH=.virtualenv $(PYTHON) -m virtualenv --quiet .venv && rm -rf .virtualenv; }
 	@$(PIP) install --upgrade pip --constraint constraints.txt
 
 .venv/.for-demo: pyproject.toml constraints.txt | $(BIN)/python

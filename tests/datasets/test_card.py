@@ -1,5 +1,6 @@
 """A dataset card: a header the hub can read, and a text that data cannot break out of."""
 
+import statistics
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,7 @@ import yaml
 
 from bowstring.datasets import CupidSet, load_cupid, load_hicupid
 from bowstring.datasets.card import Origin, origin_of, write_card
-from bowstring.datasets.describe import describe
+from bowstring.datasets.describe import _decade, describe
 from bowstring.datasets.personal import Finding
 from bowstring.errors import UsageError
 
@@ -72,6 +73,37 @@ def test_where_a_set_comes_from_is_known_or_must_be_said():
     assert origin_of("mini/cupid", license="mit", made=None).license == "mit"
     with pytest.raises(UsageError, match="--license and --made"):
         origin_of("my/set", license="mit", made=None)
+
+
+def test_describe_gives_means_deviations_and_balance_of_what_is_there():
+    data = load_hicupid("mini")
+    about = describe(data, None)
+    lengths = [len(q.question.split()) for q in data.questions()]
+    assert about["lengths"]["words a question"] == {
+        "n": 60,
+        "mean": pytest.approx(statistics.mean(lengths)),
+        "sd": pytest.approx(statistics.stdev(lengths)),
+        "max": max(lengths),
+    }
+    assert sum(about["balance"]["category"].values()) == 36, "persona questions only"
+    ages = sorted(int(p.age) for p in {q.user_id: q.profile for q in data.questions() if q.profile}.values())
+    assert sorted(about["balance"]["age"]) == [f"{a // 10 * 10}-{a // 10 * 10 + 9}" for a in ages]
+
+
+@pytest.mark.parametrize(
+    ("age", "group"), [("9", "0-9"), ("40", "40-49"), ("39", "30-39"), ("9" * 5000, None), ("x", None)]
+)
+def test_ages_are_grouped_by_decade(age, group):
+    assert _decade(age) == (group or age)
+
+
+def test_a_card_names_the_files_that_are_there(hicupid_folder, cupid_folder):
+    (hicupid_folder / "dialogue" / "test.parquet").rename(hicupid_folder / "dialogue" / "unseen.parquet")
+    header, _ = card_of(load_hicupid(str(hicupid_folder)))
+    paths = [f["path"] for config in header["configs"] for f in config["data_files"]]
+    assert all((hicupid_folder / path).is_file() for path in paths)
+    header, _ = card_of(load_cupid(str(cupid_folder)))
+    assert header["configs"][0]["data_files"] == [{"split": "test", "path": "*.json"}]
 
 
 def test_describe_counts_distance_to_the_evidence():

@@ -127,6 +127,23 @@ def test_a_file_that_is_no_instance_is_a_problem_not_a_crash(cupid_folder, conte
     assert all(line.startswith("odd.json: ") for line in found)
 
 
+def test_files_of_other_tools_are_not_instances(cupid_folder):
+    (cupid_folder / "dataset_infos.json").write_text("{}")
+    (cupid_folder / ".hidden.json").write_text("{}")
+    assert len(load(str(cupid_folder)).instances) == 12
+
+
+def test_a_value_that_python_cannot_hold_is_a_problem_not_a_crash(tmp_path):
+    rows = [to_row(i) for i in load_cupid("mini").instances[:2]]
+    table = pa.Table.from_pylist(rows)
+    dates = pa.array([2**31 - 1, 0], pa.int32()).cast(pa.date32())
+    column = table.schema.get_field_index("current_request")
+    pq.write_table(table.set_column(column, "current_request", dates), tmp_path / "test.parquet")
+    found = problems(tmp_path)
+    assert found[0].startswith("test.parquet row 0: holds a value that cannot be read")
+    assert found[1].startswith("test.parquet row 1: current_request is datetime.date(1970, 1, 1); expected text")
+
+
 def test_a_request_whose_context_never_occurred_is_a_warning(cupid_folder):
     change_first(cupid_folder, lambda row: row.update(current_context_factor="The moon"))
     (reading,) = read(str(cupid_folder))
@@ -139,9 +156,7 @@ def test_evidence_is_every_session_in_the_requests_context():
         assert len(instance.evidence) == (4 if instance.type == "changing" else 2)
 
 
-@pytest.mark.parametrize(
-    "persona_id", ["../../x", "a/b", "CON", "x" * 5000, ".", "nul.txt", "a\x00b", "🎻", "a b\n"]
-)
+@pytest.mark.parametrize("persona_id", ["../../x", "a/b", "CON", "x" * 5000, ".", "nul.txt", "a\x00b", "🎻", "a b\n"])
 def test_ids_are_data_never_paths(tmp_path, persona_id):
     from dataclasses import replace
 

@@ -1,5 +1,6 @@
 """HiCUPID sets: what is written is what is read, however the files are cut."""
 
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -93,7 +94,7 @@ def test_shards_of_a_split_are_one_split(hicupid_folder, names):
 def test_a_missing_shard_is_named_instead_of_passed_over(hicupid_folder):
     whole = hicupid_folder / "dialogue" / "train.parquet"
     whole.rename(hicupid_folder / "dialogue" / "train-00001-of-00002.parquet")
-    with pytest.raises(DataError, match=r"lacks dialogue/train-00000-of-00002\.parquet"):
+    with pytest.raises(DataError, match=r"dialogue/train-00000-of-00002\.parquet: is not there"):
         load_hicupid(str(hicupid_folder))
 
 
@@ -135,11 +136,11 @@ def test_judge_transcripts_are_read_and_written(hicupid_folder, tmp_path):
     transcripts = tuple(Judgement(q, "Try plums.", "Better Response: A") for q in questions[:5])
     (hicupid_folder / "evaluation").mkdir()
     pq.write_table(evaluation_table(transcripts * 2), hicupid_folder / "evaluation" / "test_1.parquet")
-    (reading,) = read(str(hicupid_folder), configs=("dialogue", "qa", "evaluation"))
+    (reading,) = read(str(hicupid_folder))
     assert reading.problems == []
     assert reading.data.judgements("test_1") == transcripts * 2
     export(reading.data, tmp_path / "again")
-    (again,) = read(str(tmp_path / "again"), configs=("dialogue", "qa", "evaluation"))
+    (again,) = read(str(tmp_path / "again"))
     assert again.data.judgements("test_1") == transcripts * 2
 
 
@@ -149,7 +150,7 @@ def test_judge_transcripts_under_other_column_names_are_read(hicupid_folder):
     (hicupid_folder / "evaluation").mkdir()
     renamed = table.rename_columns([*table.column_names[:-2], "response", "judgment"])
     pq.write_table(renamed, hicupid_folder / "evaluation" / "train.parquet")
-    (reading,) = read(str(hicupid_folder), configs=("dialogue", "qa", "evaluation"))
+    (reading,) = read(str(hicupid_folder))
     assert reading.data.judgements("train")[0].judgement == "Satisfaction: NO"
 
 
@@ -172,3 +173,42 @@ def test_a_history_is_made_when_asked_for_not_when_loaded(hicupid_folder):
     assert data.history(0) == data.history(0)
     assert data.history(0) is not data.history(0)
     assert pc.sum(pa.array([len(d.messages) for d in data.history(0)])).as_py() == 50
+
+
+def test_a_file_of_questions_stands_for_its_split_from_anywhere(hicupid_folder, monkeypatch):
+    monkeypatch.chdir(hicupid_folder / "qa")
+    assert load_hicupid("test_2.parquet").user_ids == (3, 4, 5)
+    with pytest.raises(DataError, match=r"is the dialogue part of a HiCUPID set; give its folder"):
+        load_hicupid(str(hicupid_folder / "dialogue" / "train.parquet"))
+
+
+def test_dialogues_are_found_in_whatever_split_they_are(hicupid_folder):
+    """The names of splits say where to look first, not where things are."""
+    (hicupid_folder / "dialogue" / "train.parquet").rename(hicupid_folder / "dialogue" / "x.parquet")
+    (hicupid_folder / "dialogue" / "test.parquet").rename(hicupid_folder / "dialogue" / "train.parquet")
+    (hicupid_folder / "dialogue" / "x.parquet").rename(hicupid_folder / "dialogue" / "test.parquet")
+    data = load_hicupid(str(hicupid_folder), splits=["test_2"])
+    assert len(data.history(3)) == 13
+
+
+def test_copies_and_hidden_folders_are_not_part_of_the_set(hicupid_folder):
+    for copy in ("old", ".ipynb_checkpoints"):
+        shutil.copytree(hicupid_folder / "qa", hicupid_folder / copy / "qa")
+    assert records(load_hicupid(str(hicupid_folder))) == records(load_hicupid("mini"))
+
+
+def test_parts_may_be_links(hicupid_folder, tmp_path):
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    for part in ("qa", "dialogue"):
+        (linked / part).symlink_to(hicupid_folder / part, target_is_directory=True)
+    (linked / "loop").symlink_to(linked, target_is_directory=True)
+    assert records(load_hicupid(str(linked))) == records(load_hicupid("mini"))
+
+
+def test_splits_can_be_left_out(hicupid_folder):
+    shutil.copy(hicupid_folder / "qa" / "test_1.parquet", hicupid_folder / "qa" / "train.parquet")
+    with pytest.raises(DataError, match="load one split at a time"):
+        load_hicupid(str(hicupid_folder))
+    assert load_hicupid(str(hicupid_folder), leave_out=["train"]).splits == ("test_1", "test_2")
+    assert load_hicupid(str(hicupid_folder), splits=["train"]).splits == ("train",)

@@ -106,8 +106,7 @@ def setter(row, column, value):
         (
             DIALOGUE,
             lambda rows: rows.append(dict(rows[0])),
-            f"{DIALOGUE} row 75: dialogue_id is 120 again (first in {DIALOGUE} row 0); "
-            "expected its turns together",
+            f"{DIALOGUE} row 75: dialogue_id is 120 again (first in {DIALOGUE} row 0); expected its turns together",
         ),
     ],
 )
@@ -161,14 +160,85 @@ def test_every_problem_is_listed_not_only_the_first(hicupid_folder):
     assert len(error.value.problems) == 5
 
 
-def test_text_that_is_not_utf8_is_named_with_its_row(hicupid_folder):
+def test_every_text_that_is_not_utf8_is_named_with_its_row(hicupid_folder):
     path = hicupid_folder / DIALOGUE
     table = pq.read_table(path)
     texts = [t.encode() for t in table["user"].to_pylist()]
-    texts[17] = b"caf\xe9"
+    texts[17] = texts[40] = b"caf\xe9"
     broken = pa.Array.from_buffers(pa.string(), len(texts), pa.array(texts, pa.binary()).buffers())
     pq.write_table(table.set_column(table.schema.get_field_index("user"), "user", broken), path)
-    assert problems(hicupid_folder)[0] == f"{DIALOGUE} row 17: user is not valid; expected text"
+    edit(hicupid_folder, QA, setter(0, "type", "horoscope"))
+    assert problems(hicupid_folder) == [
+        f"{DIALOGUE} row 17: user is not UTF-8; expected text",
+        f"{DIALOGUE} row 40: user is not UTF-8; expected text",
+        f"{QA} row 0: type is 'horoscope'; expected persona, profile or schedule",
+    ]
+
+
+def test_a_number_that_does_not_fit_is_named_with_its_row(hicupid_folder):
+    table = pq.read_table(hicupid_folder / QA)
+    ids = table["question_id"].to_pylist()
+    ids[4] = 2**64 - 1
+    column = pa.array(ids, pa.uint64())
+    pq.write_table(
+        table.set_column(table.schema.get_field_index("question_id"), "question_id", column), hicupid_folder / QA
+    )
+    assert problems(hicupid_folder) == [f"{QA} row 4: question_id is too large; expected an integer"]
+
+
+def test_a_broken_column_does_not_hide_what_else_is_wrong(hicupid_folder):
+    def damage(rows):
+        for row in rows:
+            row.pop("question")
+        rows[0]["type"] = "horoscope"
+        rows[2]["dialogue_id"] = [9999]
+
+    edit(hicupid_folder, QA, damage)
+    assert problems(hicupid_folder) == [
+        f"{QA}: has no column question; expected one with text a row",
+        f"{QA} row 0: type is 'horoscope'; expected persona, profile or schedule",
+        f"{QA} row 2: dialogue_id names dialogue 9999, which does not exist; expected one of user 3's",
+    ]
+
+
+def test_a_missing_struct_is_one_problem(hicupid_folder):
+    edit(hicupid_folder, QA, lambda rows: [row.pop("metadata") for row in rows])
+    assert problems(hicupid_folder) == [f"{QA}: has no column metadata; expected one with a struct a row"]
+    edit(hicupid_folder, QA, lambda rows: [row.update(metadata="none") for row in rows])
+    assert problems(hicupid_folder) == [f"{QA}: metadata is of type string; expected a struct"]
+
+
+def test_a_column_that_is_there_twice_is_a_problem(hicupid_folder):
+    table = pq.read_table(hicupid_folder / QA)
+    pq.write_table(table.append_column("question", table["question"]), hicupid_folder / QA)
+    assert problems(hicupid_folder) == [f"{QA}: has the column question twice; expected it once"]
+
+
+def test_a_user_in_two_dialogue_splits_is_found(hicupid_folder):
+    """Else one split would silently hide the history in the other."""
+
+    def add(rows):
+        rows.append(rows[0] | {"user_id": 0, "dialogue_id": 999_999})
+
+    edit(hicupid_folder, DIALOGUE, add)
+    (found,) = problems(hicupid_folder)
+    assert "who is in split" in found
+
+
+def test_tables_without_rows_are_found(hicupid_folder):
+    pq.write_table(pq.read_table(hicupid_folder / QA).slice(0, 0), hicupid_folder / QA)
+    assert problems(hicupid_folder) == [f"{QA}: has no rows; expected a question a row"]
+
+
+def test_evidence_of_judge_transcripts_is_checked(hicupid_folder):
+    rows = pq.read_table(hicupid_folder / QA).to_pylist()[:2]
+    for row in rows:
+        row.update(answer="Plums.", judgement="Better Response: A")
+    rows[1]["dialogue_id"] = [9999]
+    (hicupid_folder / "evaluation").mkdir()
+    pq.write_table(pa.Table.from_pylist(rows), hicupid_folder / "evaluation" / "train.parquet")
+    (found,) = problems(hicupid_folder)
+    assert found.startswith("evaluation/train.parquet row 1: dialogue_id names dialogue 9999")
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"<html>not found</html>", b"PAR1" + b"\0" * 100 + b"PAR1"])
@@ -194,19 +264,14 @@ def test_an_empty_dialogue_table_is_found(hicupid_folder):
     assert len(found) == 31
 
 
-def test_ids_shared_across_splits_are_only_a_warning(hicupid_folder):
-    edit(
-        hicupid_folder,
-        QA,
-        lambda rows: [row.update(user_id=0, dialogue_id=[0], question_id=i) for i, row in enumerate(rows[:1])],
-    )
-    (reading,) = read(str(hicupid_folder))
-    assert reading.problems == []
-    assert [str(w) for w in reading.warnings] == [f"{QA}: question_id is 0 for user 0, as in split test_1"]
+def test_no_two_questions_share_a_key_across_splits(hicupid_folder):
+    edit(hicupid_folder, QA, lambda rows: rows[7].update(user_id=0, dialogue_id=[0], question_id=0))
+    assert problems(hicupid_folder) == [
+        f"{QA} row 7: question_id is 0 for user 0, as in split test_1; load one split at a time"
+    ]
 
 
 def test_a_folder_without_questions_says_so(hicupid_folder):
     for path in (hicupid_folder / "qa").iterdir():
         path.unlink()
-    with pytest.raises(DataError, match="has no qa/ part"):
-        load_hicupid(str(hicupid_folder))
+    assert problems(hicupid_folder) == ["qa/: is not there; expected qa/*.parquet beside the other part"]

@@ -23,6 +23,7 @@ from bowstring.datasets.personal import find_in
         ("Carnegie Hall, 881 7th Avenue, New York", "street address", "881 7th Avenue"),
         ("we live at 12 Old Mill Lane now", "street address", "12 Old Mill Lane"),
         ("treffen uns Lindenstraße 14", "street address", "Lindenstraße 14"),
+        ("send it to PO Box 1187", "street address", "PO Box 1187"),
         ("au 8 rue de Rivoli", "street address", "8 rue de Rivoli"),
     ],
 )
@@ -37,7 +38,7 @@ def test_finds(text, kind, match):
         "serves 12, 250 g of flour, 1,250 kcal, 3.14159",
         "the 2024-11-20 release, version 10.0.19045",
         "write to me@example.com or x@host.test",
-        "the film's number is 212-555-0142",
+        "the film's number is 212-555-0142, or +44 20 7946 0321",
         "4111 1111 1111 1112 is no card",
         "DE89 3704 0044 0532 0130 01 is no account",
         "call @channel in 5 minutes",
@@ -49,6 +50,10 @@ def test_finds(text, kind, match):
 )
 def test_leaves_everyday_numbers_alone(text):
     assert list(find_in(text)) == []
+
+
+def test_many_findings_take_no_more_than_their_share():
+    assert len(list(find_in("a@mail.org " * 20_000))) == 20_000
 
 
 @given(st.text(alphabet=st.sampled_from("0123456789 -+().@abDEIBN,'\n"), max_size=200) | st.text(max_size=200))

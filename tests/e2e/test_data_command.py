@@ -10,6 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from bowstring.datasets import load_hicupid
+from bowstring.datasets.hicupid import evaluation_table
+from bowstring.records import Judgement
 from tests.support.command import bowstring
 
 
@@ -19,9 +22,7 @@ def test_help_reads_like_a_manual_and_costs_next_to_nothing():
     for section in ("USAGE", "COMMANDS", "EXAMPLES", "ENVIRONMENT", "EXIT STATUS"):
         assert f"\n{section}\n" in ran.out
     code = "import sys\ntry:\n  import bowstring.cli as c; c.main(['--help'])\nexcept SystemExit: pass\n"
-    code += (
-        "print(len([m for m in ('typer', 'rich', 'numpy', 'pyarrow', 'pydantic', 'torch') if m in sys.modules]))"
-    )
+    code += "print(len([m for m in ('typer', 'rich', 'numpy', 'pyarrow', 'pydantic', 'torch') if m in sys.modules]))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert loaded.endswith("\n0\n")
 
@@ -43,8 +44,14 @@ def test_every_option_has_a_sentence_of_help(command):
         (("data",), "bowstring data: Missing command (see bowstring data --help)"),
         (("data", "info"), "Missing argument 'SRC'"),
         (("data", "info", "mini", "--frobnicate"), "No such option: --frobnicate"),
-        (("data", "info", "no such thing"), "no such file or folder, and not a hub id; try --data mini"),
+        (("data", "info", "no such thing"), "no such file or folder, and not a hub id; try mini"),
         (("data", "info", "mini", "--tokenizer", "no such//one"), "no such tokenizer"),
+        (("data", "info", ""), "no such file or folder, and not a hub id"),
+        (("data", "info", "~nobody-here/x"), "no such file or folder, and not a hub id"),
+        (("data", "info", "mini", "--revision", "v1"), "--revision is for hub data sets; mini comes with the install"),
+        (("data", "info", "a--b/c..d"), "a--b/c..d is neither a file or folder here nor a hub id"),
+        (("data", "show", "mini", "9" * 5000), "is not in mini/hicupid or mini/cupid"),
+        (("data", "export", "mini/cupid", "OUT", "--split", "dev"), "mini/cupid has no split 'dev'; it has test"),
         (("data", "show", "mini", "99"), "'99' is not in mini/hicupid or mini/cupid; users go from 0 to 5"),
         (("data", "show", "mini", "0+crofter"), "has 3 instances; say which: 0+crofter+consistent"),
         (("data", "export", "mini", "/tmp/x"), "say which: mini/hicupid or mini/cupid"),
@@ -79,6 +86,16 @@ def test_info_counts_both_mini_sets():
     assert "tokens by the vocabulary of SmolLM2-135M (embedded)" in shown
 
 
+def test_info_counts_judge_transcripts_and_export_keeps_them(hicupid_folder, tmp_path):
+    question = load_hicupid("mini").questions("test_1")[0]
+    (hicupid_folder / "evaluation").mkdir()
+    table = evaluation_table([Judgement(question, "Plums.", "Satisfaction: NO")] * 7)
+    pq.write_table(table, hicupid_folder / "evaluation" / "train.parquet")
+    assert json.loads(bowstring("data", "info", hicupid_folder, "--json").out)["transcripts"] == {"train": 7}
+    assert bowstring("data", "export", hicupid_folder, tmp_path / "again").code == 0
+    assert pq.read_table(tmp_path / "again" / "evaluation" / "train.parquet").num_rows == 7
+
+
 def test_info_without_any_way_to_count_tokens_says_so(tmp_path):
     nowhere = {
         "BOWSTRING_CACHE": str(tmp_path),
@@ -90,6 +107,9 @@ def test_info_without_any_way_to_count_tokens_says_so(tmp_path):
     assert ran.code == 0
     assert "Tokens are not counted: the embedded model could not be fetched" in ran.err
     assert "tokens not counted" in ran.out
+    unwritable = bowstring("data", "info", "mini/cupid", env={"BOWSTRING_CACHE": "/proc/nowhere"})
+    assert unwritable.code == 0
+    assert "set BOWSTRING_CACHE to another folder" in unwritable.err
 
 
 def test_validate_lists_every_problem_and_ends_with_2(hicupid_folder):
@@ -155,7 +175,13 @@ def test_export_then_validate_then_use(tmp_path):
     again = bowstring("data", "export", "mini/hicupid", tmp_path / "h")
     assert again.code == 2
     assert "is not empty; choose another folder, or --overwrite" in again.err
+    less = bowstring("data", "export", "mini/hicupid", tmp_path / "h", "--split", "test_2", "--overwrite")
+    assert less.code == 0
+    assert json.loads(bowstring("data", "info", tmp_path / "h", "--json").out)["users"] == 3, "nothing old is left"
     assert bowstring("data", "export", "mini/cupid", tmp_path / "c", "--format", "json").code == 0
+    assert bowstring("data", "export", "mini/cupid", tmp_path / "c", "--users", "1", "--overwrite").code == 0
+    assert json.loads(bowstring("data", "info", tmp_path / "c", "--json").out)["personas"] == 1
+    assert bowstring("data", "export", "mini/cupid", tmp_path / "c", "--format", "json", "--overwrite").code == 0
     assert json.loads(bowstring("data", "info", tmp_path / "c", "--json").out)["personas"] == 4
 
 
@@ -167,8 +193,34 @@ def test_card_is_printed_or_written(tmp_path):
     assert path.read_text(encoding="utf-8") == printed.out
 
 
-def test_a_reader_that_stops_early_is_no_error():
-    command = f"{Path(sys.executable).with_name('bowstring')} data show mini 3 | head -1; echo ${{PIPESTATUS[0]}}"
+@pytest.mark.parametrize(
+    "arguments", ["--help", "data show mini 3", "data validate mini", "data card mini/cupid", "data info mini --json"]
+)
+@pytest.mark.parametrize("buffering", ["0", "1"])
+def test_a_reader_that_stops_early_is_no_error(arguments, buffering):
+    program = Path(sys.executable).with_name("bowstring")
+    prefix = "PYTHONUNBUFFERED=1 " if buffering == "1" else ""
+    command = f"{prefix}{program} {arguments} | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "0"
     assert done.stderr == ""
+
+
+def test_a_disk_that_is_full_is_one_line():
+    command = f"{Path(sys.executable).with_name('bowstring')} data info mini --json > /dev/full"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "bowstring: No space left on device\n"
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_a_terminal_of_any_encoding_shows_what_it_can(encoding, hicupid_folder):
+    odd = hicupid_folder.rename(hicupid_folder.with_name("söt \x1b[31m"))
+    env = {"PYTHONIOENCODING": encoding}
+    shown = bowstring("data", "show", odd, "2", env=env)
+    assert shown.code == 0, shown.err
+    about = bowstring("data", "info", odd, "--json", env=env)
+    assert json.loads(about.out)["name"] == str(odd)
+    table = bowstring("data", "info", odd, env=env)
+    assert table.code == 0
+    assert "\x1b" not in table.out

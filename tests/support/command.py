@@ -20,6 +20,7 @@ def bowstring(*arguments: str | Path, env: dict[str, str] | None = None, cwd: Pa
         capture_output=True,
         text=True,
         encoding="utf-8",
+        errors="replace",
         env=os.environ | {"COLUMNS": "100", "PYTHONWARNINGS": "error"} | (env or {}),
         cwd=cwd,
         timeout=300,

@@ -16,11 +16,10 @@ OLDER = "abad1dea" + "0" * 32
 
 
 class Hub:
-    def __init__(
-        self, repositories: dict[str, dict[str, bytes]], older: dict[str, dict[str, bytes]] | None = None
-    ):
+    def __init__(self, repositories: dict[str, dict[str, bytes]], older: dict[str, dict[str, bytes]] | None = None):
         self.revisions = {COMMIT: repositories, OLDER: older or {}}
         self.sent: list[str] = []
+        self.broken: set[str] = set()  # files that the hub fails to send
         hub = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -75,6 +74,9 @@ class Hub:
             )
         elif verb == "resolve" and "/".join(words[2:]) in files:
             content = files["/".join(words[2:])]
+            if request.command == "GET" and "/".join(words[2:]) in self.broken:
+                self._send(request, 500, b"", {})
+                return
             if request.command == "GET":
                 self.sent.append("/".join(words[2:]))
             self._send(request, 200, content, {"ETag": f'"{_oid(content)}"', "X-Repo-Commit": commit})

@@ -91,7 +91,7 @@ class Evaluation:
         return self.options.store or self.folder.parent / STORE_NAME
 
     def run(self) -> Run:
-        """Run to the end, or to where it is stopped. In a notebook, whose loop is taken, on a thread of its own."""
+        """Run to the end, or to where it is stopped; where a loop is running already, on a thread of its own."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:

@@ -103,9 +103,7 @@ def _plan_group(
 
 def _add(role: RolePlan, prompt: Prompt, answer: int, lengths: _Lengths, seen: dict[int, int]) -> None:
     first = id(prompt.trunk) not in seen
-    trunk = (
-        seen.setdefault(id(prompt.trunk), lengths.of(prompt.trunk.messages)) if first else seen[id(prompt.trunk)]
-    )
+    trunk = seen.setdefault(id(prompt.trunk), lengths.of(prompt.trunk.messages)) if first else seen[id(prompt.trunk)]
     branch = lengths.of(prompt.branch)
     role.requests += 1
     role.prompt_tokens += trunk + branch

@@ -9,6 +9,7 @@ one line on stderr; exit codes are those of `bowstring.errors`.
 from __future__ import annotations
 
 import difflib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,9 @@ from importlib import import_module
 
 # name -> what its line in the manual says; the module of the same name in this folder has the Typer `app`
 COMMANDS = {
+    "eval": "evaluate a model on a benchmark",
+    "demo": "evaluate the embedded model on the bundled data, without a key",
+    "models": "which models can be used here, and what the others need",
     "data": "look at data sets, check them, fetch and convert them",
 }
 
@@ -34,16 +38,30 @@ COMMANDS
 {commands}
 
 EXAMPLES
+    bowstring demo                           see it work, in a few minutes, without a key
+    bowstring eval hicupid --model openai/gpt-4o-mini --judge openai/gpt-4o-2024-11-20 --dry-run
+    bowstring eval hicupid --model openai/NAME@http://localhost:8000/v1 --judge openai/gpt-4o-2024-11-20
     bowstring data info mini                 what is in the two bundled sets
     bowstring data show mini 3               read one user: dialogues, questions, answers
     bowstring data pull 12kimih/HiCUPID      fetch the published set from the hub
     bowstring data validate my/set --pii     every problem of a set, personal information included
 
+MODELS
+    openai/NAME, anthropic/NAME, google/NAME, together/NAME, openrouter/NAME, bedrock/NAME; openai/NAME@URL for any
+    compatible server (vLLM, SGLang, Ollama, llama.cpp); embedded; python:module:name for your own code. For judges
+    also builtin, which needs no model and is a smoke test, not a measurement.
+
 DATA
     Wherever a data set is asked for: a hub id (12kimih/HiCUPID, kixlab/CUPID), a folder or file in the
     published layout, or mini, the bundled sets.
 
+FILES
+    runs/NAME/{{run.json,records.jsonl,metrics.json,report.html}}    a run; the same command resumes it
+    runs/responses.sqlite    every response that was paid for, shared by the runs beside it
+
 ENVIRONMENT
+    OPENAI_API_KEY, ANTHROPIC_API_KEY, …    keys; `bowstring models` says which are missing
+    BOWSTRING_API_KEY  the key of a server given as @URL; no other key is ever sent there
     BOWSTRING_CACHE    where the embedded model is kept (default: the system's cache folder)
     HF_HOME, HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE    as huggingface_hub reads them
     NO_COLOR           no colours
@@ -62,20 +80,37 @@ def manual() -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The console script. Always ends in SystemExit."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        # What a terminal cannot show is shown as its code, instead of ending the program.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _main(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has enough (| head). Keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except OSError as error:
+        at = f"{error.filename}: " if error.filename else ""
+        code = _say(f"bowstring: {at}{error.strerror or error}", 1)
+    sys.exit(code)
+
+
+def _main(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         print(manual(), end="")
-        sys.exit(0 if words else 2)
+        return 0 if words else 2
     if words[0] == "--version":
         from bowstring import __version__
 
         print(f"bowstring {__version__}")
-        sys.exit(0)
+        return 0
     if words[0] not in COMMANDS:
         close = difflib.get_close_matches(words[0], COMMANDS, n=1)
         hint = f"did you mean {close[0]}?" if close else "bowstring --help lists the commands"
-        _end(f"bowstring: no command {words[0]!r}; {hint}", 2)
-    sys.exit(_run(words[0], words[1:]))
+        return _say(f"bowstring: no command {words[0]!r}; {hint}", 2)
+    return _run(words[0], words[1:])
 
 
 def _run(command: str, arguments: list[str]) -> int:
@@ -84,39 +119,31 @@ def _run(command: str, arguments: list[str]) -> int:
     from bowstring.errors import BowstringError
 
     usage_error: type[Exception] = typer.BadParameter.__mro__[1]  # typer does not export the base of it
-
-    app = import_module(f"bowstring.cli.{command}").app
+    parsed = typer.main.get_command(import_module(f"bowstring.cli.{command}").app)
     try:
-        result = typer.main.get_command(app)(arguments, prog_name=f"bowstring {command}", standalone_mode=False)
+        # Not parsed.main(): that has ideas of its own about broken pipes and interrupts.
+        with parsed.make_context(f"bowstring {command}", arguments) as context:
+            result = parsed.invoke(context)
         return result if isinstance(result, int) else 0
+    except typer.Exit as ended:
+        return ended.exit_code
     except BowstringError as error:
         return _say(str(error), error.exit_code)
     except usage_error as error:
         return _say(_usage_line(error, command), 2)
     except (KeyboardInterrupt, typer.Abort):
         return _say("stopped", 130)
-    except BrokenPipeError:
-        # Whoever read our output has enough (| head). Keep the interpreter from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:
-        at = f"{error.filename}: " if error.filename else ""
-        return _say(f"bowstring {command}: {at}{error.strerror or error}", 1)
 
 
 def _usage_line(error: Exception, command: str) -> str:
     context = getattr(error, "ctx", None)
     name = context.command_path if context else f"bowstring {command}"
     message = str(getattr(error, "format_message", error.__str__)()).rstrip(".")
-    if not message:  # a group without its sub-command has nothing to say for itself
-        message = "a sub-command is missing"
     return f"{name}: {' '.join(message.split())} (see {name} --help)"
 
 
 def _say(line: str, code: int) -> int:
-    print(" ".join(line.splitlines()), file=sys.stderr)
+    from bowstring.cli.output import plain
+
+    print(plain(" ".join(line.splitlines())), file=sys.stderr)
     return code
-
-
-def _end(line: str, code: int) -> None:
-    sys.exit(_say(line, code))

@@ -73,11 +73,14 @@ def info(
     """Counts, lengths and balance of a data set."""
     from bowstring.cli.data_views import print_description
     from bowstring.cli.output import console, print_json, tell
+    from bowstring.datasets import HicupidSet
     from bowstring.datasets.describe import describe
     from bowstring.models.tokens import counter_or_none
 
     found = _load_all(src, benchmark, revision)
     counter = counter_or_none(tokenizer, tell)
+    if counter and any(isinstance(data, HicupidSet) and len(data.user_ids) > 100 for data in found):
+        tell("Counting tokens …")
     described = [describe(data, counter) for data in found]
     if json:
         print_json(described[0] if len(described) == 1 else described)
@@ -97,12 +100,11 @@ def validate(
     json: Json = False,
 ) -> int:
     """Every problem of a data set: file, row, column, and what was expected. Exit code 2 if there is any."""
-    from bowstring.cli.output import plain, print_json
+    from bowstring.cli.output import counted, plain, print_json
     from bowstring.datasets import read
     from bowstring.datasets.personal import find
 
-    configs = ("dialogue", "qa", "evaluation")
-    readings = read(src, _benchmark(benchmark), revision=revision, configs=configs)
+    readings = read(src, _benchmark(benchmark), revision=revision)
     problems = [p for reading in readings for p in reading.problems]
     warnings = [w for reading in readings for w in reading.warnings]
     findings = [f for reading in readings if pii and reading.data is not None for f in find(reading.data)]
@@ -117,11 +119,13 @@ def validate(
     else:
         for line in (*problems, *(f"warning: {w}" for w in warnings), *findings):
             print(plain(str(line)))
-        counts = f"{len(problems):,} problems" + (f", {len(warnings):,} warnings" if warnings else "")
-        if pii:
-            skipped = " (not searched: the set has problems)" if problems else ""
-            counts += f", {len(findings):,} findings of personal information{skipped}"
-        print(f"{plain(src)}: {counts}" if problems or warnings or findings else f"{plain(src)}: all is well")
+        counts = [counted(len(problems), "problem")] if problems or not (warnings or findings) else []
+        counts += [counted(len(warnings), "warning")] if warnings else []
+        if pii and problems:
+            counts.append("not searched for personal information")
+        elif findings:
+            counts.append(counted(len(findings), "finding") + " of personal information")
+        print(f"{plain(src)}: {', '.join(counts) if problems or warnings or findings else 'all is well'}")
     return 2 if problems or findings else 0
 
 
@@ -132,7 +136,7 @@ def show(
         str,
         typer.Argument(
             metavar="ID",
-            help="HiCUPID: a user (3) or a question (3/120). CUPID: a persona and type (0+luthier+changing).",
+            help="HiCUPID: a user (3) or a question (3/120). CUPID: a persona and type (0+crofter+changing).",
             show_default=False,
         ),
     ],
@@ -175,10 +179,8 @@ def export(
     from bowstring.datasets import load
     from bowstring.datasets.export import export as write
 
-    data = load(src, _benchmark(benchmark), revision=revision, splits=split or ())
-    paths = write(
-        data, folder, splits=split or (), users=users, as_json=format_ is Format.json, overwrite=overwrite
-    )
+    data = load(src, _benchmark(benchmark), revision=revision, splits=split or (), configs=None)
+    paths = write(data, folder, splits=split or (), users=users, as_json=format_ is Format.json, overwrite=overwrite)
     for path in paths[:20]:
         print(path)
     if len(paths) > 20:

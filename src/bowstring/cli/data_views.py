@@ -17,7 +17,7 @@ _MOST = 8  # groups of an axis shown before "and … more"
 
 
 def print_description(about: Mapping[str, Any], to: Console) -> None:
-    to.print(Text(about["name"], style="bold"), end="  ")
+    to.print(Text(plain(about["name"]), style="bold"), end="  ")
     to.print(_headline(about))
     to.print(_counts(about))
     to.print(_lengths(about))
@@ -37,7 +37,7 @@ def _headline(about: Mapping[str, Any]) -> str:
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim", show_edge=False)
     for n, column in enumerate(columns):
-        table.add_column(column, justify="right" if n else "left", no_wrap=n > 0)
+        table.add_column(column, justify="right" if n else "left", min_width=4 if n else 10)
     return table
 
 
@@ -52,6 +52,8 @@ def _counts(about: Mapping[str, Any]) -> Padding:
     for split, by in about["questions"].items():
         users = about["users_asked"][split]
         table.add_row(f"questions, {split}", *(f"{by[k]:,}" for k in kinds), f"{sum(by.values()):,}", f"{users:,}")
+    for split, n in about["transcripts"].items():
+        table.add_row(f"transcripts, {split}", *[""] * len(kinds), f"{n:,}", "")
     by = about["dialogues"]
     table.add_row("dialogues", *(f"{by[k]:,}" for k in kinds), f"{sum(by.values()):,}", f"{about['users']:,}")
     return Padding(table, (1, 0, 0, 2), expand=False)

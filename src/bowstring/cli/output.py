@@ -30,7 +30,13 @@ def console() -> Console:
 
 
 def print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    print(json.dumps(value, indent=2, ensure_ascii=not unicode))
+
+
+def counted(n: int, what: str) -> str:
+    """'1 problem', '2 problems'."""
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def tell(line: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from bowstring.datasets.layout import CUPID_CONFIG
 from bowstring.datasets.personal import Finding
 from bowstring.errors import UsageError
 
@@ -30,7 +31,7 @@ _KNOWN = {
     "kixlab/cupid": Origin(
         "cc-by-4.0",
         "Published with CUPID (COLM 2025, arXiv 2508.01674). Personas, sessions and the users' feedback were "
-        "written by language models in a four-step pipeline and then reviewed.",
+        "written by language models in a four-step pipeline.",
     ),
     "mini/hicupid": Origin(
         "apache-2.0",
@@ -81,24 +82,24 @@ def _header(about: Mapping[str, Any], origin: Origin, title: str) -> dict[str, A
         "size_categories": [size],
         "tags": ["personalization", about["benchmark"], "synthetic"],
     }
-    if about["benchmark"] == "hicupid":
-        dialogue = {"test_2": "test"}
-        splits = list(about["questions"])
-        dialogues = list(dict.fromkeys(dialogue.get(s, "train") for s in splits))
-        parts = {"dialogue": dialogues, "qa": splits}
-    else:
-        parts = {"default": ["test"]}
     header["configs"] = [
         {
-            "config_name": config,
-            "data_files": [
-                {"split": s, "path": f"{s}.parquet" if config == "default" else f"{config}/{s}.parquet"}
-                for s in part
-            ],
+            "config_name": "default" if config == CUPID_CONFIG else config,
+            "data_files": [{"split": split, "path": _path(files)} for split, files in splits.items()],
         }
-        for config, part in parts.items()
+        for config, splits in about["parts"].items()
     ]
     return header
+
+
+def _path(files: Sequence[str]) -> str | list[str]:
+    """One file by its name, instance files by their folder, shards one by one."""
+    if len(files) == 1:
+        return files[0]
+    folders = {f.rpartition("/")[0] for f in files}
+    if len(folders) == 1 and all(f.endswith(".json") for f in files):
+        return "/".join(filter(None, [*folders, "*.json"]))
+    return list(files)
 
 
 def _items(about: Mapping[str, Any]) -> int:
@@ -135,9 +136,7 @@ def _counts(about: Mapping[str, Any]) -> str:
 
 
 def _lengths(about: Mapping[str, Any]) -> str:
-    rows = [
-        [name, f"{s['mean']:,.1f}", f"{s['sd']:,.1f}", f"{s['max']:,.0f}"] for name, s in about["lengths"].items()
-    ]
+    rows = [[name, f"{s['mean']:,.1f}", f"{s['sd']:,.1f}", f"{s['max']:,.0f}"] for name, s in about["lengths"].items()]
     table = _table(["", "mean", "sd", "max"], rows)
     return f"{table}\n\nTokens by the vocabulary of {about['tokenizer']}." if about["tokenizer"] else table
 

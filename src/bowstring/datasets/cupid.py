@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from bowstring.datasets.filenames import file_name
-from bowstring.datasets.layout import Benchmark
+from bowstring.datasets.layout import Benchmark, Parts
 from bowstring.datasets.problems import Problem, one_of, shown
 from bowstring.records import INSTANCE_TYPES, Dialogue, Instance, InstanceType, Message, Session
 
@@ -73,8 +73,11 @@ class CupidSet:
 
     benchmark: Benchmark = "cupid"
 
-    def __init__(self, name: str, instances: Iterable[Instance], *, fingerprint: str = "") -> None:
+    def __init__(
+        self, name: str, instances: Iterable[Instance], parts: Parts | None = None, *, fingerprint: str = ""
+    ) -> None:
         self.name = name
+        self.parts = parts or {}
         self.instances = tuple(instances)
         self.fingerprint = fingerprint
 
@@ -100,9 +103,7 @@ def read(root: Path, files: Sequence[str], problems: list[Problem]) -> list[Inst
     return instances
 
 
-def _raw_rows(
-    root: Path, files: Sequence[str], problems: list[Problem]
-) -> Iterator[tuple[str, int | None, object]]:
+def _raw_rows(root: Path, files: Sequence[str], problems: list[Problem]) -> Iterator[tuple[str, int | None, object]]:
     for name in files:
         try:
             if name.endswith(".json"):
@@ -123,7 +124,10 @@ def _parquet_rows(root: Path, name: str, problems: list[Problem]) -> Iterator[tu
         for column in missing:
             message = f"has no column {column}; expected all of {', '.join(SCHEMA.names)}"
             problems.append(Problem(name, None, None, message))
-        if missing:
+        twice = [column for column in SCHEMA.names if present.count(column) > 1]
+        for column in twice:
+            problems.append(Problem(name, None, None, f"has the column {column} twice; expected it once"))
+        if missing or twice:
             return
         at = 0
         for batch in file.iter_batches(batch_size=64, columns=SCHEMA.names):
@@ -133,6 +137,8 @@ def _parquet_rows(root: Path, name: str, problems: list[Problem]) -> Iterator[tu
                 except UnicodeDecodeError as error:
                     message = f"holds text that is not UTF-8: {_first_line(error)}"
                     problems.append(Problem(name, at, None, message))
+                except (ValueError, OverflowError) as error:
+                    problems.append(Problem(name, at, None, f"holds a value that cannot be read: {_first_line(error)}"))
                 at += 1
 
 

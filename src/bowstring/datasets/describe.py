@@ -11,6 +11,7 @@ from typing import Any
 
 from bowstring.datasets.cupid import CupidSet
 from bowstring.datasets.hicupid import PROFILE_FIELDS, HicupidSet
+from bowstring.datasets.layout import CUPID_CONFIG
 from bowstring.datasets.loading import DataSet
 from bowstring.models.tokens import TokenCounter
 from bowstring.records import INSTANCE_TYPES, QUESTION_TYPES, History, Instance, Question
@@ -63,6 +64,12 @@ def _hicupid(data: HicupidSet, counter: TokenCounter | None) -> dict[str, Any]:
         "users": len(users),
         "questions": {s: _by_type(data.questions(s)) for s in data.splits},
         "users_asked": {s: len({q.user_id for q in data.questions(s)}) for s in data.splits},
+        "transcripts": {s: data.judgement_count(s) for s in data.judgement_splits},
+        "parts": data.parts
+        or {
+            "dialogue": {s: [f"dialogue/{s}.parquet"] for s in data.dialogue_splits},
+            "qa": {s: [f"qa/{s}.parquet"] for s in data.splits},
+        },
         "dialogues": {kind: dialogues[kind] for kind in QUESTION_TYPES},
         "turns": turns,
         "lengths": {
@@ -98,7 +105,10 @@ def _hicupid_balance(questions: Iterable[Question]) -> dict[str, dict[str, int]]
 def _decade(age: str) -> str:
     """'34' -> '30-39'; what is not a number stays as it is."""
     digits = age.strip()
-    return f"{int(digits) // 10 * 10}-{int(digits) // 10 * 10 + 9}" if digits.isdecimal() else age
+    if not digits.isdecimal() or len(digits) > 3:
+        return age
+    decade = int(digits) // 10 * 10
+    return f"{decade}-{decade + 9}"
 
 
 def _by_type(questions: Iterable[Question]) -> dict[str, int]:
@@ -115,6 +125,7 @@ def _cupid(data: CupidSet, counter: TokenCounter | None) -> dict[str, Any]:
         "benchmark": "cupid",
         "personas": len(data.persona_ids),
         "instances": {t: types[t] for t in INSTANCE_TYPES},
+        "parts": data.parts or {CUPID_CONFIG: {"test": ["test.parquet"]}},
         "context_factors": len({(i.persona_id, s.context_factor) for i in instances for s in i.sessions}),
         "lengths": {
             "sessions a log": _spread(len(i.sessions) for i in instances),
@@ -132,7 +143,7 @@ def _cupid(data: CupidSet, counter: TokenCounter | None) -> dict[str, Any]:
 
 
 def _cupid_balance(instances: Sequence[Instance]) -> dict[str, int]:
-    return {str(n): c for n, c in sorted(Counter(len(i.evidence) for i in instances).items())}
+    return {f"{n} sessions": c for n, c in sorted(Counter(len(i.evidence) for i in instances).items())}
 
 
 def _distance(instance: Instance) -> int | None:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bowstring.datasets.layout import Benchmark
+from bowstring.datasets.layout import Benchmark, Parts
 from bowstring.datasets.tables import Column, Rows
 from bowstring.records import (
     Dialogue,
@@ -115,9 +115,11 @@ class HicupidSet:
         questions: Mapping[str, Rows],
         judgements: Mapping[str, Rows] | None = None,
         *,
+        parts: Parts | None = None,
         fingerprint: str = "",
     ) -> None:
         self.name = name
+        self.parts = parts or {}
         self.fingerprint = fingerprint
         self._dialogues = dict(dialogues)
         self._questions = dict(questions)
@@ -132,6 +134,10 @@ class HicupidSet:
     @property
     def splits(self) -> tuple[str, ...]:
         return tuple(self._questions)
+
+    @property
+    def dialogue_splits(self) -> tuple[str, ...]:
+        return tuple(self._dialogues)
 
     @property
     def judgement_splits(self) -> tuple[str, ...]:
@@ -168,6 +174,9 @@ class HicupidSet:
                 self._read[split] = tuple(_to_questions(self._questions[split].table, split))
         return tuple(q for split in splits or self.splits for q in self._read[split])
 
+    def judgement_count(self, split: str) -> int:
+        return len(self._judgements[split])
+
     def judgements(self, split: str) -> tuple[Judgement, ...]:
         table = self._judgements[split].table
         said = zip(table["answer"].to_pylist(), table["judgement"].to_pylist(), strict=True)
@@ -198,9 +207,7 @@ def _to_questions(table: pa.Table, split: str) -> Iterable[Question]:
     return (Question(split, *row) for row in rows)
 
 
-def _to_metadata(
-    table: pa.Table, part: str, fields: Sequence[str], record: Callable[..., T]
-) -> Iterable[T | None]:
+def _to_metadata(table: pa.Table, part: str, fields: Sequence[str], record: Callable[..., T]) -> Iterable[T | None]:
     columns = [table[f"metadata.{part}.{field}"].to_pylist() for field in fields]
     for values in zip(*columns, strict=True):
         yield None if None in values else record(*values)

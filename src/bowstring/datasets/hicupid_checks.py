@@ -23,27 +23,36 @@ _FIELDS = {"persona": PERSONA_FIELDS, "profile": PROFILE_FIELDS, "schedule": SCH
 
 
 def check_dialogues(parts: Mapping[str, Rows]) -> Iterator[Problem]:
-    """Types are known, a dialogue is one block of rows of one user and one type, and ids do not recur."""
-    seen: dict[int, str] = {}  # dialogue -> its first place
-    for rows in parts.values():
+    """Types are known, a dialogue is one block of rows of one user and one type, and neither recurs."""
+    dialogues: dict[int, str] = {}  # dialogue -> its first place
+    splits: dict[int, str] = {}  # user -> the split their dialogues are in
+    for split, rows in parts.items():
         yield from _check_choice(rows, "type", QUESTION_TYPES)
+        if not rows.has("user_id", "dialogue_id"):
+            continue
         if not len(rows):
             yield Problem(rows.files[0], None, None, "has no rows; expected a turn a row")
             continue
         users, ids = rows.integers("user_id"), rows.integers("dialogue_id")
-        types = _codes(rows.table["type"])
-        new = np.concatenate([[True], (np.diff(ids) != 0)])
-        for row in where(~new & _changes(users)):
-            yield rows.problem(row, "dialogue_id", f"is {ids[row]} of user {users[row - 1]} too")
-        for row in where(~new & _changes(types)):
-            yield rows.problem(row, "type", f"changes within dialogue {ids[row]}; expected one for all")
-        for row in where(new):
-            dialogue = int(ids[row])
-            if dialogue in seen:
-                message = f"is {dialogue} again (first in {seen[dialogue]}); expected its turns together"
+        yield from _check_blocks(rows, users, ids)
+        for row in where(np.concatenate([[True], np.diff(ids) != 0])):
+            dialogue, user = int(ids[row]), int(users[row])
+            if dialogue in dialogues:
+                message = f"is {dialogue} again (first in {dialogues[dialogue]}); expected its turns together"
                 yield rows.problem(row, "dialogue_id", message)
-            else:
-                seen[dialogue] = rows.place(row)
+            elif splits.setdefault(user, split) != split:
+                yield rows.problem(row, "user_id", f"is {user}, who is in split {splits[user]} too; expected one")
+            dialogues.setdefault(dialogue, rows.place(row))
+
+
+def _check_blocks(rows: Rows, users: npt.NDArray[np.int64], ids: npt.NDArray[np.int64]) -> Iterator[Problem]:
+    same = np.concatenate([[False], np.diff(ids) == 0])
+    for row in where(same & _changes(users)):
+        yield rows.problem(row, "dialogue_id", f"is {ids[row]} of user {users[row - 1]} too")
+    types = _codes(rows.table["type"])
+    known = (types >= 0) & np.concatenate([[True], types[:-1] >= 0])
+    for row in where(same & known & _changes(types)):
+        yield rows.problem(row, "type", f"changes within dialogue {ids[row]}; expected one for all")
 
 
 def check_questions(rows: Rows, dialogues: Mapping[str, Rows], *, unique: bool = True) -> Iterator[Problem]:
@@ -51,22 +60,28 @@ def check_questions(rows: Rows, dialogues: Mapping[str, Rows], *, unique: bool =
     yield from _check_choice(rows, "type", QUESTION_TYPES)
     yield from _check_choice(rows, "metadata.persona.sentiment", ("POS", "NEG"))
     yield from _check_metadata(rows)
-    if unique:
+    if not len(rows) and rows.has("user_id", "question_id", "dialogue_id"):
+        yield Problem(rows.files[0], None, None, "has no rows; expected a question a row")
+    if unique and rows.has("user_id", "question_id"):
         yield from _check_unique(rows)
-    if dialogues:
+    if dialogues and rows.has("user_id", "dialogue_id"):
         yield from _check_evidence(rows, dialogues.values())
 
 
 def check_across_splits(parts: Mapping[str, Rows]) -> Iterator[Problem]:
-    """Questions of different splits that share an id. No error: an id has to be unique in its split."""
+    """No two questions share user and question id, whatever splits they are in."""
     seen: dict[tuple[int, int], str] = {}
     for split, rows in parts.items():
+        if not rows.has("user_id", "question_id"):
+            continue
         keys = zip(rows.integers("user_id").tolist(), rows.integers("question_id").tolist(), strict=True)
-        here = dict.fromkeys(keys, split)
-        for user, question in here.keys() & seen.keys():
-            message = f"is {question} for user {user}, as in split {seen[user, question]}"
-            yield Problem(rows.files[0], None, "question_id", message)
-        seen = here | seen
+        here: dict[tuple[int, int], str] = {}
+        for row, (user, question) in enumerate(keys):
+            if (other := seen.get((user, question))) is not None:
+                message = f"is {question} for user {user}, as in split {other}; load one split at a time"
+                yield rows.problem(row, "question_id", message)
+            here[user, question] = split
+        seen |= here
 
 
 def _changes(values: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
@@ -79,6 +94,8 @@ def _codes(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
 
 
 def _check_choice(rows: Rows, column: str, choices: tuple[str, ...]) -> Iterator[Problem]:
+    if not rows.has(column):
+        return
     values = rows.table[column].combine_chunks()
     known = pc.is_in(values, value_set=pa.array(choices, type=values.type))
     blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(values)), 0)
@@ -93,6 +110,8 @@ def _check_metadata(rows: Rows) -> Iterator[Problem]:
         of_kind = pc.fill_null(pc.equal(types, kind), False).to_numpy(zero_copy_only=False)
         for part in needed:
             for field in _FIELDS[part]:
+                if not rows.has("type", f"metadata.{part}.{field}"):
+                    continue
                 missing = rows.table[f"metadata.{part}.{field}"].combine_chunks().is_null()
                 for row in where(of_kind & missing.to_numpy(zero_copy_only=False)):
                     message = f"is null; a {kind} question needs it"
@@ -120,7 +139,7 @@ def _check_evidence(rows: Rows, dialogues: Iterable[Rows]) -> Iterator[Problem]:
     evidence = rows.table["dialogue_id"].combine_chunks()
     parents = np.asarray(pc.list_parent_indices(evidence).to_numpy(zero_copy_only=False), dtype=np.int64)
     wanted = np.asarray(pc.list_flatten(evidence).to_numpy(zero_copy_only=False), dtype=np.int64)
-    if not len(ids):
+    if not len(ids) or not len(wanted):
         return
     order = np.argsort(ids, kind="stable")
     found = np.minimum(np.searchsorted(ids[order], wanted), len(ids) - 1)

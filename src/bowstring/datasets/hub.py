@@ -6,19 +6,24 @@ says.
 
 from __future__ import annotations
 
+import json
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from bowstring.errors import DataError, FetchError
 
+_log = logging.getLogger("bowstring")
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A repository's files on this disk, at one commit."""
+    """A repository's files on this disk, at one commit. `listing` names all it has, fetched or not, if known."""
 
     folder: Path
     commit: str
+    listing: tuple[str, ...] | None
 
 
 def fetch(
@@ -33,20 +38,21 @@ def fetch(
     from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError: its HTTP library's own
         GatedRepoError,
         HfHubHTTPError,
+        HFValidationError,
         HTTPError,
         OfflineModeIsEnabled,
         RepositoryNotFoundError,
         RevisionNotFoundError,
     )
-    from huggingface_hub.utils.tqdm import disable_progress_bars
 
-    disable_progress_bars()
+    _quiet()
     try:
         info = HfApi().dataset_info(repo_id, revision=revision)
+        listing = tuple(s.rfilename for s in info.siblings or ())
     except GatedRepoError as error:
-        raise FetchError(
-            f"{repo_id} asks you to accept its terms: do so on its hub page, then set HF_TOKEN"
-        ) from error
+        raise FetchError(f"{repo_id} asks you to accept its terms: do so on its hub page, then set HF_TOKEN") from error
+    except HFValidationError as error:
+        raise DataError(f"{repo_id} is neither a file or folder here nor a hub id") from error
     except RevisionNotFoundError as error:
         raise DataError(f"{repo_id} on the hub has no revision {revision!r}") from error
     except RepositoryNotFoundError as error:
@@ -55,33 +61,67 @@ def fetch(
             "(a private one needs HF_TOKEN in the environment)"
         ) from error
     except (OfflineModeIsEnabled, HfHubHTTPError, HTTPError, OSError) as error:
-        if into is not None:
-            raise FetchError(f"the hub cannot be reached: {_first_line(error)}") from error
-        return _cached(repo_id, revision, error)
-    files = choose(s.rfilename for s in info.siblings or ())
+        return _without_hub(repo_id, revision, into, _first_line(error), error)
+    except (ValueError, TypeError, AttributeError, KeyError) as error:  # not a hub's answer: a portal, a proxy
+        return _without_hub(repo_id, revision, into, "it answers, but not as a hub does", error)
+    files = choose(listing)
     try:
         folder = snapshot_download(
-            repo_id, repo_type="dataset", revision=revision, allow_patterns=files, local_dir=into
+            repo_id, repo_type="dataset", revision=info.sha or revision, allow_patterns=files, local_dir=into
         )
-    except (HfHubHTTPError, HTTPError, OSError) as error:
+    except (HfHubHTTPError, HTTPError, OSError, ValueError) as error:
         raise FetchError(f"{repo_id} could not be fetched from the hub: {_first_line(error)}") from error
-    return Snapshot(Path(folder), info.sha or "")
+    if into is None:
+        _remember(repo_id, revision, info.sha or "", listing)
+    return Snapshot(Path(folder), info.sha or "", listing)
 
 
-def _cached(repo_id: str, revision: str | None, cause: Exception) -> Snapshot:
-    """What an earlier fetch left; a part that it lacks is named when it is asked for."""
-    from huggingface_hub.constants import HF_HUB_CACHE
+def _quiet() -> None:
+    """What the hub's library has to say beside its errors is not for our users."""
+    from huggingface_hub.utils.tqdm import disable_progress_bars
 
-    cache = Path(HF_HUB_CACHE) / f"datasets--{repo_id.replace('/', '--')}"
+    disable_progress_bars()
+    logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
+
+
+def _without_hub(repo_id: str, revision: str | None, into: Path | None, reason: str, cause: Exception) -> Snapshot:
+    """What earlier fetches left in the cache."""
+    if into is not None:
+        raise FetchError(f"{repo_id} could not be fetched: the hub cannot be reached: {reason}") from cause
+    cache = _cache(repo_id)
     ref = cache / "refs" / (revision or "main")
     commit = ref.read_text().strip() if ref.is_file() else revision or ""
     folder = cache / "snapshots" / commit
     if not commit or not folder.is_dir():
         at = f" at revision {revision}" if revision else ""
-        raise FetchError(
-            f"{repo_id}{at} is not in the cache and the hub cannot be reached: {_first_line(cause)}"
-        ) from cause
-    return Snapshot(folder, commit)
+        raise FetchError(f"{repo_id}{at} is not in the cache and the hub cannot be reached: {reason}") from cause
+    _log.warning("The hub was not reached (%s); using %s at commit %s from the cache", reason, repo_id, commit[:12])
+    noted = _listing_file(cache, commit)
+    listing = tuple(json.loads(noted.read_text(encoding="utf-8"))) if noted.is_file() else None
+    return Snapshot(folder, commit, listing)
+
+
+def _remember(repo_id: str, revision: str | None, commit: str, listing: Iterable[str]) -> None:
+    """Note what the repository has and which commit a name stood for: offline, a part that is missing is known."""
+    cache = _cache(repo_id)
+    noted = _listing_file(cache, commit)
+    noted.parent.mkdir(parents=True, exist_ok=True)
+    noted.write_text(json.dumps(list(listing)), encoding="utf-8")
+    name = revision or "main"
+    if name != commit:
+        ref = cache / "refs" / name
+        ref.parent.mkdir(parents=True, exist_ok=True)
+        ref.write_text(commit)
+
+
+def _cache(repo_id: str) -> Path:
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    return Path(HF_HUB_CACHE) / f"datasets--{repo_id.replace('/', '--')}"
+
+
+def _listing_file(cache: Path, commit: str) -> Path:
+    return cache / ".bowstring" / f"{commit}.json"
 
 
 def _first_line(error: Exception) -> str:

@@ -23,30 +23,44 @@ HICUPID_CONFIGS = ("dialogue", "qa", "evaluation")
 CUPID_CONFIG = "instances"
 
 _SHARD = r"(?P<split>\w+?)(?:-\d{5}-of-\d{5}(?:-[0-9a-f]+)?\.parquet|\.parquet|/\d+\.parquet)"
-_HICUPID_PART = re.compile(rf"(?:.*/)?(?P<config>{'|'.join(HICUPID_CONFIGS)})/{_SHARD}")
+_HICUPID_PART = re.compile(rf"(?P<root>(?:.*/)?)(?P<config>{'|'.join(HICUPID_CONFIGS)})/{_SHARD}")
 _CUPID_PART = re.compile(rf"(?:(?:data|default)/)?{_SHARD}")
 _INSTANCE_FILE = re.compile(r"(?:instances/)?[^/]+\.json")
+# Files of other tools that lie beside instances.
+_NOT_INSTANCES = {"dataset_infos.json", "dataset_info.json", "dataset_dict.json", "state.json", "package.json"}
 
 # Whose dialogues a question's evidence lies in: seen users are in `train`, unseen ones in `test`.
 _DIALOGUES_OF = {"train": "train", "test_1": "train", "test_2": "test"}
 
 
 def find_parts(paths: Iterable[str]) -> tuple[Benchmark, Parts] | None:
-    """Which benchmark these files hold, and where its parts are; None where they hold neither."""
-    visible = sorted(p for p in paths if not p.rsplit("/", 1)[-1].startswith("."))
-    parts: Parts = {}
-    for path in visible:
-        if match := _HICUPID_PART.fullmatch(path):
-            parts.setdefault(match["config"], {}).setdefault(match["split"], []).append(path)
-    if parts:
-        return "hicupid", parts
+    """Which benchmark these files hold, and where its parts are; None where they hold neither.
+
+    Hidden files and folders do not count. Where several folders hold a set, the outermost is meant: the others
+    are copies of somebody's.
+    """
+    visible = sorted(p for p in paths if not any(word.startswith(".") for word in p.split("/")))
+    matches = [(p, m) for p in visible if (m := _HICUPID_PART.fullmatch(p))]
+    if matches:
+        root = min((m["root"] for _, m in matches), key=lambda r: (r.count("/"), r))
+        parts: Parts = {}
+        for path, part in matches:
+            if part["root"] == root:
+                parts.setdefault(part["config"], {}).setdefault(part["split"], []).append(path)
+        return "hicupid", {config: _in_order(parts[config]) for config in HICUPID_CONFIGS if config in parts}
     splits: dict[str, list[str]] = {}
     for path in visible:
         if match := _CUPID_PART.fullmatch(path):
             splits.setdefault(match["split"], []).append(path)
-    if not splits and (files := [p for p in visible if _INSTANCE_FILE.fullmatch(p)]):
-        splits["test"] = files
-    return ("cupid", {CUPID_CONFIG: splits}) if splits else None
+    if not splits:
+        files = [p for p in visible if _INSTANCE_FILE.fullmatch(p) and p.rsplit("/")[-1] not in _NOT_INSTANCES]
+        splits = {"test": files} if files else {}
+    return ("cupid", {CUPID_CONFIG: _in_order(splits)}) if splits else None
+
+
+def _in_order(splits: dict[str, list[str]]) -> dict[str, list[str]]:
+    """`train` first, as everyone names them."""
+    return dict(sorted(splits.items(), key=lambda item: (item[0] != "train", item[0])))
 
 
 def missing_shards(files: Iterable[str]) -> str | None:

@@ -30,7 +30,7 @@ def look_up(sets: Sequence[DataSet], id_: str) -> UserFound | Question | Instanc
 
 
 def _in_hicupid(data: HicupidSet, id_: str) -> UserFound | Question | None:
-    if id_.isdecimal() and int(id_) in data.user_ids:
+    if id_.isdecimal() and len(id_) < 19 and int(id_) in data.user_ids:
         user = int(id_)
         return UserFound(user, data.history(user), tuple(q for q in data.questions() if q.user_id == user))
     return next((q for q in data.questions() if q.key == id_), None) if "/" in id_ else None
@@ -48,9 +48,7 @@ def _what_there_is(sets: Sequence[DataSet]) -> str:
     for data in sets:
         if isinstance(data, HicupidSet):
             users = data.user_ids
-            said.append(
-                f"users go from {min(users)} to {max(users)}, questions are like {data.questions()[0].key}"
-            )
+            said.append(f"users go from {min(users)} to {max(users)}, questions are like {data.questions()[0].key}")
         else:
             said.append(f"instances are like {data.instances[0].key}")
     return "; ".join(said)

@@ -33,6 +33,10 @@ _STREETS = (
 )
 
 
+# Numbers set aside for films and examples: North America's 555-01xx, and Ofcom's.
+_FICTION = re.compile(r"(?:55501\d\d|79460\d{3}|4960\d{3}|7700900\d{3})$")
+
+
 def _is_luhn(text: str) -> bool:
     digits = [int(c) for c in reversed(text) if c.isdigit()]
     doubled = (d * 2 - 9 if d > 4 else d * 2 for d in digits[1::2])
@@ -47,7 +51,7 @@ def _is_iban(text: str) -> bool:
 def _is_reachable(text: str) -> bool:
     """A phone number that is not one of those set aside for fiction, with as many digits as numbers have."""
     digits = re.sub(r"\D", "", text)
-    return 7 <= len(digits) <= 15 and not re.search(r"55501\d\d$", digits) and len(set(digits)) > 2
+    return 7 <= len(digits) <= 15 and not _FICTION.search(digits) and len(set(digits)) > 2
 
 
 def _is_deliverable(text: str) -> bool:
@@ -83,6 +87,7 @@ _KINDS: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
         re.compile(
             rf"\b\d{{1,5}}[A-Za-z]?,? (?:[NSEW]\.? )?(?:[A-Z][\w'’.-]*|\d{{1,3}}(?:st|nd|rd|th))"
             rf"(?: [A-Z][\w'’.-]*){{0,3}} (?:{_STREETS})\b(?!-)"
+            r"|\bP\.? ?O\.? Box \d+"
             r"|\b\d{1,4},? (?:rue|avenue|boulevard|place|via|calle|rua) (?:\w{1,3}['’ ])*[A-Z]\w+"
             r"|\b[A-ZÄÖÜ][a-zäöüß]+(?:straße|strasse|gasse|weg|platz|laan|straat) \d{1,4}\b"
         ),
@@ -95,14 +100,17 @@ def find_in(text: str) -> Iterator[tuple[str, str]]:
     """(kind, match) for everything in a text that looks like personal information."""
     if "@" not in text and not any(c.isdigit() for c in text):
         return
-    taken: list[tuple[int, int]] = []
     for kind, form, holds in _KINDS:
-        for match in form.finditer(text):
-            start, end = match.span()
-            if any(start < e and s < end for s, e in taken) or not holds(match[0]):
-                continue
-            taken.append((start, end))
-            yield kind, match[0]
+        found: list[str] = []
+
+        def claim(match: re.Match[str], holds: Callable[[str], bool] = holds, found: list[str] = found) -> str:
+            if not holds(match[0]):
+                return match[0]
+            found.append(match[0])
+            return "\0" * len(match[0])
+
+        text = form.sub(claim, text)
+        yield from ((kind, match) for match in found)
 
 
 def find(data: DataSet) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,11 +51,16 @@ class Rows:
     files: tuple[str, ...]
     starts: tuple[int, ...]
     places: npt.NDArray[np.int64]
+    broken: frozenset[str] = frozenset()  # columns that could not be read, here as nulls
 
     def problem(self, row: int, column: str | None, message: str) -> Problem:
         place = int(self.places[row])
         at = bisect.bisect_right(self.starts, place) - 1
         return Problem(self.files[at], place - self.starts[at], column, message)
+
+    def has(self, *columns: str) -> bool:
+        """Whether these columns can be relied on."""
+        return self.broken.isdisjoint(columns)
 
     def place(self, row: int) -> str:
         at = self.problem(row, None, "")
@@ -74,34 +79,39 @@ def where(mask: npt.NDArray[np.bool_]) -> list[int]:
 
 
 def read_rows(root: Path, files: Sequence[str], columns: Sequence[Column], problems: list[Problem]) -> Rows | None:
-    """The named columns of these files, or None where a file does not have them; unknown ones are ignored."""
-    tables, names, starts, at = [], [], [], 0
+    """The named columns of these files; unknown ones are ignored. None where a file cannot be read at all."""
+    tables = {}
     for name in files:
-        table = _read_file(root / name, name, columns, problems)
-        if table is not None:
-            tables.append(table)
-            names.append(name)
-            starts.append(at)
-            at += table.num_rows
-    if len(tables) < len(files):
-        return None
-    return _rows(tables, names, starts, columns)
+        try:
+            with pq.ParquetFile(root / name) as file:
+                present = set(file.schema_arrow.names)
+                tables[name] = file.read(columns=sorted({head for c in columns for head in c.heads} & present))
+        except (pa.ArrowException, OSError) as error:
+            reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+            problems.append(Problem(name, None, None, f"cannot be read as parquet: {reason}"))
+    return rows_of(tables, columns, problems) if len(tables) == len(files) else None
 
 
-def rows_of(table: pa.Table, name: str, columns: Sequence[Column], problems: list[Problem]) -> Rows | None:
-    """The same for a table that is already in memory."""
-    checked = _checked(table, name, columns, problems)
-    return None if checked is None else _rows([checked], [name], [0], columns)
-
-
-def _rows(
-    tables: Sequence[pa.Table], names: Sequence[str], starts: Sequence[int], columns: Sequence[Column]
-) -> Rows:
-    table = pa.concat_tables(tables)
-    kept = np.flatnonzero(_has_ids(table, columns))
-    if len(kept) < table.num_rows:
-        table = table.take(kept)
-    return Rows(table.combine_chunks(), tuple(names), tuple(starts), kept)
+def rows_of(tables: Mapping[str, pa.Table], columns: Sequence[Column], problems: list[Problem]) -> Rows:
+    """The same for tables that are in memory, by the names that problems should give them."""
+    broken: set[str] = set()
+    starts, at, checked = [], 0, []
+    for name, table in tables.items():
+        arrays = {}
+        for column in columns:
+            array = _read_column(table, name, column, problems)
+            if array is None:
+                broken.add(column.name)
+                array = pa.nulls(table.num_rows, _KINDS[column.kind])
+            arrays[column.name] = array
+        checked.append(pa.table(arrays))
+        starts.append(at)
+        at += table.num_rows
+    whole = pa.concat_tables(checked)
+    kept = np.flatnonzero(_has_ids(whole, [c for c in columns if c.name not in broken]))
+    if len(kept) < whole.num_rows:
+        whole = whole.take(kept)
+    return Rows(whole.combine_chunks(), tuple(tables), tuple(starts), kept, frozenset(broken))
 
 
 def _has_ids(table: pa.Table, columns: Sequence[Column]) -> npt.NDArray[np.bool_]:
@@ -115,63 +125,74 @@ def _has_ids(table: pa.Table, columns: Sequence[Column]) -> npt.NDArray[np.bool_
     return has
 
 
-def _read_file(path: Path, name: str, columns: Sequence[Column], problems: list[Problem]) -> pa.Table | None:
-    try:
-        with pq.ParquetFile(path) as file:
-            present = set(file.schema_arrow.names)
-            table = file.read(columns=sorted({head for c in columns for head in c.heads} & present))
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        problems.append(Problem(name, None, None, f"cannot be read as parquet: {reason}"))
-        return None
-    return _checked(table, name, columns, problems)
-
-
-def _checked(table: pa.Table, name: str, columns: Sequence[Column], problems: list[Problem]) -> pa.Table | None:
-    found = [_read_column(table, name, column, problems) for column in columns]
-    if any(array is None for array in found):
-        return None
-    return pa.table({c.name: array for c, array in zip(columns, found, strict=True)})
-
-
 def _read_column(table: pa.Table, file: str, column: Column, problems: list[Problem]) -> pa.Array | None:
+    def report(name: str | None, message: str) -> None:
+        problem = Problem(file, None, name, message)
+        if problem not in problems:  # several columns may lie below one that is wrong
+            problems.append(problem)
+
     head = next((name for name in column.heads if name in table.column_names), None)
     if head is None:
-        names = one_of(column.heads)
-        message = f"has no column {names}; expected one with {_article(column.kind)} a row"
-        problems.append(Problem(file, None, None, message))
+        fields = "a struct" if "." in column.name else _article(column.kind)
+        report(None, f"has no column {one_of(column.heads)}; expected one with {fields} a row")
         return None
-    fields = column.name.split(".")[1:]
+    if table.column_names.count(head) > 1:
+        report(None, f"has the column {head} twice; expected it once")
+        return None
     array = table[head].combine_chunks()
-    for depth, field in enumerate(fields):
+    path = [head]
+    for field in column.name.split(".")[1:]:
         if pa.types.is_null(array.type):
             break
-        if not pa.types.is_struct(array.type) or array.type.get_field_index(field) < 0:
-            at = ".".join([head, *fields[:depth]])
-            problem = Problem(file, None, None, f"has no field {field} in column {at}")
-            if problem not in problems:  # other columns lie below the same field
-                problems.append(problem)
+        if not pa.types.is_struct(array.type):
+            report(".".join(path), f"is of type {array.type}; expected a struct")
+            return None
+        if array.type.get_field_index(field) < 0:
+            report(None, f"has no field {field} in column {'.'.join(path)}")
             return None
         array = pc.struct_field(array, field)
-    array = _converted(array, file, column, problems)
-    if array is not None:
-        _check_values(array, file, column, problems)
+        path.append(field)
+    if not _convertible(array.type, column.kind):
+        report(column.name, f"is of type {array.type}; expected {_article(column.kind)}")
+        return None
+    array, bad = _converted(array, column, file, problems)
+    _check_values(array, bad, file, column, problems)
     return array
 
 
-def _converted(array: pa.Array, file: str, column: Column, problems: list[Problem]) -> pa.Array | None:
+def _converted(array: pa.Array, column: Column, file: str, problems: list[Problem]) -> tuple[pa.Array, set[int]]:
+    """The array in the type we use; values that do not fit it are reported and become null."""
     target = _KINDS[column.kind]
-    if not _convertible(array.type, column.kind):
-        message = f"is of type {array.type}; expected {_article(column.kind)}"
-        problems.append(Problem(file, None, column.name, message))
-        return None
+    if _fits(array, target):
+        return array.cast(target), set()
+    bad = sorted(_bad_rows(array, target, 0))
+    wrong = "is not UTF-8" if column.kind.startswith("text") else "is too large"
+    problems.extend(Problem(file, row, column.name, f"{wrong}; expected {_article(column.kind)}") for row in bad)
+    fits = np.ones(len(array), dtype=bool)
+    fits[bad] = False
+    good = pa.array(np.where(fits, np.arange(len(array)), -1), mask=~fits)
+    return array.take(good).cast(target), set(bad)
+
+
+def _fits(array: pa.Array, target: pa.DataType) -> bool:
     try:
         array.validate(full=True)
-        return array.cast(target)
+        array.cast(target)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        row = _first_bad_row(array, target)
-        problems.append(Problem(file, row, column.name, f"is not valid; expected {_article(column.kind)}"))
-        return None
+        return False
+    return True
+
+
+def _bad_rows(array: pa.Array, target: pa.DataType, start: int) -> Iterator[int]:
+    # A copy of each half: a slice is validated and cast with the buffers of the whole.
+    if _fits(pa.concat_arrays([array]), target):
+        return
+    if len(array) == 1:
+        yield start
+        return
+    middle = len(array) // 2
+    yield from _bad_rows(array.slice(0, middle), target, start)
+    yield from _bad_rows(array.slice(middle), target, start + middle)
 
 
 def _convertible(found: pa.DataType, kind: str) -> bool:
@@ -189,28 +210,11 @@ def _convertible(found: pa.DataType, kind: str) -> bool:
     return bool(is_text or (kind == "text or integer" and pa.types.is_integer(found)))
 
 
-def _first_bad_row(array: pa.Array, target: pa.DataType) -> int | None:
-    low, high = 0, len(array)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if _is_valid(array, low, middle, target) else (low, middle)
-    return low if high > low else None
+def _check_values(array: pa.Array, known: set[int], file: str, column: Column, problems: list[Problem]) -> None:
+    """Nulls and blanks where there should be none; rows in `known` have been reported already."""
 
-
-def _is_valid(array: pa.Array, start: int, stop: int, target: pa.DataType) -> bool:
-    # A copy of the slice: a slice validates and casts the buffers of the whole.
-    part = pa.concat_arrays([array.slice(start, stop - start)])
-    try:
-        part.validate(full=True)
-        part.cast(target)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return False
-    return True
-
-
-def _check_values(array: pa.Array, file: str, column: Column, problems: list[Problem]) -> None:
     def report(rows: list[int], message: str) -> None:
-        problems.extend(Problem(file, row, column.name, message) for row in rows)
+        problems.extend(Problem(file, row, column.name, message) for row in rows if row not in known)
 
     if not column.may_be_null:
         report(where(_to_numpy(array.is_null())), f"is null; expected {_article(column.kind)}")

@@ -14,8 +14,8 @@ WARNING = "judged by the builtin word counter: a smoke test, not a measurement"
 _WORDS = re.compile(r"[^\W_]+")
 _STOP = frozenset(
     _WORDS.findall(
-        "a an and are as at be but by can could do does for from had has have how i if in is it its just like may me "
-        "might my no not of on or our so some such than that the their them then there these they this to too try "
+        "a an and are as at be but by can could do does for from had has have how i if in is it its just like may "
+        "me might my no not of on or our so some such than that the their them then there these they this to too try "
         "was we what when which while who will with would you your yours since given considering also"
     )
 )

@@ -25,9 +25,7 @@ def availability() -> list[Availability]:
             "SmolLM2-135M on llama.cpp"
             + ("" if here else f"; {weights.SIZE / 1e6:.0f} MB are fetched at the first use"),
         ),
-        Availability(
-            "openai/NAME@http://host:port/v1", True, f"any compatible server; its key, if any: {SERVER_KEY}"
-        ),
+        Availability("openai/NAME@http://host:port/v1", True, f"any compatible server; its key, if any: {SERVER_KEY}"),
         Availability("python:module:name", True, "your own function or class"),
     ]
     for provider in PROVIDERS.values():

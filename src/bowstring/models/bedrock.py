@@ -135,9 +135,7 @@ def sign(
     signature = hmac.digest(key, text.encode(), "sha256").hex()
     headers = {name: value for name, value in signed.items() if name.startswith("x-amz")}
     credential = f"{credentials.access_key}/{scope}"
-    headers["Authorization"] = (
-        f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders={names}, Signature={signature}"
-    )
+    headers["Authorization"] = f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders={names}, Signature={signature}"
     return headers
 
 

@@ -54,4 +54,6 @@ def start_server(tell: Callable[[str], None] = lambda line: None) -> Any:
     params.warmup = False
     params.verbosity = -1
     params.ui = False
+    # No spinning while threads wait for each other: on a machine with other work it costs more than it gains.
+    params.cpuparams.poll = params.cpuparams_batch.poll = 0
     return xllamacpp.Server(params)

@@ -53,9 +53,7 @@ def load_prices(override: Path | None = None) -> Prices:
     except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
         raise UsageError(f"{override} cannot be read as prices: {' '.join(str(error).split())}") from error
     if not isinstance(rows, dict):
-        raise UsageError(
-            f"{override}: expected a line a model: openai/NAME: {{input: 1.0, cached: 0.5, output: 4.0}}"
-        )
+        raise UsageError(f"{override}: expected a line a model: openai/NAME: {{input: 1.0, cached: 0.5, output: 4.0}}")
     for name, row in rows.items():
         table[str(name)] = _price(override, str(name), row)
     return Prices(table, f"{dated}, with {override.name}")

@@ -72,16 +72,17 @@ def counter_or_none(name: str, tell: Callable[[str], None]) -> TokenCounter | No
 
 
 def _from_hub(name: str) -> Path:
+    import logging
+
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError
-    from huggingface_hub.utils.tqdm import disable_progress_bars
 
-    disable_progress_bars()
+    logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
     try:
         return Path(hf_hub_download(name, "tokenizer.json"))
     except HFValidationError as error:
         raise DataError(f"{name}: no such tokenizer; expected embedded, a tokenizer.json or a hub id") from error
-    except (EntryNotFoundError, HfHubHTTPError, OSError) as error:
+    except (EntryNotFoundError, HfHubHTTPError, OSError) as error:  # OSError: and the cache has none
         reason = str(error).strip().splitlines()[0][:200]
         raise FetchError(f"the tokenizer of {name} could not be fetched: {reason}") from error
 

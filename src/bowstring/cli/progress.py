@@ -1,0 +1,67 @@
+"""A run as it goes: one line that moves on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from bowstring.runs.runner import Snapshot
+
+_EVERY = 10.0  # seconds between two lines where there is no terminal
+
+
+class ProgressLine:
+    """Give it to a run as `watch`."""
+
+    def __init__(self) -> None:
+        self._moves = sys.stderr.isatty()
+        self._last = time.monotonic()
+        self._width = 0
+
+    def __call__(self, snapshot: Snapshot) -> None:
+        now = time.monotonic()
+        if self._moves:
+            line = describe(snapshot)
+            print("\r" + line.ljust(self._width), end="\n" if snapshot.finished else "", file=sys.stderr, flush=True)
+            self._width = len(line)
+        elif snapshot.finished or now - self._last >= _EVERY:
+            self._last = now
+            print(describe(snapshot), file=sys.stderr, flush=True)
+
+
+def describe(s: Snapshot) -> str:
+    parts = [f"{s.done:,}/{s.total:,}"]
+    if s.requests:
+        parts.append(f"{s.rate:.1f} requests/s")
+    if s.stored:
+        parts.append(f"{s.stored:,} from the store")
+    if not s.finished and s.seconds_left is not None and s.done < s.total:
+        parts.append(f"{duration(s.seconds_left)} left")
+    if s.usage.prompt:
+        tokens = f"{short(s.usage.prompt + s.usage.completion)} tokens"
+        parts.append(f"{tokens}, {s.usage.cached / s.usage.prompt:.0%} cached")
+    if s.cost:
+        parts.append(f"${s.cost:.4f}")
+    if s.failed:
+        parts.append(f"{s.failed:,} failed")
+    if s.stopping and not s.finished:
+        parts.append("stopping: waiting for what is in flight (Ctrl-C again to end at once)")
+    if s.finished:
+        parts.append(f"in {duration(s.seconds)}")
+    return " · ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+
+
+def short(number: float) -> str:
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:.1f}{unit}"
+    return f"{number:.0f}"

@@ -1,0 +1,76 @@
+"""How the commands show what a run would cost, and what came out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bowstring.benchmarks.evaluate import Run
+from bowstring.benchmarks.plan import Plan
+from bowstring.cli.output import plain
+from bowstring.cli.progress import short
+
+
+def print_plan(plan: Plan, to: Console) -> None:
+    to.print(f"{plan.items:,} items in {plan.groups:,} groups that share a trunk; nothing was asked.\n")
+    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
+    for n, name in enumerate(("", "requests", "stored", "tokens", "after sharing", "answers", "cost", "unshared")):
+        table.add_column(name, justify="right" if n else "left", no_wrap=True)
+    for role, p in plan.roles.items():
+        table.add_row(
+            role,
+            f"{p.requests:,}",
+            f"{p.stored:,}",
+            short(p.prompt_tokens),
+            short(p.after_sharing),
+            short(p.completion_tokens),
+            _money(p.cost),
+            _money(p.cost_unshared),
+        )
+    to.print(table)
+    models = ", ".join(plain(p.model) for p in plan.roles.values())
+    to.print(
+        f"\n[dim]Tokens by {plain(plan.tokenizer)}; answers estimated. Prices of {models} as of {plan.prices_dated}; "
+        "'after sharing' and 'cost' assume that the server caches trunks.[/dim]"
+    )
+
+
+def print_run(run: Run, to: Console) -> None:
+    m = run.metrics
+    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
+    for n, name in enumerate(("", "value", "95% interval", "n")):
+        table.add_column(name, justify="right" if n else "left", no_wrap=True)
+    untrusted = False
+    for name, e in m["metrics"].items():
+        untrusted |= not e["trusted"]
+        mark = "" if e["trusted"] else " *"
+        table.add_row(name, f"{e['value']:.1f}", f"{e['low']:.1f} – {e['high']:.1f}{mark}", f"{e['n']:,}")
+    to.print()
+    to.print(table)
+    if untrusted:
+        to.print("[dim]* fewer than 30 users: do not trust the interval[/dim]")
+    for note in m["notes"]:
+        to.print(f"[yellow]! {plain(note)}[/yellow]", highlight=False)
+    counts = {"failed": m["failed"], "unparsed": m["unparsed"], "cut at their limit": m["truncated"]}
+    if any(counts.values()):
+        to.print("! " + ", ".join(f"{n:,} {what}" for what, n in counts.items() if n))
+    for role, usage in m["usage"].items():
+        to.print(f"[dim]{role}: {_usage(usage)}[/dim]")
+
+
+def _usage(usage: Mapping[str, Any]) -> str:
+    said = f"{usage['requests']:,} asked, {usage['from_store']:,} from the store"
+    prompt = usage["prompt_tokens"]
+    if prompt:
+        said += f"; {short(prompt)} prompt tokens, {usage['cached_tokens'] / prompt:.1%} cached"
+        said += f" (of {usage['shareable_tokens'] / prompt:.1%} that could be)"
+    if usage["cost"]:
+        said += f"; {_money(usage['cost'])}"
+    return said
+
+
+def _money(cost: float | None) -> str:
+    return "not known" if cost is None else f"${cost:,.2f}" if cost >= 1 or not cost else f"${cost:.4f}"
