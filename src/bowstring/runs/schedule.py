@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,19 +17,29 @@ from itertools import count
 from bowstring.records import Trunk
 
 
+class _Waiter:
+    """A request that waits for its place; `leads` is decided when its trunk lets it into the queue."""
+
+    __slots__ = ("leads", "ready")
+
+    def __init__(self, *, leads: bool) -> None:
+        self.leads = leads
+        self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+
 @dataclass(slots=True)
 class _State:
-    """A trunk's place in the queue, and whether a server has seen it."""
+    """A trunk's place in the queue, whether a server has seen it, and who waits until one has."""
 
     opened: int
     warm: bool = False
     leading: bool = False
-    waiting: list[asyncio.Future[None]] = field(default_factory=list)
+    waiting: deque[_Waiter] = field(default_factory=deque)
 
 
 @dataclass(slots=True)
 class Turn:
-    """One request's turn. `follows` says whether its trunk was warm; `warms` is set once it has answered."""
+    """One request's turn. `follows` says whether its trunk was warm; `warms` is to be set once it has answered."""
 
     follows: bool
     warms: bool = False
@@ -37,7 +48,7 @@ class Turn:
 class Schedule:
     def __init__(self, concurrency: int) -> None:
         self._free = concurrency
-        self._queue: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._queue: list[tuple[int, int, _Waiter]] = []
         self._numbers = count()
         self._trunks: dict[str, _State] = {}
 
@@ -45,55 +56,45 @@ class Schedule:
     async def turn(self, trunk: Trunk) -> AsyncIterator[Turn]:
         """Wait for a place among the requests in flight, and hold it."""
         state = self._trunks.setdefault(trunk.digest, _State(len(self._trunks)))
-        leads = await self._lead_or_follow(state) if trunk.branches > 1 else False
-        turn = Turn(follows=trunk.branches > 1 and not leads)
-        try:
-            await self._take_place(state.opened)
-            try:
-                yield turn
-            finally:
-                self._give_place()
-        finally:
-            if leads:
-                self._after_lead(state, turn.warms)
-
-    async def _lead_or_follow(self, state: _State) -> bool:
-        """True for the branch that goes first; the others come back from here when it has answered."""
-        while not state.warm:
-            if not state.leading:
-                state.leading = True
-                return True
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        shared = trunk.branches > 1
+        waiter = _Waiter(leads=shared and not state.warm and not state.leading)
+        if waiter.leads:
+            state.leading = True
+        if shared and not state.warm and not waiter.leads:
             state.waiting.append(waiter)
-            await waiter
-        return False
+        else:
+            self._enqueue(state, waiter)
+        turn = Turn(follows=False)
+        try:
+            await waiter.ready
+            turn.follows = shared and not waiter.leads
+            yield turn
+        finally:
+            if waiter.leads:
+                self._after_lead(state, warm=turn.warms)
+            if waiter.ready.done() and not waiter.ready.cancelled():
+                self._free += 1
+            self._dispatch()
 
-    def _after_lead(self, state: _State, warm: bool) -> None:
+    def _enqueue(self, state: _State, waiter: _Waiter) -> None:
+        heapq.heappush(self._queue, (state.opened, next(self._numbers), waiter))
+        self._dispatch()
+
+    def _after_lead(self, state: _State, *, warm: bool) -> None:
+        """Let the others into the queue; or, if the trunk is still cold, the next one alone."""
         state.leading = False
         state.warm = warm
-        # All of them wake; if the trunk is still cold, the first becomes the new lead and the rest wait again.
-        for waiter in state.waiting:
-            if not waiter.done():
-                waiter.set_result(None)
-        state.waiting.clear()
+        while state.waiting and not state.leading:
+            waiter = state.waiting.popleft()
+            if waiter.ready.done():  # cancelled while it waited
+                continue
+            waiter.leads = state.leading = not warm
+            heapq.heappush(self._queue, (state.opened, next(self._numbers), waiter))
 
-    async def _take_place(self, opened: int) -> None:
-        if self._free:
-            self._free -= 1
-            return
-        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._queue, (opened, next(self._numbers), place))
-        try:
-            await place
-        except asyncio.CancelledError:
-            if place.done() and not place.cancelled():
-                self._give_place()
-            raise
-
-    def _give_place(self) -> None:
-        while self._queue:
-            _, _, place = heapq.heappop(self._queue)
-            if not place.done():
-                place.set_result(None)  # the place passes on without becoming free in between
-                return
-        self._free += 1
+    def _dispatch(self) -> None:
+        """Give free places to those who are first in the queue."""
+        while self._free and self._queue:
+            _, _, waiter = heapq.heappop(self._queue)
+            if not waiter.ready.done():
+                self._free -= 1
+                waiter.ready.set_result(None)

@@ -1,0 +1,153 @@
+"""Servers that fail: what is worth another attempt gets one, and what is not ends clearly."""
+
+import asyncio
+import email.utils
+import json
+import time
+
+import pytest
+
+from bowstring.errors import ModelError
+from bowstring.models.interface import RequestFailed
+from bowstring.models.names import open_model
+from bowstring.models.transport import Patience
+from bowstring.records import Message, Prompt, Sampling, Trunk
+from tests.support.server import Reply, Server
+
+QUICK = Patience(attempts=4, longest_pause=0.2, first_pause=0.01, timeout=1.0)
+PROMPT = Prompt(Trunk(()), (Message("user", ("hello",)),))
+
+
+def error(message: str, **more: str) -> bytes:
+    return json.dumps({"error": {"message": message, **more}}).encode()
+
+
+def first_then_answer(*replies: Reply):
+    """These replies to the first requests, and answers after that."""
+    left = list(replies)
+    return lambda request: left.pop(0) if left else None
+
+
+def ask(server: Server, patience: Patience = QUICK):
+    async def run():
+        model = open_model(server.model("m"), patience=patience)
+        try:
+            return await model.complete(PROMPT, Sampling(10))
+        finally:
+            await model.close()
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(429, error("slow down")),
+        Reply(429, error("slow down"), {"Retry-After": "0.05"}),
+        Reply(429, error("slow down"), {"retry-after-ms": "50"}),
+        Reply(429, error("slow down"), {"Retry-After": "soon"}),
+        Reply(500, b"oops"),
+        Reply(502, b"<html><h1>Bad gateway</h1></html>"),
+        Reply(529, error("overloaded")),
+        Reply(close=True),
+        Reply(200, b'{"choices": [{"message": {"content": "half', cut=True),
+        Reply(200, b'["valid", "JSON", "of the wrong shape"]'),
+        Reply(200, b'{"choices": []}'),
+        Reply(200, b'{"choices": [{"message": {}}]}'),
+        Reply(200, b"<html>hello</html>"),
+        Reply(wait=2.0),
+    ],
+    ids=lambda r: f"{r.status}{r.headers or ''}{'close' if r.close else ''}{'cut' if r.cut else ''}{r.body[:12]!r}",
+)
+def test_what_may_pass_is_tried_again(reply):
+    with Server(faults=first_then_answer(reply, reply)) as server:
+        assert ask(server).text.startswith("answer")
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "said"),
+    [
+        (Reply(500, b"oops"), "server", "500 oops"),
+        (Reply(502, b"<html>Bad gateway</html>"), "server", "502"),
+        (Reply(close=True), "server", "disconnected"),
+        (Reply(200, b"[]"), "protocol", "answered out of form"),
+        (Reply(wait=3.0), "timeout", "did not answer in time"),
+    ],
+)
+def test_what_does_not_pass_fails_with_its_reason_after_so_many_attempts(reply, kind, said):
+    patience = Patience(attempts=2, longest_pause=0.02, first_pause=0.01, timeout=0.5)
+    with Server(faults=lambda request: reply) as server, pytest.raises(RequestFailed) as failed:
+        ask(server, patience)
+    assert failed.value.kind == kind
+    assert said in failed.value.reason
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.",
+        "the request exceeds the available context size, try increasing it",
+        "prompt is too long: 210000 tokens > 200000 maximum",
+        "Input is too long for requested model.",
+    ],
+)
+def test_a_context_that_is_too_long_is_known_as_such_and_not_tried_again(message):
+    with Server(faults=lambda request: Reply(400, error(message))) as server, pytest.raises(RequestFailed) as failed:
+        ask(server)
+    assert failed.value.kind == "context"
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply(401, error("Incorrect API key")), "is the key right"),
+        (Reply(403, error("no access")), "is the key right"),
+        (Reply(404, error("The model `m` does not exist", code="model_not_found")), "is the model's name right?"),
+        (Reply(429, error("You exceeded your quota", code="insufficient_quota")), "no credit left"),
+        (Reply(402, error("pay up")), "no credit left"),
+    ],
+)
+def test_what_no_request_can_survive_ends_at_once(reply, said):
+    with Server(faults=lambda request: reply) as server, pytest.raises(ModelError, match="openai/m@") as fatal:
+        ask(server)
+    assert said in str(fatal.value)
+    assert len(server.requests) == 1
+
+
+def test_any_other_refusal_fails_its_own_request_only():
+    with (
+        Server(faults=lambda request: Reply(400, error("no emoji please"))) as server,
+        pytest.raises(RequestFailed) as f,
+    ):
+        ask(server)
+    assert f.value.kind == "rejected"
+    assert "no emoji please" in f.value.reason
+
+
+@pytest.mark.parametrize("header", ["0.4", "date"])
+def test_a_pause_that_the_server_asks_for_holds_for_everyone(header):
+    """A server that says when to come back is not asked before, by any request."""
+    arrivals: list[float] = []
+
+    def fault(request):
+        arrivals.append(time.time())
+        if len(arrivals) == 1:
+            value = header if header != "date" else email.utils.formatdate(time.time() + 2, usegmt=True)
+            return Reply(429, error("wait"), {"Retry-After": value})
+        return None
+
+    async def run(server: Server):
+        model = open_model(server.model("m"), patience=Patience(attempts=3, longest_pause=5, first_pause=0.01))
+        first = asyncio.create_task(model.complete(PROMPT, Sampling(10)))
+        await asyncio.sleep(0.2)
+        await asyncio.gather(first, *(model.complete(PROMPT, Sampling(10)) for _ in range(3)))
+        await model.close()
+
+    with Server(faults=fault) as server:
+        asyncio.run(run(server))
+    pause = 0.4 if header != "date" else 0.9  # dates have no fractions of a second
+    assert len(arrivals) == 5
+    assert min(arrivals[1:]) - arrivals[0] >= pause

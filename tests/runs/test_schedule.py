@@ -1,0 +1,93 @@
+"""One branch of a trunk goes first; the others follow it, ahead of trunks that were opened later."""
+
+import asyncio
+
+from bowstring.records import Message, Trunk
+from bowstring.runs.schedule import Schedule
+
+
+def trunk(name: str, branches: int) -> Trunk:
+    return Trunk([Message("user", (name,))], branches=branches)
+
+
+def test_the_others_wait_for_the_first_answer_of_their_trunk():
+    async def run():
+        schedule, events = Schedule(10), []
+        shared = trunk("a", 4)
+
+        async def branch(n: int) -> None:
+            async with schedule.turn(shared) as turn:
+                events.append(("start", n, turn.follows))
+                await asyncio.sleep(0.01)
+                turn.warms = True
+                events.append(("end", n, turn.follows))
+
+        await asyncio.gather(*(branch(n) for n in range(4)))
+        return events
+
+    events = asyncio.run(run())
+    assert events[:2] == [("start", 0, False), ("end", 0, False)]
+    assert [e[0] for e in events[2:5]] == ["start"] * 3, "then all of them at once"
+    assert all(follows for _, _, follows in events[2:])
+
+
+def test_if_the_first_fails_the_next_goes_alone():
+    async def run():
+        schedule, order = Schedule(10), []
+        shared = trunk("a", 3)
+
+        async def branch(n: int) -> None:
+            async with schedule.turn(shared) as turn:
+                order.append((n, turn.follows))
+                await asyncio.sleep(0)
+                turn.warms = n == 1
+
+        await asyncio.gather(*(branch(n) for n in range(3)))
+        return order
+
+    assert asyncio.run(run()) == [(0, False), (1, False), (2, True)]
+
+
+def test_followers_of_an_open_trunk_come_before_new_trunks():
+    async def run():
+        schedule, order = Schedule(1), []
+        trunks = [trunk(name, 3) for name in "abc"]
+
+        async def branch(at: Trunk, name: str) -> None:
+            async with schedule.turn(at) as turn:
+                order.append(name)
+                await asyncio.sleep(0)
+                turn.warms = True
+
+        await asyncio.gather(*(branch(t, n) for t, n in zip(trunks, "abc", strict=True) for _ in range(3)))
+        return "".join(order)
+
+    # One place only, and still every trunk's branches stand together.
+    assert asyncio.run(run()) == "aaabbbccc"
+
+
+def test_no_more_than_so_many_at_a_time_even_when_some_are_cancelled():
+    async def run():
+        schedule = Schedule(3)
+        active = most = 0
+
+        async def branch(n: int) -> None:
+            nonlocal active, most
+            async with schedule.turn(trunk(str(n % 5), 5)) as turn:
+                active += 1
+                most = max(most, active)
+                try:
+                    await asyncio.sleep(0.002)
+                    turn.warms = True
+                finally:
+                    active -= 1
+
+        tasks = [asyncio.create_task(branch(n)) for n in range(40)]
+        await asyncio.sleep(0.003)
+        for task in tasks[5:35:3]:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        async with schedule.turn(trunk("after", 1)):
+            return most
+
+    assert asyncio.run(asyncio.wait_for(run(), 5)) <= 3
