@@ -16,6 +16,11 @@ def test_importing_bowstring_is_light():
     assert done.stdout == "[]\n"
 
 
+def test_the_public_surface_fits_on_a_line():
+    assert bowstring.__all__ == ["BowstringError", "Run", "evaluate", "load_cupid", "load_hicupid"]
+    assert all(callable(getattr(bowstring, name)) for name in bowstring.__all__)
+
+
 def test_every_module_says_what_it_is_for():
     silent = []
     for module in pkgutil.walk_packages(bowstring.__path__, "bowstring."):

@@ -1,3 +1,38 @@
-"""Bowstring builds, runs and trains on benchmarks of LLM personalization: HiCUPID and CUPID, whole."""
+"""Bowstring builds, runs and trains on benchmarks of LLM personalization: HiCUPID and CUPID, whole.
+
+    import bowstring
+
+    run = bowstring.evaluate("hicupid", model="openai/gpt-4o-mini", judge="openai/gpt-4o-2024-11-20")
+    run.metrics["metrics"]["score.total"]
+
+Importing it is light: what is heavy is loaded when it is used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from bowstring.benchmarks.evaluate import Run, evaluate
+    from bowstring.datasets import load_cupid, load_hicupid
+    from bowstring.errors import BowstringError
+
+_HOMES = {
+    "BowstringError": "bowstring.errors",
+    "Run": "bowstring.benchmarks.evaluate",
+    "evaluate": "bowstring.benchmarks.evaluate",
+    "load_cupid": "bowstring.datasets",
+    "load_hicupid": "bowstring.datasets",
+}
+
+__all__ = ["BowstringError", "Run", "evaluate", "load_cupid", "load_hicupid"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'bowstring' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -130,6 +130,9 @@ class Evaluation:
             )
             outcome = await runner.run()
             return self._finish(folder, outcome, askers)
+        except BaseException:
+            folder.write_json("run.json", self._manifest("failed"))
+            raise
         finally:
             await store.close()
             for model_ in (self.model, self.judge):
@@ -231,7 +234,7 @@ def prepare(
     prices = load_prices(options.prices)
     _check_budget(options, prices, [m for m in (asked, judging) if m is not None])
     prompts = PromptFolder(options.prompts)
-    loaded = load_hicupid(data, revision=revision, splits=chosen.splits)
+    loaded = load_hicupid(data, revision=revision, splits=chosen.splits, leave_out=("train",))
     items = HicupidEvaluation(loaded, chosen, prompts)
     configuration = {
         "benchmark": benchmark,

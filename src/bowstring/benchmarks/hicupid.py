@@ -56,10 +56,9 @@ class HicupidEvaluation:
     def __init__(self, data: HicupidSet, settings: HicupidSettings, prompts: PromptFolder) -> None:
         self.data = data
         self.settings = settings
-        splits = settings.splits or tuple(s for s in data.splits if s != "train") or data.splits
-        self.items = [q for q in data.questions(*splits) if q.type in settings.types]
+        self.items = [q for q in data.questions() if q.type in settings.types]
         if not self.items:
-            raise UsageError(f"{data.name} has no {' or '.join(settings.types)} questions in {', '.join(splits)}")
+            raise UsageError(f"{data.name} has no {' or '.join(settings.types)} questions in {', '.join(data.splits)}")
         self._instruction = prompts.get("hicupid/ask").system_text()
         self._judges = {t: prompts.get(f"hicupid/judge_{t}", needs=_JUDGE_NEEDS[t]) for t in settings.types}
         self._judge_trunks: dict[str, Trunk] = {}

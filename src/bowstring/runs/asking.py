@@ -118,7 +118,7 @@ class Asker:
             cost = self._price.of(completion.usage)
             self.tally.cost += cost
             if self._budget:
-                self._budget.spend(cost, prompt, completion.usage)
+                self._budget.spend(self._price, cost, prompt, completion.usage)
 
 
 def trunk_share(prompt: Prompt) -> float:

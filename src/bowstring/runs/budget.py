@@ -6,6 +6,9 @@ from bowstring.errors import RunError
 from bowstring.models.prices import Price
 from bowstring.records import Prompt, Sampling, Usage
 
+_DENSITY = 0.5  # tokens a character: a cautious guess, until answers show what it is
+_MARGIN = 1.25  # texts differ
+
 
 class BudgetSpent(RunError):
     """The next request might cost more than is left."""
@@ -18,13 +21,11 @@ class Budget:
         self.limit = limit
         self.spent = 0.0
         self._reserved = 0.0
-        # Tokens a character, at the most: a cautious guess until answers show what it really is.
-        self._density = 0.5
-        self._seen = 0
+        self._density: dict[Price, float] = {}  # tokens a character that a model's answers have shown, at the most
 
     def reserve(self, price: Price, prompt: Prompt, sampling: Sampling) -> float:
         """Set aside what this request may cost at the most, or raise BudgetSpent."""
-        tokens = round(_characters(prompt) * self._density) + 8
+        tokens = round(_characters(prompt) * self._density.get(price, _DENSITY) * _MARGIN) + 8
         cost = price.of(Usage(prompt=tokens, completion=sampling.max_tokens))
         if self.spent + self._reserved + cost > self.limit:
             raise BudgetSpent(
@@ -36,12 +37,10 @@ class Budget:
     def release(self, reserved: float) -> None:
         self._reserved -= reserved
 
-    def spend(self, cost: float, prompt: Prompt, usage: Usage) -> None:
+    def spend(self, price: Price, cost: float, prompt: Prompt, usage: Usage) -> None:
         self.spent += cost
         if usage.prompt and (characters := _characters(prompt)):
-            seen = usage.prompt / characters * 1.1
-            self._density = seen if not self._seen else max(self._density, seen)
-            self._seen += 1
+            self._density[price] = max(self._density.get(price, 0.0), usage.prompt / characters)
 
 
 def _characters(prompt: Prompt) -> int:

@@ -1,0 +1,63 @@
+"""Verdicts are read as judges mean them, and what cannot be read is not guessed."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bowstring.judging import builtin
+from bowstring.judging.verdicts import read_pairwise, read_satisfaction
+
+
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [
+        ("Better Response: B, because A ignores the trip", "B"),
+        ("1. Personalization: A.\n2. Logical Validity: A.\nBetter Response: Tie", "tie"),
+        ("**Better Response:** Tie", "tie"),
+        ("**Better Response: A**", "A"),
+        ("better response: a", "A"),
+        ("Better Response: A is better", "A"),
+        ("Better Response: Response B", "B"),
+        ("Better Response: [A]", "A"),
+        ("Better Answer: B", "B"),
+        ("Better Response: A\nOn reflection:\nBetter Response: B", "B"),
+        ("Both are fine.", None),
+        ("Better Response: both", None),
+        ("Better Response: Although A is good", None),
+        ("Better Response:", None),
+        ("I would not say Better Response: A", None),
+        ("", None),
+    ],
+)
+def test_reads_the_side_a_judge_chose(said, means):
+    assert read_pairwise(said) == means
+
+
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [
+        ("1. Conflict: named.\nSatisfaction: YES", True),
+        ("Satisfaction: no, it books over the appointment", False),
+        ("**Satisfaction:** Yes", True),
+        ("Satisfaction: NO\nSatisfaction: YES", True),
+        ("Satisfaction: none", None),
+        ("YES", None),
+    ],
+)
+def test_reads_whether_a_judge_was_satisfied(said, means):
+    assert read_satisfaction(said) is means
+
+
+@given(st.text() | st.text(alphabet="Beter Rspon:AaBi*\n"))
+def test_no_text_makes_a_reader_crash(text):
+    assert read_pairwise(text) in ("A", "B", "tie", None)
+    assert read_satisfaction(text) in (True, False, None)
+
+
+@pytest.mark.parametrize("side", ["A", "B"])
+def test_the_builtin_judge_writes_verdicts_that_are_read(side):
+    gold, general = "Since you avoid heels, wear beaded mules.", "Metallic heels lift any dress."
+    assert read_pairwise(builtin.pairwise(gold, gold, general, answer_is=side)) == "tie"
+    assert read_pairwise(builtin.pairwise(general, gold, general, answer_is=side)) == ("B" if side == "A" else "A")
+    assert read_satisfaction(builtin.satisfaction("You already have the dental check-up then.", "dental check-up"))
+    assert not read_satisfaction(builtin.satisfaction("Booked! Enjoy.", "dental check-up"))

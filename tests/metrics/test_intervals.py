@@ -1,0 +1,51 @@
+"""Intervals: by cluster, about as wide as they should be, and marked where they are not to be trusted."""
+
+import numpy as np
+import pytest
+
+from bowstring.metrics.intervals import Score, estimate
+
+
+def mean_of(means):
+    return means["x"]
+
+
+def test_the_value_is_the_plain_mean():
+    found = estimate({"x": [Score("a", 1.0), Score("a", 0.0), Score("b", 0.5)]}, mean_of)
+    assert found.value == 0.5
+    assert found.n == 3
+    assert found.clusters == 2
+    assert not found.trusted
+
+
+def test_questions_of_one_user_do_not_count_as_independent():
+    rng = np.random.default_rng(1)
+    users = rng.normal(size=40)
+    together = [Score(str(u), users[u]) for u in range(40) for _ in range(25)]
+    apart = [Score(str(i), s.value) for i, s in enumerate(together)]
+    wide, narrow = estimate({"x": together}, mean_of), estimate({"x": apart}, mean_of)
+    ratio = (wide.high - wide.low) / (narrow.high - narrow.low)
+    assert ratio == pytest.approx(5.0, rel=0.15), "25 copies of a user are one user"
+
+
+def test_intervals_cover_the_truth_about_as_often_as_they_say():
+    rng = np.random.default_rng(2)
+    hits = 0
+    for _ in range(300):
+        effects = rng.normal(0.5, 0.2, size=50)
+        scores = [Score(str(u), e + rng.normal(0, 0.3)) for u, e in enumerate(effects) for _ in range(8)]
+        found = estimate({"x": scores}, mean_of)
+        hits += found.low <= 0.5 <= found.high
+    assert 0.90 < hits / 300 < 0.99
+
+
+def test_a_combination_needs_all_of_its_components():
+    scores = [Score("a", 1.0)]
+    assert estimate({"x": scores, "y": []}, lambda m: m["x"] + m["y"]) is None
+    assert estimate({}, mean_of) is None
+    assert estimate({"x": scores, "y": scores}, lambda m: m["x"] + m["y"]).value == 2.0
+
+
+def test_the_same_scores_give_the_same_interval():
+    scores = [Score(str(i % 7), i / 10) for i in range(50)]
+    assert estimate({"x": scores}, mean_of) == estimate({"x": list(scores)}, mean_of)
