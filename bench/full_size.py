@@ -23,73 +23,81 @@ from bowstring.datasets import load_hicupid
 from bowstring.datasets.hicupid import DIALOGUE_SCHEMA, QA_SCHEMA
 
 TURNS = {"persona": (25, 10), "profile": (5, 1), "schedule": (10, 1)}
+PERSONA = {"category": "food", "relation": "likes", "entity": "plums", "sentiment": "POS"}
+PROFILE = dict.fromkeys(("gender", "personality", "occupation", "income_range"), "some") | {"age": "30"}
+SCHEDULE = {"datetime": "11 AM on March 13, 2025", "event": "a talk"}
 WORDS_A_MESSAGE = 23  # gives about 17k tokens a history
 
 
-def build(root: Path, users: int, seed: int = 7) -> None:
-    rng = np.random.default_rng(seed)
-    mini = load_hicupid("mini")
-    words = np.array(" ".join(m.text for u in mini.user_ids for d in mini.history(u) for m in d.messages).split())
+class Writer:
+    """Users of words drawn at random, in the published layout and proportions."""
 
-    def texts(n: int, length: int) -> list[str]:
-        return [" ".join(row) for row in rng.choice(words, (n, length))]
+    def __init__(self, root: Path, seed: int = 7) -> None:
+        self.root = root
+        self.rng = np.random.default_rng(seed)
+        mini = load_hicupid("mini")
+        said = " ".join(m.text for u in mini.user_ids for d in mini.history(u) for m in d.messages)
+        self.words = np.array(said.split())
+        self.kinds = ["persona"] * 25 + ["profile"] * 5 + ["schedule"] * 10
+        self.rng.shuffle(self.kinds)
 
-    seen = users * 5 // 6
-    for split, ids in (("train", range(seen)), ("test", range(seen, users))):
-        (root / "dialogue").mkdir(parents=True, exist_ok=True)
-        with pq.ParquetWriter(root / "dialogue" / f"{split}.parquet", DIALOGUE_SCHEMA) as writer:
-            for user in ids:
+    def texts(self, n: int, length: int) -> list[str]:
+        return [" ".join(row) for row in self.rng.choice(self.words, (n, length))]
+
+    def dialogues(self, split: str, users: range) -> None:
+        (self.root / "dialogue").mkdir(parents=True, exist_ok=True)
+        with pq.ParquetWriter(self.root / "dialogue" / f"{split}.parquet", DIALOGUE_SCHEMA) as writer:
+            for user in users:
                 kinds = [k for k, (n, _) in TURNS.items() for _ in range(n)]
-                rng.shuffle(kinds)
+                self.rng.shuffle(kinds)
                 rows = [(user * 40 + d, k) for d, k in enumerate(kinds) for _ in range(TURNS[k][1])]
-                writer.write_table(
-                    pa.table(
-                        {
-                            "user_id": [user] * len(rows),
-                            "dialogue_id": [d for d, _ in rows],
-                            "user": texts(len(rows), WORDS_A_MESSAGE),
-                            "assistant": texts(len(rows), WORDS_A_MESSAGE),
-                            "type": [k for _, k in rows],
-                        },
-                        schema=DIALOGUE_SCHEMA,
-                    )
-                )
-    profile = dict.fromkeys(("gender", "personality", "occupation", "income_range"), "some") | {"age": "30"}
-    persona = {"category": "food", "relation": "likes", "entity": "plums", "sentiment": "POS"}
-    schedule = {"datetime": "11 AM on March 13, 2025", "event": "a talk"}
-    kinds = ["persona"] * 25 + ["profile"] * 5 + ["schedule"] * 10
-    rng.shuffle(kinds)
-    for split, ids, numbers in (
-        ("train", range(seen), range(32)),
-        ("test_1", range(seen), range(32, 40)),
-        ("test_2", range(seen, users), range(40)),
-    ):
-        (root / "qa").mkdir(parents=True, exist_ok=True)
+                columns = {
+                    "user_id": [user] * len(rows),
+                    "dialogue_id": [d for d, _ in rows],
+                    "user": self.texts(len(rows), WORDS_A_MESSAGE),
+                    "assistant": self.texts(len(rows), WORDS_A_MESSAGE),
+                    "type": [k for _, k in rows],
+                }
+                writer.write_table(pa.table(columns, schema=DIALOGUE_SCHEMA))
+
+    def questions(self, split: str, users: range, numbers: range) -> None:
+        (self.root / "qa").mkdir(parents=True, exist_ok=True)
+        n = len(numbers)
         rows = [
             {
                 "user_id": user,
-                "dialogue_id": [user * 40 + i for i in range(6 if kinds[n] == "profile" else 1)],
-                "question_id": user * 40 + n,
+                "dialogue_id": [user * 40 + i for i in range(6 if self.kinds[k] == "profile" else 1)],
+                "question_id": user * 40 + k,
                 "question": q,
                 "personalized_answer": a,
                 "general_answer": g,
-                "type": kinds[n],
+                "type": self.kinds[k],
                 "metadata": {
-                    "persona": persona if kinds[n] != "schedule" else None,
-                    "profile": profile if kinds[n] == "profile" else None,
-                    "schedule": schedule if kinds[n] == "schedule" else None,
+                    "persona": PERSONA if self.kinds[k] != "schedule" else None,
+                    "profile": PROFILE if self.kinds[k] == "profile" else None,
+                    "schedule": SCHEDULE if self.kinds[k] == "schedule" else None,
                 },
             }
-            for user in ids
-            for n, q, a, g in zip(
-                numbers,
-                texts(len(numbers), 9),
-                texts(len(numbers), 18),
-                texts(len(numbers), 18),
-                strict=True,
-            )
+            for user in users
+            for k, q, a, g in zip(numbers, self.texts(n, 9), self.texts(n, 18), self.texts(n, 18), strict=True)
         ]
-        pq.write_table(pa.Table.from_pylist(rows, schema=QA_SCHEMA), root / "qa" / f"{split}.parquet")
+        pq.write_table(pa.Table.from_pylist(rows, schema=QA_SCHEMA), self.root / "qa" / f"{split}.parquet")
+
+
+def build(root: Path, users: int) -> None:
+    writer, seen = Writer(root), users * 5 // 6
+    writer.dialogues("train", range(seen))
+    writer.dialogues("test", range(seen, users))
+    writer.questions("train", range(seen), range(32))
+    writer.questions("test_1", range(seen), range(32, 40))
+    writer.questions("test_2", range(seen, users), range(40))
+
+
+def build_unseen(root: Path, users: int) -> None:
+    """Test users only, with all 40 questions each."""
+    writer = Writer(root)
+    writer.dialogues("test", range(users))
+    writer.questions("test_2", range(users), range(40))
 
 
 def measure_ours(root: Path) -> dict[str, float]:

@@ -1,0 +1,162 @@
+"""What does the machinery cost per question, when the model costs nothing?
+
+    pip install 'bowstring[inspect]'
+    python bench/overhead.py                    20,000 questions behind 500 full-size histories
+    python bench/overhead.py --questions 2000   a quick look
+
+A history has 530 messages and 70 KB, as published. The model answers at once, in this process, the same for both:
+Bowstring (store and records included, no judge) and Inspect AI, which gets as many questions as fit into a minute or so
+and is timed per question. A third line is Bowstring through HTTP to a server on loopback in another process.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parent
+BRANCHES = 40
+
+
+def data(users: int) -> Path:
+    sys.path.insert(0, str(ROOT))
+    import full_size
+
+    root = ROOT / ".cache" / f"hicupid-{users}-unseen"
+    if not (root / "qa" / "test_2.parquet").exists():
+        print(f"writing {users:,} users into {root} …", flush=True)
+        full_size.build_unseen(root, users)
+    return root
+
+
+def peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def measure_ours(questions: int, url: str | None) -> dict[str, float]:
+    import bowstring
+    from bowstring.records import Completion
+
+    class Instant:
+        name = identity = "instant"
+        concurrency = 16
+
+        async def complete(self, *_):
+            return Completion("Try the plums; they are in season.")
+
+        async def close(self):
+            pass
+
+    root = data(-(-questions // BRANCHES))
+    with tempfile.TemporaryDirectory() as out:
+        model = f"openai/m@{url}" if url else Instant()
+        start, cpu = time.perf_counter(), time.process_time()
+        run = bowstring.evaluate("hicupid", model=model, data=str(root), out=Path(out) / "r", limit=questions)
+        seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+        assert run.complete
+        assert run.metrics["failed"] == 0
+    return {"questions": questions, "ms": 1000 * seconds / questions, "cpu_ms": 1000 * cpu / questions, "MiB": peak()}
+
+
+def measure_inspect(questions: int) -> dict[str, float]:
+    from inspect_ai import Task, eval
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import (
+        ChatMessageAssistant,
+        ChatMessageSystem,
+        ChatMessageUser,
+        ModelOutput,
+        ModelUsage,
+        get_model,
+    )
+    from inspect_ai.solver import generate
+
+    from bowstring.datasets import load_hicupid
+
+    loaded = load_hicupid(str(data(max(1, -(-questions // BRANCHES)))))
+    samples = []
+    for question in loaded.questions()[:questions]:
+        kinds = {"user": ChatMessageUser, "assistant": ChatMessageAssistant}
+        chat = [kinds[m.role](content=m.text) for d in loaded.history(question.user_id) for m in d.messages]
+        messages = [ChatMessageSystem(content="Be kind."), *chat, ChatMessageUser(content=question.question)]
+        samples.append(Sample(input=messages, target=question.personalized_answer, id=question.key))
+
+    def instant(*_: object) -> ModelOutput:
+        output = ModelOutput.from_content("mockllm/model", "Try the plums; they are in season.")
+        output.usage = ModelUsage(input_tokens=17000, output_tokens=9, total_tokens=17009)
+        return output
+
+    model = get_model("mockllm/model", custom_outputs=instant)
+    with tempfile.TemporaryDirectory() as out:
+        start, cpu = time.perf_counter(), time.process_time()
+        (log,) = eval(Task(dataset=MemoryDataset(samples), solver=generate()), model=model, log_dir=out, display="none")
+        seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+        assert log.status == "success", str(log.error)[:500]
+    return {"questions": questions, "ms": 1000 * seconds / questions, "cpu_ms": 1000 * cpu / questions, "MiB": peak()}
+
+
+async def serve() -> None:
+    """The fastest server there is: reads a request, writes the same answer."""
+    content = {"role": "assistant", "content": "Try the plums; they are in season."}
+    usage = {"prompt_tokens": 17000, "completion_tokens": 9}
+    body = json.dumps({"choices": [{"message": content, "finish_reason": "stop"}], "usage": usage}).encode()
+    answer = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+    async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+                await reader.readexactly(length)
+                writer.write(answer)
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    server = await asyncio.start_server(client, "127.0.0.1", 0, limit=1 << 20)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--questions", type=int, default=20_000)
+    parser.add_argument("--inspect-questions", type=int, default=120)
+    parser.add_argument("--measure", help="(internal) ours, http:URL, inspect, or serve")
+    args = parser.parse_args()
+    if args.measure:
+        if args.measure == "serve":
+            asyncio.run(serve())
+        elif args.measure == "inspect":
+            print(json.dumps(measure_inspect(args.inspect_questions)))
+        else:
+            url = args.measure.removeprefix("http:") if args.measure.startswith("http:") else None
+            print(json.dumps(measure_ours(args.questions, url)))
+        return
+    data(-(-args.questions // BRANCHES))
+    data(-(-args.inspect_questions // BRANCHES))
+
+    def measure(what: str) -> dict[str, float]:
+        command = [sys.executable, __file__, "--questions", str(args.questions), "--measure", what]
+        command += ["--inspect-questions", str(args.inspect_questions)]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=os.environ | {"COLUMNS": "80"})
+        return json.loads(done.stdout.splitlines()[-1])
+
+    ours = measure("ours")
+    inspect = measure("inspect")
+    server = subprocess.Popen([sys.executable, __file__, "--measure", "serve"], stdout=subprocess.PIPE, text=True)
+    http = measure(f"http:http://127.0.0.1:{server.stdout.readline().strip()}/v1")
+    server.kill()
+    print(f"{'':34}{'questions':>10}{'ms each':>10}{'CPU ms':>10}{'peak MiB':>10}")
+    for name, row in (("bowstring", ours), ("bowstring through HTTP", http), ("Inspect AI", inspect)):
+        print(f"{name:34}{row['questions']:>10,.0f}{row['ms']:>10.2f}{row['cpu_ms']:>10.2f}{row['MiB']:>10.0f}")
+    print(f"Inspect AI / bowstring: {inspect['ms'] / ours['ms']:.0f}× the time per question")
+
+
+if __name__ == "__main__":
+    main()
