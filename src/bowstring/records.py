@@ -153,6 +153,10 @@ class Trunk:
         self.branches = branches
 
     @cached_property
+    def characters(self) -> int:
+        return sum(len(m.text) for m in self.messages)
+
+    @cached_property
     def hasher(self) -> _Hash:
         """The hash of the text so far; a prompt's hash goes on from a copy of it."""
         hasher = hashlib.sha256()

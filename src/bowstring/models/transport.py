@@ -7,6 +7,7 @@ import email.utils
 import json
 import random
 import re
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -51,20 +52,22 @@ class Transport:
         self.name = name
         self.patience = patience or Patience()
         self._headers = {"Content-Type": "application/json", **headers}
-        self._client: httpx.AsyncClient | None = None
+        # A client a connection: the pool inside one looks through all of its connections at every request.
+        self._idle: list[httpx.AsyncClient] = []
+        self._certificates: ssl.SSLContext | None = None
         self._not_before = 0.0
 
     async def close(self) -> None:
-        if self._client is not None:
-            await self._client.aclose()
-            self._client = None
+        while self._idle:
+            await self._idle.pop().aclose()
 
     async def post(self, url: str, body: bytes, read: Callable[[Any], Any], **headers: str) -> Any:
         """Post until there is an answer that `read` can make sense of (it raises ValueError where not)."""
         for attempt in range(1, self.patience.attempts + 1):
             await self._wait_for_turn()
+            client = self._idle.pop() if self._idle else self._open()
             try:
-                response = await self._open().post(url, content=body, headers={**self._headers, **headers})
+                response = await client.post(url, content=body, headers={**self._headers, **headers})
                 if response.status_code < 300:
                     return read(response.json())
                 failure, pause = self._sorted(response)
@@ -75,18 +78,19 @@ class Transport:
             except httpx.HTTPError as error:
                 reason = str(error) or type(error).__name__
                 failure, pause = RequestFailed("server", f"{self.name}: {reason}"), None
+            finally:
+                self._idle.append(client)
             if attempt == self.patience.attempts:
                 break
             await self._pause(attempt, pause)
         raise failure
 
     def _open(self) -> httpx.AsyncClient:
-        if self._client is None:
-            # The runner decides how many requests are in flight; the pool must not decide again.
-            limits = httpx.Limits(max_connections=None, max_keepalive_connections=256, keepalive_expiry=30.0)
-            timeout = httpx.Timeout(self.patience.timeout, connect=min(15.0, self.patience.timeout))
-            self._client = httpx.AsyncClient(limits=limits, timeout=timeout, follow_redirects=True)
-        return self._client
+        if self._certificates is None:
+            self._certificates = httpx.create_ssl_context()
+        limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0)
+        timeout = httpx.Timeout(self.patience.timeout, connect=min(15.0, self.patience.timeout))
+        return httpx.AsyncClient(verify=self._certificates, limits=limits, timeout=timeout, follow_redirects=True)
 
     def _sorted(self, response: httpx.Response) -> tuple[RequestFailed, float | None]:
         """A failure that is worth another attempt, and the pause the server asked for; raises the others."""

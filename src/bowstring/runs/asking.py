@@ -124,6 +124,6 @@ class Asker:
 def trunk_share(prompt: Prompt) -> float:
     """The part of a prompt that is trunk, by characters and a little for what a template puts around a message."""
     around = 16
-    trunk = sum(len(m.text) + around for m in prompt.trunk.messages)
+    trunk = prompt.trunk.characters + around * len(prompt.trunk.messages)
     branch = sum(len(m.text) + around for m in prompt.branch)
     return trunk / (trunk + branch) if trunk else 0.0

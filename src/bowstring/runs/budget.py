@@ -44,4 +44,5 @@ class Budget:
 
 
 def _characters(prompt: Prompt) -> int:
-    return sum(len(m.text) + 8 for m in (*prompt.trunk.messages, *prompt.branch))
+    branch = sum(len(m.text) for m in prompt.branch)
+    return prompt.trunk.characters + branch + 8 * (len(prompt.trunk.messages) + len(prompt.branch))
