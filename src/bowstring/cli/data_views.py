@@ -105,10 +105,10 @@ def _profile(profile: Profile) -> Text:
 def print_question(question: Question, to: Console) -> None:
     to.print()
     to.print(Text(f"question {question.key}, {question.type}, {question.split}", style="bold"))
-    to.print(_indented("asked", question.question))
-    to.print(_indented("personalized", question.personalized_answer))
-    to.print(_indented("general", question.general_answer))
-    to.print(_indented("because", _reason(question), style="dim"))
+    to.print(labelled("asked", question.question))
+    to.print(labelled("personalized", question.personalized_answer))
+    to.print(labelled("general", question.general_answer))
+    to.print(labelled("because", _reason(question), style="dim"))
 
 
 def _reason(question: Question) -> str:
@@ -126,26 +126,26 @@ def _reason(question: Question) -> str:
 
 def print_instance(instance: Instance, to: Console) -> None:
     to.rule(plain(instance.key), align="left")
-    to.print(_indented("request", instance.request))
-    to.print(_indented("context", instance.context_factor))
-    to.print(_indented("preference", instance.preference))
-    to.print(_indented("checklist", "\n".join(f"- {item}" for item in instance.checklist)))
+    to.print(labelled("request", instance.request))
+    to.print(labelled("context", instance.context_factor))
+    to.print(labelled("preference", instance.preference))
+    to.print(labelled("checklist", "\n".join(f"- {item}" for item in instance.checklist)))
     evidence = set(instance.evidence)
     for session in instance.sessions:
         number = session.dialogue.id
         same = "  ◆ the request's context" if number in evidence else ""
         _print_dialogue(f"session {number + 1}: {plain(session.context_factor)}{same}", session.dialogue, to)
-        to.print(_indented("preference", session.preference, style="dim"))
+        to.print(labelled("preference", session.preference, style="dim"))
 
 
 def _print_dialogue(heading: str, dialogue: Dialogue, to: Console) -> None:
     to.print()
     to.print(Text(heading, style="bold"))
     for message in dialogue.messages:
-        to.print(_indented(message.role, message.text))
+        to.print(labelled(message.role, message.text))
 
 
-def _indented(label: str, text: str, *, style: str = "") -> Table:
+def labelled(label: str, text: str, *, style: str = "") -> Table:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(width=12, style="cyan", justify="right", no_wrap=True)
     grid.add_column(style=style)

@@ -20,7 +20,8 @@ _STOP = frozenset(
     )
 )
 _CLASH = re.compile(
-    r"\b(already|conflict\w*|clash\w*|collid\w*|overlap\w*|taken|booked for|another time|reschedul\w*|instead)\b",
+    r"\b(already|conflict\w*|clash\w*|collid\w*|overlap\w*|taken|busy|booked for|reschedul\w*|instead|another time"
+    r"|at exactly that|right then|same time|how about|shall i|should i|would \w+ (?:work|suit|do)|free at|move)\b",
     re.IGNORECASE,
 )
 
@@ -37,7 +38,8 @@ def pairwise(answer: str, personalized: str, general: str, *, answer_is: str) ->
 
 
 def satisfaction(answer: str, event: str) -> str:
-    named = _content(event) & _content(answer)
+    # The first letters of a word, so that 'fitting' is named by 'fitted'.
+    named = {w[:5] for w in _content(event)} & {w[:5] for w in _content(answer)}
     caught = bool(named) and bool(_CLASH.search(answer))
     return f"1. Conflict: {'named' if caught else 'not named'}.\nSatisfaction: {'YES' if caught else 'NO'}"
 

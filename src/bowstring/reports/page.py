@@ -18,11 +18,17 @@ def write_page(metrics: Mapping[str, Any], records: Sequence[Mapping[str, Any]])
     template = environment.from_string((files("bowstring.reports") / "page.html").read_text(encoding="utf-8"))
     return template.render(
         m=metrics,
+        columns={axis: _columns(metrics, groups) for axis, groups in metrics["groups"].items()},
         items=records[:_ITEMS],
         total=len(records),
         tokens=_tokens(metrics["usage"]),
         config=metrics["config"],
     )
+
+
+def _columns(metrics: Mapping[str, Any], groups: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The metrics that any group of an axis has, in the order of the whole."""
+    return [name for name in metrics["metrics"] if any(name in found for found in groups.values())]
 
 
 def _tokens(usage: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
