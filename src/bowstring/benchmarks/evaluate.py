@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from bowstring import __version__
+from bowstring.benchmarks.benchmark import Benchmark
+from bowstring.benchmarks.cupid import CupidEvaluation, CupidSettings
 from bowstring.benchmarks.hicupid import HicupidEvaluation, HicupidSettings
 from bowstring.benchmarks.plan import Plan, make_plan
-from bowstring.datasets import load_hicupid
+from bowstring.datasets import DataSet, load_cupid, load_hicupid
 from bowstring.errors import UsageError
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
@@ -36,7 +38,7 @@ from bowstring.runs.folder import RunFolder, default_name, fingerprint
 from bowstring.runs.runner import Outcome, Runner, Snapshot
 from bowstring.runs.store import Store
 
-BENCHMARKS = ("hicupid",)
+BENCHMARKS = ("hicupid", "cupid")
 STORE_NAME = "responses.sqlite"
 
 
@@ -76,11 +78,9 @@ class Evaluation:
     """An evaluation that is ready to run: everything is checked, and nothing has been asked."""
 
     benchmark: str
-    items: HicupidEvaluation
-    model: Model
-    judge: Model | None  # None: the builtin judge
+    items: Benchmark
+    models: dict[str, Model]  # by role: model, judge, matcher; a role without one is the builtin judge's
     options: RunOptions
-    prompts: PromptFolder
     prices: Prices
     configuration: dict[str, Any]
     folder: Path
@@ -121,13 +121,8 @@ class Evaluation:
         try:
             folder.write_json("run.json", self._manifest("running"))
             askers = self._askers(store)
-            model, judge = askers["model"], askers.get("judge")
-            runner = Runner(
-                self.items.groups(self.options.limit),
-                partial(self.items.open_group, model=model, judge=judge),
-                askers,
-                self.watch,
-            )
+            groups = self.items.groups(self.options.limit)
+            runner: Runner[Any] = Runner(groups, partial(self.items.open_group, askers=askers), askers, self.watch)
             outcome = await runner.run()
             return self._finish(folder, outcome, askers)
         except BaseException:
@@ -135,21 +130,24 @@ class Evaluation:
             raise
         finally:
             await store.close()
-            for model_ in (self.model, self.judge):
-                if model_ is not None:
-                    await model_.close()
+            for model in self.models.values():
+                await model.close()
             folder.close()
 
     def _askers(self, store: Store) -> dict[str, Asker]:
         budget = Budget(self.options.max_cost) if self.options.max_cost is not None else None
-        make = partial(
-            Asker, store=store, concurrency=self.options.concurrency, budget=budget, fresh=self.options.fresh
-        )
-        askers = {"model": make(self.model, price=self.prices.of(self.model.identity))}
-        if self.judge is not None:
-            same = self.judge.identity == self.model.identity
-            judge = askers["model"] if same else make(self.judge, price=self.prices.of(self.judge.identity))
-            askers["judge"] = judge
+        askers: dict[str, Asker] = {}
+        for role, model in self.models.items():
+            # One queue a model, whatever roles it has: they share its places and its cache.
+            same = next((a for a in askers.values() if a.model.identity == model.identity), None)
+            askers[role] = same or Asker(
+                model,
+                store,
+                concurrency=self.options.concurrency,
+                price=self.prices.of(model.identity),
+                budget=budget,
+                fresh=self.options.fresh,
+            )
         return askers
 
     def _finish(self, folder: RunFolder, outcome: Outcome, askers: Mapping[str, Asker]) -> Run:
@@ -171,11 +169,12 @@ class Evaluation:
 
     def _notes(self, complete: bool, outcome: Outcome) -> list[str]:
         notes = [] if complete else [f"incomplete: {outcome.stopped}"]
-        if self.judge is None:
+        if "judge" not in self.models:
             notes.append(builtin.WARNING)
-        for model in (self.model, self.judge):
+        notes += self.items.notes()
+        for model in self.models.values():
             if dropped := getattr(model, "dropped", None):
-                notes.append(f"{getattr(model, 'name', '')} refused {', '.join(dropped)}: sent without")
+                notes.append(f"{model.name} refused {', '.join(dropped)}: sent without")
         return notes
 
     def _manifest(self, status: str) -> dict[str, Any]:
@@ -192,25 +191,14 @@ class Evaluation:
         }
 
 
-def evaluate(
-    benchmark: str,
-    *,
-    model: Any,
-    judge: Any = builtin.NAME,
-    data: str = "mini",
-    revision: str | None = None,
-    watch: Callable[[Snapshot], None] = lambda snapshot: None,
-    tell: Callable[[str], None] = lambda line: None,
-    **settings: Any,
-) -> Run:
+def evaluate(benchmark: str, **settings: Any) -> Run:
     """Evaluate a model and return the run, as `bowstring eval` does.
 
-    `model` and `judge` are names, or objects of your own. Other settings are those of the benchmark (history,
-    splits, types, max_tokens, temperature, seed …) and of the run (out, limit, concurrency, max_cost …).
+    `model` and `judge` (and CUPID's `matcher`) are names, or objects of your own; `data` a hub id, a folder, a file or
+    mini. Other settings are those of the benchmark (history, max_tokens, temperature, seed …) and of the run (out,
+    limit, concurrency, max_cost …).
     """
-    return prepare(
-        benchmark, model=model, judge=judge, data=data, revision=revision, watch=watch, tell=tell, **settings
-    ).run()
+    return prepare(benchmark, **settings).run()
 
 
 def prepare(
@@ -218,6 +206,7 @@ def prepare(
     *,
     model: Any,
     judge: Any = builtin.NAME,
+    matcher: Any = None,
     data: str = "mini",
     revision: str | None = None,
     watch: Callable[[Snapshot], None] = lambda snapshot: None,
@@ -227,33 +216,51 @@ def prepare(
     """Check everything that can be checked before anything is asked."""
     if benchmark not in BENCHMARKS:
         raise UsageError(f"no benchmark {benchmark!r}; expected {' or '.join(BENCHMARKS)}")
-    options, chosen = _sorted_settings(settings)
+    if matcher is not None and benchmark != "cupid":
+        raise UsageError("a matcher is for CUPID")
+    options, chosen = _sorted_settings(settings, HicupidSettings if benchmark == "hicupid" else CupidSettings)
     patience = Patience(attempts=options.attempts, timeout=options.timeout)
-    asked = open_model(model, patience=patience, tell=tell)
-    judging = None if judge == builtin.NAME else open_model(judge, patience=patience, tell=tell)
+    named = {"model": model, "judge": judge, "matcher": matcher}
+    models = {
+        role: open_model(name, patience=patience, tell=tell)
+        for role, name in named.items()
+        if name is not None and not (role != "model" and name == builtin.NAME)
+    }
+    if "matcher" in models and "judge" not in models:
+        raise UsageError("--matcher needs --judge: the judge writes the checklists that are matched")
     prices = load_prices(options.prices)
-    _check_budget(options, prices, [m for m in (asked, judging) if m is not None])
+    _check_budget(options, prices, list(models.values()))
     prompts = PromptFolder(options.prompts)
-    loaded = load_hicupid(data, revision=revision, splits=chosen.splits, leave_out=("train",))
-    items = HicupidEvaluation(loaded, chosen, prompts)
+    items, loaded = _benchmark(chosen, data, revision, prompts, models.get("matcher"))
     configuration = {
         "benchmark": benchmark,
-        "model": asked.identity,
-        "judge": judging.identity if judging else builtin.NAME,
+        "model": models["model"].identity,
+        "judge": models["judge"].identity if "judge" in models else builtin.NAME,
+        **({"matcher": models["matcher"].identity} if "matcher" in models else {}),
         "data": {"name": data, "revision": revision, "fingerprint": loaded.fingerprint},
         "settings": _plain(asdict(chosen)),
         "prompts": prompts.fingerprints,
     }
-    name = default_name(benchmark, asked.identity, fingerprint(configuration))
+    name = default_name(benchmark, models["model"].identity, fingerprint(configuration))
     folder = options.out or options.runs / name
-    return Evaluation(benchmark, items, asked, judging, options, prompts, prices, configuration, folder, watch)
+    return Evaluation(benchmark, items, models, options, prices, configuration, folder, watch)
 
 
-def _sorted_settings(settings: Mapping[str, Any]) -> tuple[RunOptions, HicupidSettings]:
+def _benchmark(
+    settings: Any, data: str, revision: str | None, prompts: PromptFolder, matcher: Model | None
+) -> tuple[Benchmark, DataSet]:
+    if isinstance(settings, HicupidSettings):
+        hicupid = load_hicupid(data, revision=revision, splits=settings.splits, leave_out=("train",))
+        return HicupidEvaluation(hicupid, settings, prompts), hicupid
+    cupid = load_cupid(data, revision=revision)
+    return CupidEvaluation(cupid, settings, prompts, matcher=matcher.name if matcher else None), cupid
+
+
+def _sorted_settings(settings: Mapping[str, Any], kind: type[Any]) -> tuple[RunOptions, Any]:
     """Keyword arguments, told apart by whom they concern."""
     of_run = {k: v for k, v in settings.items() if k in RunOptions.__dataclass_fields__}
     rest = {k: v for k, v in settings.items() if k not in of_run}
-    unknown = rest.keys() - HicupidSettings.__dataclass_fields__.keys()
+    unknown = rest.keys() - kind.__dataclass_fields__.keys()
     if unknown:
         raise UsageError(f"evaluate() has no setting {', '.join(sorted(unknown))}")
     for name in ("out", "store", "runs", "prices", "prompts"):
@@ -262,7 +269,7 @@ def _sorted_settings(settings: Mapping[str, Any]) -> tuple[RunOptions, HicupidSe
     for name in ("splits", "types"):
         if name in rest:
             rest[name] = (rest[name],) if isinstance(rest[name], str) else tuple(rest[name])
-    return RunOptions(**of_run), HicupidSettings(**rest)
+    return RunOptions(**of_run), kind(**rest)
 
 
 def _check_budget(options: RunOptions, prices: Prices, models: Sequence[Model]) -> None:

@@ -11,14 +11,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bowstring.benchmarks.benchmark import Planned
 from bowstring.datasets import HicupidSet
 from bowstring.errors import UsageError
-from bowstring.history.views import check_name, is_shared, view
+from bowstring.history import View, parse_view, select
 from bowstring.judging import builtin, verdicts
 from bowstring.metrics.intervals import Means, Score, estimate
 from bowstring.models.interface import RequestFailed
+from bowstring.models.tokens import TokenCounter, embedded_counter
 from bowstring.prompts import PromptFolder
-from bowstring.records import QUESTION_TYPES, Completion, History, Message, Prompt, Question, Sampling, Trunk
+from bowstring.records import (
+    QUESTION_TYPES,
+    Completion,
+    Dialogue,
+    History,
+    Message,
+    Prompt,
+    Question,
+    Sampling,
+    Trunk,
+)
 from bowstring.runs.asking import Asker
 from bowstring.runs.runner import Record, Work
 
@@ -44,10 +56,13 @@ class HicupidSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_name(self.history)
+        self.view()
         for kind in self.types:
             if kind not in QUESTION_TYPES:
                 raise UsageError(f"--type {kind}: expected {', '.join(QUESTION_TYPES)}")
+
+    def view(self) -> View:
+        return parse_view(self.history, kinds=("full", "gold", "none", "last"))
 
 
 class HicupidEvaluation:
@@ -62,6 +77,10 @@ class HicupidEvaluation:
         self._instruction = prompts.get("hicupid/ask").system_text()
         self._judges = {t: prompts.get(f"hicupid/judge_{t}", needs=_JUDGE_NEEDS[t]) for t in settings.types}
         self._judge_trunks: dict[str, Trunk] = {}
+        self._view = settings.view()
+        # All questions of a user see the same history, unless it is chosen by question.
+        self._shared = self._view.kind != "gold"
+        self._counter: TokenCounter | None = None
 
     def groups(self, limit: int | None) -> list[list[Question]]:
         """Questions of a user that stand together; they share a trunk where the history view allows it."""
@@ -72,11 +91,25 @@ class HicupidEvaluation:
         history = self.data.history(group[0].user_id)
         trunk: Trunk | None = None
         for question in group:
-            if trunk is None or not is_shared(self.settings.history):
-                seen = view(self.settings.history, history, question.evidence)
-                branches = len(group) if is_shared(self.settings.history) else 1
+            if trunk is None or not self._shared:
+                seen = select(self._view, history, question.evidence, question.question, self._tokens)
+                branches = len(group) if self._shared else 1
                 trunk = Trunk((Message("system", (self._instruction,)), *_messages(seen)), branches=branches)
             yield Prompt(trunk, (Message("user", (question.question,)),))
+
+    def _tokens(self, dialogue: Dialogue) -> int:
+        if self._counter is None:
+            self._counter = embedded_counter()
+        return sum(self._counter.count(message.text for message in dialogue.messages))
+
+    def plan(self, group: Sequence[Question], roles: Sequence[str]) -> Iterator[Planned]:
+        for question, prompt in zip(group, self.prompts(group), strict=True):
+            yield Planned("model", prompt, self.sampling(question), min(self.settings.max_tokens, 60))
+            if "judge" in roles:
+                yield Planned("judge", self.judge_prompt(question, "word " * 48), JUDGE_SAMPLING, 90, estimated=True)
+
+    def notes(self) -> list[str]:
+        return []
 
     def sampling(self, question: Question) -> Sampling:
         s = self.settings
@@ -89,7 +122,8 @@ class HicupidEvaluation:
         )
         return Prompt(trunk, (Message("user", (rest,)),))
 
-    def open_group(self, group: Sequence[Question], model: Asker, judge: Asker | None) -> Work[Question]:
+    def open_group(self, group: Sequence[Question], askers: Mapping[str, Asker]) -> Work[Question]:
+        model, judge = askers["model"], askers.get("judge")
         prompts = {q.key: p for q, p in zip(group, self.prompts(group), strict=True)}
 
         async def work(question: Question) -> Record:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bowstring.benchmarks.hicupid import JUDGE_SAMPLING
+from bowstring.benchmarks.benchmark import Planned
 from bowstring.models.prices import Price
 from bowstring.models.tokens import TokenCounter, counter_or_none
-from bowstring.records import Message, Prompt, Usage
+from bowstring.records import Message, Usage
 from bowstring.runs.store import Store, request_key
 
 if TYPE_CHECKING:
     from bowstring.benchmarks.evaluate import Evaluation
 
 _AROUND = 5  # tokens that a chat template puts around a message, about
-_ANSWER = 60  # tokens of an answer, about, where a judge will read it
-_VERDICT = 90  # tokens that a judge writes, about
 
 
 @dataclass(slots=True)
@@ -31,6 +29,18 @@ class RolePlan:
     completion_tokens: int = 0
     cost: float | None = None
     cost_unshared: float | None = None
+
+    def add(self, planned: Planned, lengths: _Lengths, seen: dict[str, int]) -> None:
+        """Count a request; `seen` has the lengths of the trunks that came before."""
+        trunk = planned.prompt.trunk
+        first = trunk.digest not in seen
+        if first:
+            seen[trunk.digest] = lengths.of(trunk.messages)
+        branch = lengths.of(planned.prompt.branch)
+        self.requests += 1
+        self.prompt_tokens += seen[trunk.digest] + branch
+        self.after_sharing += branch + (seen[trunk.digest] if first else 0)
+        self.completion_tokens += planned.answer_tokens
 
     def price(self, price: Price | None) -> None:
         if price is None:
@@ -64,48 +74,24 @@ class _Lengths:
 
 
 def make_plan(evaluation: Evaluation) -> Plan:
-    counter = counter_or_none("embedded", lambda line: None)
-    lengths = _Lengths(counter)
+    lengths = _Lengths(counter_or_none("embedded", lambda line: None))
     groups = evaluation.items.groups(evaluation.options.limit)
-    roles = {"model": RolePlan(evaluation.model.identity)}
-    if evaluation.judge is not None:
-        roles["judge"] = RolePlan(evaluation.judge.identity)
+    roles = {role: RolePlan(model.identity) for role, model in evaluation.models.items()}
     store = Store(evaluation.store_path) if evaluation.store_path.exists() else None
-    trunk_lengths: dict[int, int] = {}
+    trunks: dict[str, dict[str, int]] = {role: {} for role in roles}
+    asked: set[str] = set()
     for group in groups:
-        _plan_group(evaluation, group, roles, lengths, store, trunk_lengths)
-    roles["model"].price(evaluation.prices.of(evaluation.model.identity))
-    if evaluation.judge is not None:
-        roles["judge"].price(evaluation.prices.of(evaluation.judge.identity))
+        for planned in evaluation.items.plan(group, list(roles)):
+            role = roles[planned.role]
+            key = request_key(role.model, planned.prompt, planned.sampling)
+            if not planned.estimated:
+                if key in asked:
+                    continue  # two who ask the same thing share one request
+                asked.add(key)
+                if store is not None and not evaluation.options.fresh and store.get(key) is not None:
+                    role.stored += 1
+                    continue
+            role.add(planned, lengths, trunks[planned.role])
+    for name, model in evaluation.models.items():
+        roles[name].price(evaluation.prices.of(model.identity))
     return Plan(sum(map(len, groups)), len(groups), roles, lengths.name, evaluation.prices.dated)
-
-
-def _plan_group(
-    evaluation: Evaluation,
-    group: Any,
-    roles: dict[str, RolePlan],
-    lengths: _Lengths,
-    store: Store | None,
-    judge_trunks: dict[int, int],
-) -> None:
-    trunks: dict[int, int] = {}
-    for question, prompt in zip(group, evaluation.items.prompts(group), strict=True):
-        sampling = evaluation.items.sampling(question)
-        key = request_key(evaluation.model.identity, prompt, sampling)
-        if store is not None and not evaluation.options.fresh and store.get(key) is not None:
-            roles["model"].stored += 1
-        else:
-            _add(roles["model"], prompt, min(sampling.max_tokens, _ANSWER), lengths, trunks)
-        if "judge" in roles:
-            judged = evaluation.items.judge_prompt(question, "word " * int(_ANSWER * 0.8))
-            _add(roles["judge"], judged, min(JUDGE_SAMPLING.max_tokens, _VERDICT), lengths, judge_trunks)
-
-
-def _add(role: RolePlan, prompt: Prompt, answer: int, lengths: _Lengths, seen: dict[int, int]) -> None:
-    first = id(prompt.trunk) not in seen
-    trunk = seen.setdefault(id(prompt.trunk), lengths.of(prompt.trunk.messages)) if first else seen[id(prompt.trunk)]
-    branch = lengths.of(prompt.branch)
-    role.requests += 1
-    role.prompt_tokens += trunk + branch
-    role.after_sharing += branch + (trunk if first else 0)
-    role.completion_tokens += answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,11 +18,6 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-
-
-@app.callback()
-def _group() -> None:
-    """Keep the benchmark's name a part of the command while there is only one."""
 
 
 class QuestionType(StrEnum):
@@ -64,7 +60,7 @@ def hicupid(
     judge: JudgeName = "builtin",
     data: Data = "mini",
     revision: Revision = None,
-    history: Annotated[str, typer.Option(help="What the model sees of the history: full, gold or none.")] = "full",
+    history: Annotated[str, typer.Option(help="What the model sees: full, gold, none, last:N or last:4k.")] = "full",
     split: Annotated[list[str] | None, typer.Option(help="A split; may be repeated. By default all but train.")] = None,
     type_: Annotated[
         list[QuestionType] | None, typer.Option("--type", help="A question type; may be repeated. By default all.")
@@ -105,13 +101,89 @@ def hicupid(
     }
     if type_:
         settings["types"] = [t.value for t in type_]
-    return _evaluate("hicupid", model, judge, data, revision, settings, dry_run=dry_run, json=json)
+    roles = {"model": model, "judge": judge}
+    return _evaluate("hicupid", roles, data, revision, settings, dry_run=dry_run, json=json)
+
+
+class Task(StrEnum):
+    inference = "inference"
+    generation = "generation"
+    both = "both"
+
+
+class Scoring(StrEnum):
+    bowstring = "bowstring"
+    upstream = "upstream"
+
+
+@app.command()
+def cupid(
+    model: ModelName,
+    judge: JudgeName = "builtin",
+    matcher: Annotated[
+        str | None, typer.Option(help="Another model to match checklists with, such as a served prefmatcher.")
+    ] = None,
+    task: Annotated[Task, typer.Option(help="Infer the preference, answer the request, or both.")] = Task.both,
+    data: Data = "mini",
+    revision: Revision = None,
+    history: Annotated[
+        str,
+        typer.Option(help="What the model sees: full, gold, none, last:N (or last:4k), bm25/session/K, summary."),
+    ] = "full",
+    oracle_preference: Annotated[
+        bool,
+        typer.Option("--oracle-preference", help="Give the model the gold preference: the upper bound."),
+    ] = False,
+    analyse: Annotated[
+        bool, typer.Option("--analyse", help="Have the judge say in which way wrong inferences went wrong.")
+    ] = False,
+    scoring: Annotated[
+        Scoring, typer.Option(help="Ours, or upstream's arithmetic, to compare with published numbers.")
+    ] = Scoring.bowstring,
+    max_tokens: Annotated[int, typer.Option(min=1, help="The longest answer, in tokens.")] = 8192,
+    temperature: Annotated[float, typer.Option(min=0, max=2, help="Of the evaluated model.")] = 0.0,
+    limit: Limit = None,
+    seed: Seed = 0,
+    concurrency: Concurrency = None,
+    out: Out = None,
+    store: StorePath = None,
+    fresh: Fresh = False,
+    dry_run: DryRun = False,
+    max_cost: MaxCost = None,
+    prices: PriceFile = None,
+    prompts: PromptPath = None,
+    timeout: Timeout = 600.0,
+    attempts: Attempts = 6,
+    json: Json = False,
+) -> int:
+    """CUPID: which preference applies in this context, and does the answer follow it?"""
+    settings: dict[str, Any] = {
+        "task": task.value,
+        "history": history,
+        "oracle_preference": oracle_preference,
+        "analyse": analyse,
+        "scoring": scoring.value,
+        "max_tokens": max_tokens,
+        "temperature": temperature,
+        "seed": seed,
+        "limit": limit,
+        "concurrency": concurrency,
+        "out": out,
+        "store": store,
+        "fresh": fresh,
+        "max_cost": max_cost,
+        "prices": prices,
+        "prompts": prompts,
+        "timeout": timeout,
+        "attempts": attempts,
+    }
+    roles = {"model": model, "judge": judge, "matcher": matcher}
+    return _evaluate("cupid", roles, data, revision, settings, dry_run=dry_run, json=json)
 
 
 def _evaluate(
     benchmark: str,
-    model: str,
-    judge: str,
+    roles: Mapping[str, str | None],
     data: str,
     revision: str | None,
     settings: dict[str, Any],
@@ -128,8 +200,7 @@ def _evaluate(
 
     evaluation = prepare(
         benchmark,
-        model=model,
-        judge=judge,
+        **roles,
         data=data,
         revision=revision,
         watch=ProgressLine(),

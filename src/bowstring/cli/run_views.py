@@ -12,6 +12,7 @@ from bowstring.benchmarks.evaluate import Run
 from bowstring.benchmarks.plan import Plan
 from bowstring.cli.output import plain
 from bowstring.cli.progress import short
+from bowstring.reports.page import number
 
 
 def print_plan(plan: Plan, to: Console) -> None:
@@ -47,11 +48,13 @@ def print_run(run: Run, to: Console) -> None:
     for name, e in m["metrics"].items():
         untrusted |= not e["trusted"]
         mark = "" if e["trusted"] else " *"
-        table.add_row(name, f"{e['value']:.1f}", f"{e['low']:.1f} – {e['high']:.1f}{mark}", f"{e['n']:,}")
+        value, low, high = (number(e[k], name) for k in ("value", "low", "high"))
+        table.add_row(name, value, f"{low} – {high}{mark}", f"{e['n']:,}")
     to.print()
     to.print(table)
     if untrusted:
-        to.print("[dim]* fewer than 30 users: do not trust the interval[/dim]")
+        clusters = "personas" if m["benchmark"] == "cupid" else "users"
+        to.print(f"[dim]* fewer than 30 {clusters}: do not trust the interval[/dim]")
     for note in m["notes"]:
         to.print(f"[yellow]! {plain(note)}[/yellow]", highlight=False)
     counts = {"failed": m["failed"], "unparsed": m["unparsed"], "cut at their limit": m["truncated"]}

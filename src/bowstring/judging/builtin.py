@@ -6,7 +6,9 @@ writes the verdict lines that real judges write, so that they are read by the sa
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Sequence
 
 NAME = "builtin"
 WARNING = "judged by the builtin word counter: a smoke test, not a measurement"
@@ -53,3 +55,33 @@ def _overlap(a: str, b: str) -> float:
     first, second = _content(a), _content(b)
     both = len(first & second)
     return 2 * both / (len(first) + len(second)) if both else 0.0
+
+
+def decomposition(preference: str) -> str:
+    """A checklist of the preference's clauses."""
+    clauses = [c.strip(" .") for c in re.split(r",| and |;", preference) if _content(c)]
+    return json.dumps({"checklist": [f"Does it follow: {c}?" for c in clauses[:4]] or [preference]})
+
+
+def matching(items: Sequence[str], preference: str) -> str:
+    wanted = _content(preference)
+    labels = []
+    for n, item in enumerate(items, 1):
+        own = _content(item) - {"response", "message", "follow"}
+        share = len(own & wanted) / len(own) if own else 0.0
+        label = "Fully Covered" if share >= 0.6 else "Partially Covered" if share >= 0.3 else "Not Covered"
+        labels.append({"index": n, "entry": item, "label": label})
+    return json.dumps({"results": labels})
+
+
+def rating(answer: str, checklist: Sequence[str]) -> str:
+    asked = set().union(*(_content(item) for item in checklist))
+    share = len(asked & _content(answer)) / len(asked) if asked else 0.0
+    notes = f"words of the checklist in the answer: {share:.0%}"
+    return f"### Evaluation\n{notes}\n### Evaluation Score\n{1 + round(9 * share)}"
+
+
+def error_category(inferred: str, preferences: Sequence[str]) -> str:
+    nearest = max((_overlap(inferred, p) for p in preferences), default=0.0)
+    kind = "other context" if nearest >= 0.3 else "vague" if len(_content(inferred)) < 6 else "shallow"
+    return f"By words alone.\nCategory: {kind}"

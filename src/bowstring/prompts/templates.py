@@ -28,6 +28,7 @@ class Template:
     name: str
     system: str | None
     user: str | None
+    own: bool = False  # from a folder of the user's
 
     @property
     def placeholders(self) -> set[str]:
@@ -41,9 +42,22 @@ class Template:
         """The user prompt in two parts: what is equal for all, up to the first placeholder, and the rest."""
         return self._fill(self.user, values)
 
-    def _fill(self, text: str | None, values: dict[str, str]) -> tuple[str, str]:
+    def user_pieces(self, **values: str) -> tuple[str, ...]:
+        """The user prompt in pieces that meet at its placeholders, so that prompts can share their first ones."""
+        text, pieces, at = self._text(self.user), [], 0
+        for match in _TOKEN.finditer(text):
+            if match[1]:
+                pieces += [text[at : match.start()], match[0]]
+                at = match.end()
+        return tuple(filled for piece in (*pieces, text[at:]) if (filled := self._replace(piece, values)))
+
+    def _text(self, text: str | None) -> str:
         if text is None:
             raise DataError(f"prompt {self.name} lacks the part that is asked for")
+        return text
+
+    def _fill(self, text: str | None, values: dict[str, str]) -> tuple[str, str]:
+        text = self._text(text)
         first = next((m.start() for m in _TOKEN.finditer(text) if m[1]), len(text))
         return self._replace(text[:first], values), self._replace(text[first:], values)
 
@@ -69,7 +83,7 @@ class PromptFolder:
 
     def get(self, name: str, *, needs: frozenset[str] = frozenset()) -> Template:
         """The template `name`, such as hicupid/ask; an error if it has no place for what it `needs` to show."""
-        text = self._read(name)
+        text, own = self._read(name)
         try:
             raw: Any = yaml.safe_load(text)
         except yaml.YAMLError as error:
@@ -79,7 +93,7 @@ class PromptFolder:
         system, user = raw.get("system_prompt"), raw.get("user_prompt")
         if not isinstance(system, str | None) or not isinstance(user, str | None):
             raise DataError(f"prompt {name}: expected system_prompt and user_prompt to be text")
-        template = Template(name, system, user)
+        template = Template(name, system, user, own)
         if missing := needs - template.placeholders:
             raise DataError(f"prompt {name} has no place for {', '.join(f'{{{m}}}' for m in sorted(missing))}")
         self._used[name] = hashlib.sha256(text.encode()).hexdigest()
@@ -90,12 +104,12 @@ class PromptFolder:
         """Hashes of the templates that were used so far."""
         return dict(sorted(self._used.items()))
 
-    def _read(self, name: str) -> str:
+    def _read(self, name: str) -> tuple[str, bool]:
         if self._override is not None:
             path = self._override / f"{name}.yaml"
             if path.is_file():
                 try:
-                    return path.read_text(encoding="utf-8")
+                    return path.read_text(encoding="utf-8"), True
                 except (OSError, UnicodeDecodeError) as error:
                     raise DataError(f"{path}: cannot be read: {error}") from error
-        return (files("bowstring.prompts") / f"{name}.yaml").read_text(encoding="utf-8")
+        return (files("bowstring.prompts") / f"{name}.yaml").read_text(encoding="utf-8"), False

@@ -14,7 +14,7 @@ def write_page(metrics: Mapping[str, Any], records: Sequence[Mapping[str, Any]])
     from jinja2 import Environment
 
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["number"] = lambda value: "–" if value is None else f"{value:,.1f}"
+    environment.filters |= {"number": number, "place": _place}
     template = environment.from_string((files("bowstring.reports") / "page.html").read_text(encoding="utf-8"))
     return template.render(
         m=metrics,
@@ -24,6 +24,25 @@ def write_page(metrics: Mapping[str, Any], records: Sequence[Mapping[str, Any]])
         tokens=_tokens(metrics["usage"]),
         config=metrics["config"],
     )
+
+
+def number(value: float | None, metric: str = "") -> str:
+    """A value as papers print it: correlations and 1-10 scores with two places, percentages with one."""
+    if value is None:
+        return "–"
+    return f"{value:.2f}" if _range(metric) != (0.0, 100.0) else f"{value:,.1f}"
+
+
+def _place(value: float, metric: str) -> float:
+    """Where a value stands in its range, in percent."""
+    low, high = _range(metric)
+    return round(100 * (value - low) / (high - low), 2)
+
+
+def _range(metric: str) -> tuple[float, float]:
+    if metric.endswith("correlation"):
+        return -1.0, 1.0
+    return (0.0, 10.0) if metric == "generation.score" else (0.0, 100.0)
 
 
 def _columns(metrics: Mapping[str, Any], groups: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -9,7 +9,7 @@ from bowstring.models.interface import Model, RequestFailed
 from bowstring.models.prices import Price
 from bowstring.records import Completion, Prompt, Sampling, Usage
 from bowstring.runs.budget import Budget
-from bowstring.runs.schedule import Schedule
+from bowstring.runs.schedule import Schedule, Turn
 from bowstring.runs.store import Response, Store, request_key
 
 
@@ -93,19 +93,25 @@ class Asker:
                 raise Stopped
             reserved = self._budget.reserve(self._price, prompt, sampling) if self._budget and self._price else None
             try:
-                completion = await self.model.complete(prompt, sampling)
-            except RequestFailed as failed:
-                self.tally.failed += 1
-                # A trunk that is too long for one branch is too long for all: let them find out at once.
-                turn.warms = failed.kind == "context"
-                raise
+                completion = await self._complete(prompt, sampling, turn)
+                await self._store.put(Response(key, self.model.identity, prompt, sampling, completion))
+                self._answered.add(key)
+                self._count(prompt, completion, follows=turn.follows)
             finally:
+                # Not before its cost is counted: what is neither spent nor set aside could be spent twice.
                 if reserved is not None and self._budget:
                     self._budget.release(reserved)
-            turn.warms = True
-            await self._store.put(Response(key, self.model.identity, prompt, sampling, completion))
-            self._answered.add(key)
-            self._count(prompt, completion, follows=turn.follows)
+        return completion
+
+    async def _complete(self, prompt: Prompt, sampling: Sampling, turn: Turn) -> Completion:
+        try:
+            completion = await self.model.complete(prompt, sampling)
+        except RequestFailed as failed:
+            self.tally.failed += 1
+            # A trunk that is too long for one branch is too long for all: let them find out at once.
+            turn.warms = failed.kind == "context"
+            raise
+        turn.warms = True
         return completion
 
     def _count(self, prompt: Prompt, completion: Completion, *, follows: bool) -> None:

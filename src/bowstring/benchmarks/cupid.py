@@ -1,0 +1,259 @@
+"""CUPID: which preference applies to a request, and does the answer follow it?
+
+For each instance: (inference) the model says the preference; the judge takes it apart into a checklist; the matcher
+labels each side's checklist against the other's preference. (generation) the model answers; the judge gives 1 to 10.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from bowstring.benchmarks.benchmark import Planned
+from bowstring.benchmarks.cupid_prompts import CupidPrompts
+from bowstring.benchmarks.cupid_scores import summarize
+from bowstring.datasets import CupidSet
+from bowstring.errors import UsageError
+from bowstring.history import View, parse_view, select
+from bowstring.history.views import Kind
+from bowstring.judging import builtin
+from bowstring.judging.sections import read_preference, read_rating
+from bowstring.judging.structured import Unreadable, read_checklist, read_labels
+from bowstring.models.interface import RequestFailed
+from bowstring.models.tokens import TokenCounter, embedded_counter
+from bowstring.prompts import PromptFolder
+from bowstring.records import Completion, Dialogue, Instance, Prompt, Sampling
+from bowstring.runs.asking import Asker
+from bowstring.runs.runner import Record, Work
+
+Task = Literal["inference", "generation", "both"]
+Scoring = Literal["bowstring", "upstream"]
+JUDGE_SAMPLING = Sampling(max_tokens=2048, temperature=0.0)
+SUMMARY_SAMPLING = Sampling(max_tokens=400, temperature=0.0)
+WRONG = 0.5  # an inference whose recall is below this is wrong, and worth an analysis
+
+
+@dataclass(frozen=True, slots=True)
+class CupidSettings:
+    """What changes a result; defaults as published."""
+
+    task: Task = "both"
+    history: str = "full"
+    max_tokens: int = 8192
+    temperature: float = 0.0
+    oracle_preference: bool = False
+    analyse: bool = False
+    scoring: Scoring = "bowstring"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value, kind in (("task", self.task, Task), ("scoring", self.scoring, Scoring)):
+            if value not in get_args(kind):
+                raise UsageError(f"--{name} {value}: expected {' or '.join(get_args(kind))}")
+        self.view()
+        if self.oracle_preference and self.task == "inference":
+            raise UsageError("--oracle-preference is for generation: it gives away what inference asks for")
+
+    def view(self) -> View:
+        return parse_view(self.history, kinds=get_args(Kind), units=("session",))
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        if self.oracle_preference:
+            return ("generation",)
+        return ("inference", "generation") if self.task == "both" else (self.task,)
+
+
+class CupidEvaluation:
+    def __init__(
+        self, data: CupidSet, settings: CupidSettings, prompts: PromptFolder, *, matcher: str | None = None
+    ) -> None:
+        self.data = data
+        self.settings = settings
+        self._view = settings.view()
+        self._prompts = CupidPrompts(prompts, oracle=settings.oracle_preference, matcher=matcher)
+        self._counter: TokenCounter | None = None
+        self._sampling = Sampling(settings.max_tokens, settings.temperature, seed=settings.seed)
+
+    def groups(self, limit: int | None) -> list[list[Instance]]:
+        return [[instance] for instance in self.data.instances[:limit]]
+
+    def notes(self) -> list[str]:
+        notes = self._prompts.notes()
+        if self.settings.scoring == "upstream":
+            notes.append("scored by upstream's arithmetic, for comparison with published numbers")
+        if self.settings.oracle_preference:
+            notes.append("the gold preference was given to the model: an upper bound, not a result")
+        return notes
+
+    def open_group(self, group: Sequence[Instance], askers: Mapping[str, Asker]) -> Work[Instance]:  # noqa: ARG002
+        return lambda instance: _InstanceRun(self, instance, askers).record()
+
+    def tokens(self, dialogue: Dialogue) -> int:
+        if self._counter is None:
+            self._counter = embedded_counter()
+        return sum(self._counter.count(message.text for message in dialogue.messages))
+
+    def shown(self, instance: Instance) -> tuple[Dialogue, ...]:
+        return select(self._view, instance.history, instance.evidence, instance.request, self.tokens)
+
+    def task_prompts(self, instance: Instance, sessions: Sequence[str]) -> dict[str, Prompt]:
+        """The prompts of the instance's tasks, with one trunk. `sessions` are texts, numbered from 1."""
+        return self._prompts.tasks(instance, sessions, self.settings.tasks)
+
+    def plan(self, group: Sequence[Instance], roles: Sequence[str]) -> Iterator[Planned]:
+        for instance in group:
+            shown = self.shown(instance)
+            sessions = [self._prompts.session(d) for d in shown]
+            if self._view.kind == "summary":
+                for dialogue in shown:
+                    yield Planned("model", self._prompts.summary(dialogue), SUMMARY_SAMPLING, 120)
+                sessions = ["word " * 90 for _ in shown]
+            estimated = self._view.kind == "summary"
+            for task, prompt in self.task_prompts(instance, sessions).items():
+                yield Planned("model", prompt, self._sampling, 300 if task == "inference" else 400, estimated)
+            yield from self._plan_judging(instance, roles)
+
+    def _plan_judging(self, instance: Instance, roles: Sequence[str]) -> Iterator[Planned]:
+        guess, items, answer = instance.preference, instance.checklist, "word " * 300
+        matcher = "matcher" if "matcher" in roles else "judge"
+        if "inference" in self.settings.tasks and "judge" in roles:
+            yield Planned("judge", self._prompts.decompose(guess), JUDGE_SAMPLING, 80, True)
+            for _ in range(2):
+                yield Planned(matcher, self._prompts.match(items, guess), JUDGE_SAMPLING, 120, True)
+        if "generation" in self.settings.tasks and "judge" in roles:
+            yield Planned("judge", self._prompts.judge(instance, answer), JUDGE_SAMPLING, 200, True)
+
+    def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
+        return summarize(records, scoring=self.settings.scoring, analysed=self.settings.analyse)
+
+
+class _InstanceRun:
+    """One instance on its way to a record."""
+
+    def __init__(self, evaluation: CupidEvaluation, instance: Instance, askers: Mapping[str, Asker]) -> None:
+        self.evaluation = evaluation
+        self.settings = evaluation.settings
+        self.prompts = evaluation._prompts
+        self.instance = instance
+        self.model = askers["model"]
+        self.judge = askers.get("judge")
+        self.matcher = askers.get("matcher", self.judge)
+
+    async def record(self) -> Record:
+        record = _about(self.instance)
+        try:
+            prompts = self.evaluation.task_prompts(self.instance, await self._sessions())
+        except RequestFailed as failed:
+            failure = {"failure": _failure("summary", failed)}
+            return record | {task: dict(failure) for task in self.settings.tasks}
+        work = {"inference": self._infer, "generation": self._generate}
+        done = await asyncio.gather(*(work[task](prompt) for task, prompt in prompts.items()))
+        return record | dict(zip(prompts, done, strict=True))
+
+    async def _sessions(self) -> list[str]:
+        shown = self.evaluation.shown(self.instance)
+        if self.settings.view().kind != "summary":
+            return [self.prompts.session(dialogue) for dialogue in shown]
+        asked = (self.model.ask(self.prompts.summary(dialogue), SUMMARY_SAMPLING) for dialogue in shown)
+        return [completion.text.strip() for completion in await asyncio.gather(*asked)]
+
+    async def _infer(self, prompt: Prompt) -> Record:
+        result: Record = {}
+        stage = "answer"
+        try:
+            completion = await self._ask_model(prompt)
+            result |= {"response": completion.text, "finish": completion.finish}
+            inferred = read_preference(completion.text)
+            if inferred is None:
+                return result | {"unparsed": "preference"}
+            result["preference"] = inferred
+            stage = "decompose"
+            result["checklist"] = list(await self._decompose(inferred))
+            stage = "match"
+            covered, found = await asyncio.gather(
+                self._match(result["checklist"], self.instance.preference),
+                self._match(self.instance.checklist, inferred),
+            )
+            result |= {"precision": list(covered), "recall": list(found)}
+            if self.settings.analyse and sum(found) / len(found) < WRONG:
+                stage = "analyse"
+                result["error"] = await self._analyse(inferred)
+        except Unreadable as unreadable:
+            result |= {"unparsed": {"decompose": "checklist"}.get(stage, stage), "why": str(unreadable)}
+        except RequestFailed as failed:
+            result["failure"] = _failure(stage, failed)
+        return result
+
+    async def _generate(self, prompt: Prompt) -> Record:
+        result: Record = {}
+        stage = "answer"
+        try:
+            completion = await self._ask_model(prompt)
+            result |= {"response": completion.text, "finish": completion.finish}
+            stage = "judge"
+            result["judgement"] = await self._judgement(completion.text)
+            result["score"] = read_rating(result["judgement"])
+            if result["score"] is None:
+                result["unparsed"] = "score"
+        except RequestFailed as failed:
+            result["failure"] = _failure(stage, failed)
+        return result
+
+    async def _ask_model(self, prompt: Prompt) -> Completion:
+        return await self.model.ask(prompt, self.evaluation._sampling)
+
+    async def _judgement(self, answer: str) -> str:
+        if self.judge is None:
+            return builtin.rating(answer, self.instance.checklist)
+        return (await self.judge.ask(self.prompts.judge(self.instance, answer), JUDGE_SAMPLING)).text
+
+    async def _decompose(self, preference: str) -> tuple[str, ...]:
+        if self.judge is None:
+            return read_checklist(builtin.decomposition(preference))
+        prompt = self.prompts.decompose(preference)
+        said = (await self.judge.ask(prompt, JUDGE_SAMPLING)).text
+        try:
+            return read_checklist(said)
+        except Unreadable as error:
+            again = self.prompts.repair(prompt, said, str(error))
+            return read_checklist((await self.judge.ask(again, JUDGE_SAMPLING)).text)
+
+    async def _match(self, items: Sequence[str], preference: str) -> tuple[float, ...]:
+        if self.matcher is None:
+            return read_labels(builtin.matching(items, preference), items)
+        prompt = self.prompts.match(items, preference)
+        said = (await self.matcher.ask(prompt, JUDGE_SAMPLING)).text
+        try:
+            return read_labels(said, items)
+        except Unreadable as error:
+            again = self.prompts.repair(prompt, said, str(error))
+            return read_labels((await self.matcher.ask(again, JUDGE_SAMPLING)).text, items)
+
+    async def _analyse(self, inferred: str) -> Record:
+        if self.judge is None:
+            said = builtin.error_category(inferred, [s.preference for s in self.instance.sessions])
+        else:
+            said = (await self.judge.ask(self.prompts.analysis(self.instance, inferred), JUDGE_SAMPLING)).text
+        return {"said": said, "category": self.prompts.read_category(said)}
+
+
+def _failure(stage: str, failed: RequestFailed) -> dict[str, str]:
+    return {"stage": stage, "kind": failed.kind, "reason": failed.reason}
+
+
+def _about(instance: Instance) -> Record:
+    evidence = instance.evidence
+    return {
+        "key": instance.key,
+        "persona": instance.persona_id,
+        "type": instance.type,
+        "request": instance.request,
+        "context_factor": instance.context_factor,
+        "preference": instance.preference,
+        "checklist": list(instance.checklist),
+        "evidence": list(evidence),
+        "distance": len(instance.sessions) - 1 - evidence[-1] if evidence else None,
+    }

@@ -1,0 +1,116 @@
+"""CUPID's prompts: templates filled with instances, checklists and answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib.resources import files
+
+import yaml
+
+from bowstring.prompts import PromptFolder
+from bowstring.prompts.sharing import share
+from bowstring.records import Dialogue, Instance, Message, Prompt, Trunk
+
+_NAMES = {"user": "User", "assistant": "AI Assistant"}
+_CATEGORY = re.compile(r"^\W*category\W*:\W*(other context|shallow|vague|other)\b", re.IGNORECASE | re.MULTILINE)
+
+
+class CupidPrompts:
+    def __init__(self, folder: PromptFolder, *, oracle: bool, matcher: str | None) -> None:
+        log = frozenset({"interaction_log", "curr_request"})
+        generator = "response_oracle" if oracle else "response_generator"
+        needs = log | {"preference"} if oracle else log
+        self._inferrer = folder.get("cupid/evaluation/preference_inferrer", needs=log)
+        self._generator = folder.get(f"cupid/evaluation/{generator}", needs=needs)
+        # A fine-tuned matcher wants the words it was trained on.
+        self._tuned = matcher is not None and "prefmatcher" in matcher.lower()
+        name = "preference_matcher_model" if self._tuned else "preference_matcher"
+        self._matcher = folder.get(f"cupid/evaluation/{name}", needs=frozenset({"preference", "checklist"}))
+        judged = frozenset({"preference", "checklist", "user_request", "ai_response"})
+        self._judger = folder.get("cupid/evaluation/response_judger", needs=judged)
+        self._decomposer = folder.get("cupid/synthesis/preference_decomposer", needs=frozenset({"preferences"}))
+        self._summary = folder.get("cupid/summary", needs=frozenset({"session"}))
+        self._analysis = folder.get("cupid/error_analysis", needs=frozenset({"preference", "inferred"}))
+        self._examples = _matcher_examples()
+
+    def notes(self) -> list[str]:
+        if self._tuned and not self._matcher.own:
+            return ["the matcher is fine-tuned, and ran on other words than it was trained on: import them (--prompts)"]
+        return []
+
+    def tasks(self, instance: Instance, sessions: Sequence[str], tasks: Sequence[str]) -> dict[str, Prompt]:
+        log = "\n\n".join(f"## Session {n}\n\n{text}" for n, text in enumerate(sessions, 1)) or "(no earlier sessions)"
+        values = {"interaction_log": log, "curr_request": instance.request, "preference": instance.preference}
+        chats = []
+        for task in tasks:
+            template = self._inferrer if task == "inference" else self._generator
+            # As published: the system prompts of these two are sent as they are, braces and all.
+            system = (Message("system", (template.system,)),) if template.system else ()
+            chats.append((*system, Message("user", template.user_pieces(**values))))
+        return dict(zip(tasks, share(chats), strict=True))
+
+    def session(self, dialogue: Dialogue) -> str:
+        return "\n\n".join(f"### {_NAMES[m.role]}\n\n{m.text}" for m in dialogue.messages)
+
+    def summary(self, dialogue: Dialogue) -> Prompt:
+        return _alone(Message("user", self._summary.user_pieces(session=self.session(dialogue))))
+
+    def decompose(self, preference: str) -> Prompt:
+        return _alone(Message("user", self._decomposer.user_pieces(preferences=preference)))
+
+    def match(self, items: Sequence[str], preference: str) -> Prompt:
+        numbered = "\n".join(f"{n}. {item}" for n, item in enumerate(items, 1))
+        user = Message("user", self._matcher.user_pieces(preference=preference, checklist=numbered))
+        if self._matcher.system is None:
+            return _alone(user)
+        return _alone(Message("system", (self._matcher.system_text(examples=self._examples),)), user)
+
+    def judge(self, instance: Instance, answer: str) -> Prompt:
+        dashed = "\n".join(f"- {item}" for item in instance.checklist)
+        values = {
+            "preference": instance.preference,
+            "checklist": dashed,
+            "user_request": instance.request,
+            "ai_response": answer,
+        }
+        user = Message("user", self._judger.user_pieces(**values))
+        if self._judger.system is None:
+            return _alone(user)
+        return _alone(Message("system", (self._judger.system_text(**values),)), user)
+
+    def analysis(self, instance: Instance, inferred: str) -> Prompt:
+        others = {s.preference: s.context_factor for s in instance.sessions if s.preference != instance.preference}
+        listed = "\n".join(f"- {factor}: {preference}" for preference, factor in others.items()) or "- none"
+        values = {
+            "context_factor": instance.context_factor,
+            "preference": instance.preference,
+            "inferred": inferred,
+            "others": listed,
+        }
+        return _alone(Message("user", self._analysis.user_pieces(**values)))
+
+    @staticmethod
+    def read_category(said: str) -> str | None:
+        found = _CATEGORY.findall(said)
+        return found[-1].lower() if found else None
+
+    @staticmethod
+    def repair(prompt: Prompt, said: str, error: str) -> Prompt:
+        """The same question again, with what was wrong with the answer."""
+        again = f"That could not be read: {error}. Answer again, with the JSON alone."
+        return _alone(*prompt.messages, Message("assistant", (said or "(nothing)",)), Message("user", (again,)))
+
+
+def _alone(*messages: Message) -> Prompt:
+    return Prompt(Trunk(()), messages)
+
+
+def _matcher_examples() -> str:
+    text = (files("bowstring.prompts") / "cupid" / "matcher_examples.yaml").read_text(encoding="utf-8")
+    shown = []
+    for example in yaml.safe_load(text)["examples"]:
+        lines = [f"Preference: {example['preference']}"]
+        lines += [f"{n}. {entry}: {label}" for n, (entry, label) in enumerate(example["checklist"].items(), 1)]
+        shown.append("\n".join(lines))
+    return "Examples:\n\n" + "\n\n".join(shown)

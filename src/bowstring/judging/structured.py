@@ -1,0 +1,135 @@
+"""JSON that models write: found among their other words, and checked against what it should say.
+
+>>> read_checklist('Sure!\\n```json\\n{"checklist": ["Is it short?"]}\\n```')
+('Is it short?',)
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+LABELS = {"fully covered": 1.0, "partially covered": 0.5, "not covered": 0.0}
+MOST_ITEMS = 4
+_FENCE = re.compile(r"```(?:\w+)?\s*\n(.*?)```", re.DOTALL)
+_TRIES = 50  # places at which a value may begin, in a long text full of brackets
+_DEEPEST = 50
+
+
+class Unreadable(ValueError):
+    """Why a text could not be read; said to the model once, when it is asked again."""
+
+
+def read_checklist(text: str) -> tuple[str, ...]:
+    """The items of a checklist, at most four; raises Unreadable."""
+    return _read(text, _to_checklist)
+
+
+def read_labels(text: str, items: Sequence[str]) -> tuple[float, ...]:
+    """How far each item is covered, in the items' order; raises Unreadable.
+
+    The index decides which item a label belongs to. The entry's text only repairs an index that is missing,
+    double or outside; what is still open then makes the whole unreadable.
+    """
+    return _read(text, lambda value: _to_labels(value, items))
+
+
+def _read(text: str, convert: Callable[[Any], T]) -> T:
+    """The last value in the text that converts, for models correct themselves; else the last reason why not."""
+    reason = "no JSON was found"
+    for value in _values(text):
+        try:
+            return convert(value)
+        except Unreadable as error:
+            reason = str(error)
+    raise Unreadable(reason)
+
+
+def _values(text: str) -> Iterator[Any]:
+    """JSON values in a text, the likeliest first: the whole, fenced blocks from the last, whatever begins anywhere."""
+    blocks = [text.strip(), *(block.strip() for block in reversed(_FENCE.findall(text)))]
+    for block in blocks:
+        value = _parsed(block)
+        if value is not None:
+            yield value
+    starts = [m.start() for m in re.finditer(r"[\[{]", text)]
+    for start in starts[:_TRIES]:
+        value = _parsed(text[start:], whole=False)
+        if value is not None:
+            yield value
+
+
+def _parsed(text: str, *, whole: bool = True) -> Any:
+    if not text.startswith(("{", "[")) or text[:2000].count("[") + text[:2000].count("{") > 20 * _DEEPEST:
+        return None
+    try:
+        return json.loads(text) if whole else json.JSONDecoder().raw_decode(text)[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _to_checklist(value: Any) -> tuple[str, ...]:
+    if isinstance(value, dict):
+        value = value.get("checklist", value.get("items"))
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise Unreadable('expected {"checklist": [...]} with a list of texts')
+    items = tuple(" ".join(item.split()) for item in value if item.strip())
+    if not 1 <= len(items) <= MOST_ITEMS:
+        raise Unreadable(f"expected 1 to {MOST_ITEMS} items; there are {len(items)}")
+    return items
+
+
+def _to_labels(value: Any, items: Sequence[str]) -> tuple[float, ...]:
+    results = value.get("results") if isinstance(value, dict) else value
+    if not isinstance(results, list) or not all(isinstance(r, dict) for r in results):
+        raise Unreadable('expected {"results": [{"index": 1, "entry": "…", "label": "…"}]}')
+    if len(results) != len(items):
+        raise Unreadable(f"expected {len(items)} results; there are {len(results)}")
+    labels = [_to_label(r.get("label")) for r in results]
+    places = _places(results, items)
+    return tuple(labels[places.index(n)] for n in range(len(items)))
+
+
+def _to_label(value: Any) -> float:
+    words = " ".join(re.findall(r"[a-z]+", value.lower())) if isinstance(value, str) else ""
+    if words not in LABELS:
+        raise Unreadable(f"{value!r:.40} is no label; expected Fully Covered, Partially Covered or Not Covered")
+    return LABELS[words]
+
+
+def _places(results: Sequence[dict[str, Any]], items: Sequence[str]) -> list[int]:
+    """Which item each result is about, counted from 0."""
+    claimed = [_index(r.get("index")) for r in results]
+    if 0 in claimed:  # counted from 0, or wrong: either way the numbers cannot be trusted
+        claimed = [None] * len(results)
+    places = [n - 1 if n is not None and 1 <= n <= len(items) and claimed.count(n) == 1 else None for n in claimed]
+    open_ = set(range(len(items))) - {p for p in places if p is not None}
+    for at, place in enumerate(places):
+        if place is None:
+            entry = _plain(results[at].get("entry"))
+            same = [n for n in open_ if _plain(items[n]) == entry]
+            if len(same) != 1:
+                raise Unreadable(f"it is not clear which item result {at + 1} is about")
+            places[at] = same[0]
+            open_.discard(same[0])
+    return [p for p in places if p is not None]
+
+
+def _index(value: Any) -> int | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and re.fullmatch(r"\s*\d{1,3}\.?\s*", value):
+        return int(value.strip(" ."))
+    return None
+
+
+def _plain(value: Any) -> str:
+    return " ".join(re.findall(r"\w+", value.lower())) if isinstance(value, str) else ""

@@ -1,0 +1,35 @@
+"""Prompts that begin alike, cut into the trunk they share and the branch of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bowstring.records import Message, Prompt, Trunk
+
+
+def share(prompts: Sequence[Sequence[Message]]) -> list[Prompt]:
+    """The prompts with one trunk: their longest common beginning, by messages and by parts of messages.
+
+    Each keeps at least one part of its own. A prompt that is alone has an empty trunk, for it shares nothing.
+    """
+    if len(prompts) < 2:
+        return [Prompt(Trunk(()), tuple(prompt)) for prompt in prompts]
+    flat = [[(n, m.role, part) for n, m in enumerate(prompt) for part in m.parts] for prompt in prompts]
+    most = min(map(len, flat)) - 1
+    common = 0
+    while common < most and all(parts[common] == flat[0][common] for parts in flat):
+        common += 1
+    trunk = Trunk(_rebuilt(flat[0][:common]), branches=len(prompts))
+    return [Prompt(trunk, _rebuilt(parts[common:])) for parts in flat]
+
+
+def _rebuilt(parts: Sequence[tuple[int, str, str]]) -> tuple[Message, ...]:
+    messages: list[Message] = []
+    numbers: list[int] = []
+    for n, role, part in parts:
+        if numbers and numbers[-1] == n:
+            messages[-1] = Message(messages[-1].role, (*messages[-1].parts, part))
+        else:
+            messages.append(Message(role, (part,)))  # type: ignore[arg-type]
+            numbers.append(n)
+    return tuple(messages)

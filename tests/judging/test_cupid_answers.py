@@ -1,0 +1,186 @@
+"""What models write for CUPID is read as they mean it; what cannot be read is said so, never guessed."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bowstring.judging.sections import read_preference, read_rating
+from bowstring.judging.structured import Unreadable, read_checklist, read_labels
+
+ITEMS = ("Does it open with the sign?", "Does it give times?", "Is it free of opinion?")
+
+
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [
+        ("### Analysis\nfoo\n\n### Most Likely Preference\nShort and dry.", "Short and dry."),
+        ("### Most Likely Preference\n\n\nShort and dry.\n", "Short and dry."),
+        ("### **Most Likely Preference**\nShort and dry.", "Short and dry."),
+        ("**Most Likely Preference:** Short and dry.", "Short and dry."),
+        ("#### Most likely preference: **Short and dry.**", "Short and dry."),
+        ("2. Most Likely Preference\n> Short", "> Short"),
+        ("### Most Likely Preference\nfirst try\n### Most Likely Preference\nsecond try", "second try"),
+        ("### Most Likely Preference\nShort.\n\nThis is because…", "Short."),
+        ("### Most Likely Preference\nShort.\n### Notes\nmore", "Short."),
+        ('### Most Likely Preference\n"Short\nand dry."', "Short and dry."),
+        ("### Most Likely Preference\n\n### Notes\nmore", None),
+        ("### Most Likely Preference", None),
+        ("The user probably wants short answers.", None),
+        ("I will now state the most likely preference of the user", None),
+        ("", None),
+    ],
+)
+def test_reads_the_preference_under_its_heading(said, means):
+    assert read_preference(said) == means
+
+
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [
+        ("### Evaluation Score\n8", 8.0),
+        ("### Evaluation Score\n8.5", 8.5),
+        ("### Evaluation Score: 8/10", 8.0),
+        ("### Evaluation Score\n**8**", 8.0),
+        ("### Evaluation Score\n\n[[7]]", 7.0),
+        ("Score: 8", 8.0),
+        ("**Evaluation Score:** 9 out of 10", 9.0),
+        ("### Evaluation Score\n10", 10.0),
+        ("### Evaluation Score\n1", 1.0),
+        ("### Evaluation\nfine, 3 of 4 items\n### Evaluation Score\n6 because 2 items fail", 6.0),
+        ("### Evaluation Score\n3\nOn reflection\n### Evaluation Score\n4", 4.0),
+        ("### Evaluation Score\n0", None),
+        ("### Evaluation Score\n11", None),
+        ("### Evaluation Score\n80/100", None),
+        ("### Evaluation Score\n-3", None),
+        ("### Evaluation Score\n7-8", None),
+        ("### Evaluation Score\neight", None),
+        ("### Evaluation Score\n", None),
+        ("I'd give it an 8.", None),
+        ("", None),
+    ],
+)
+def test_reads_the_score_a_judge_gave(said, means):
+    assert read_rating(said) == means
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '{"checklist": ["Is it short?", "Is it dry?"]}',
+        'Here you are:\n```json\n{"checklist": ["Is it short?", "Is it dry?"]}\n```\nAnything else?',
+        '["Is it short?", "Is it dry?"]',
+        'I first thought {"checklist": []} but: {"checklist": [" Is it\\nshort?", "Is it dry?", ""]}',
+    ],
+)
+def test_reads_a_checklist_among_other_words(said):
+    assert read_checklist(said) == ("Is it short?", "Is it dry?")
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("", "no JSON was found"),
+        ("- Is it short?", "no JSON was found"),
+        ('{"checklist": []}', "expected 1 to 4 items; there are 0"),
+        (json.dumps({"checklist": list("abcde")}), "expected 1 to 4 items; there are 5"),
+        ('{"checklist": [1, 2]}', "with a list of texts"),
+        ('{"checklist": "Is it short?"}', "with a list of texts"),
+        ('{"checklist": ["Is it sh', "no JSON was found"),
+        ("[" * 100_000, "no JSON was found"),
+    ],
+)
+def test_says_why_a_checklist_cannot_be_read(said, why):
+    with pytest.raises(Unreadable, match=why.replace("(", r"\(")):
+        read_checklist(said)
+
+
+def results(*rows, bare=False) -> str:
+    listed = [dict(zip(("index", "entry", "label"), row, strict=True)) for row in rows]
+    return json.dumps(listed if bare else {"results": listed})
+
+
+FULL, PART, NOT = "Fully Covered", "Partially Covered", "Not Covered"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        results((1, ITEMS[0], FULL), (2, ITEMS[1], PART), (3, ITEMS[2], NOT)),
+        results((1, ITEMS[0], FULL), (2, ITEMS[1], PART), (3, ITEMS[2], NOT), bare=True),
+        results((3, "x", NOT), (1, "y", FULL), (2, "z", PART)),
+        results(("1", "", "fully covered"), ("2.", "", "PARTIALLY_COVERED"), (3.0, "", "Not covered.")),
+        results((1, ITEMS[2], FULL), (2, ITEMS[0], PART), (3, ITEMS[1], NOT)),
+        results((1, ITEMS[0], FULL), (None, ITEMS[1].upper(), PART), (3, ITEMS[2], NOT)),
+        results((1, ITEMS[0], FULL), (2, ITEMS[1], PART), (2, ITEMS[2], NOT)),
+        results((0, ITEMS[0], FULL), (1, ITEMS[1], PART), (2, ITEMS[2], NOT)),
+        "```json\n" + results((1, "a", FULL), (2, "b", PART), (3, "c", NOT)) + "\n```",
+        json.dumps(
+            {
+                "results": [
+                    {"index": n, "reasoning": "[so] {it}", "label": label}
+                    for n, label in enumerate((FULL, PART, NOT), 1)
+                ]
+            }
+        ),
+    ],
+)
+def test_the_index_decides_and_the_text_repairs(said):
+    assert read_labels(said, ITEMS) == (1.0, 0.5, 0.0)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "All covered!",
+        results((1, ITEMS[0], FULL), (2, ITEMS[1], PART)),
+        results((1, "a", FULL), (2, "b", PART), (3, "c", NOT), (4, "d", NOT)),
+        results((1, "a", FULL), (2, "b", PART), (3, "c", "Mostly Covered")),
+        results((1, "a", FULL), (2, "b", PART), (3, "c", 1)),
+        results((0, "a", FULL), (1, "b", PART), (2, "c", NOT)),
+        results((1, "a", FULL), (1, "b", PART), (3, "c", NOT)),
+        results((1, ITEMS[0], FULL), (7, "nothing known", PART), (3, ITEMS[2], NOT)),
+        results((True, "a", FULL), (2, "b", PART), (3, "c", NOT)),
+        '{"results": {"1": "Fully Covered"}}',
+    ],
+)
+def test_anything_else_is_unreadable(said):
+    with pytest.raises(Unreadable):
+        read_labels(said, ITEMS)
+
+
+noise = st.text(max_size=200) | st.text(alphabet='{}[]":,0123index label results checklist#*\n', max_size=200)
+
+
+@given(noise)
+def test_no_text_makes_a_reader_crash(text):
+    assert read_preference(text) != ""
+    rating = read_rating("### Evaluation Score\n" + text)
+    assert rating is None or 1 <= rating <= 10
+    for read in (read_checklist, lambda t: read_labels(t, ITEMS)):
+        try:
+            read(text)
+        except Unreadable:
+            continue
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=10),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["results", "checklist", "index", "entry", "label", "x"]), inner, max_size=4)
+    ),
+    max_leaves=10,
+)
+
+
+@given(json_values)
+def test_no_json_makes_a_reader_crash(value):
+    said = json.dumps(value)
+    for read in (read_checklist, lambda t: read_labels(t, ITEMS)):
+        try:
+            read(said)
+        except Unreadable:
+            continue
