@@ -365,7 +365,10 @@ def test_keys_are_in_no_file(tmp_path):
     [
         (["--model", "gpt-4o"], "'gpt-4o' is no model"),
         (["--model", "openai/gpt-4o"], "needs OPENAI_API_KEY in the environment (or try --model embedded)"),
-        (["--model", "embedded", "--history", "everything"], "--history everything: expected full, gold, none or last:N (or last:4k, in tokens)"),
+        (
+            ["--model", "embedded", "--history", "everything"],
+            "--history everything: expected full, gold, none or last:N (or",
+        ),
         (["--model", "embedded", "--type", "horoscope"], "'horoscope'"),
         (["--model", "embedded", "--split", "train"], "mini/hicupid has no split 'train'"),
         (["--model", "embedded", "--data", "mini/cupid"], "mini/cupid is not a hicupid data set"),

@@ -19,6 +19,7 @@ from importlib import import_module
 COMMANDS = {
     "eval": "evaluate a model on a benchmark",
     "demo": "evaluate the embedded model on the bundled data, without a key",
+    "prompts": "bring prompts of your own, such as upstream's",
     "models": "which models can be used here, and what the others need",
     "data": "look at data sets, check them, fetch and convert them",
 }

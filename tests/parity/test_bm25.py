@@ -1,0 +1,36 @@
+"""BM25 scores are those of rank_bm25's BM25Okapi on the same tokens."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rank_bm25 import BM25Okapi
+
+from bowstring.datasets import load_hicupid
+from bowstring.history.bm25 import Bm25
+
+tokens = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=12)
+
+
+@given(st.lists(tokens, min_size=1, max_size=12), tokens)
+@settings(max_examples=200)
+def test_scores_equal_on_any_documents(documents, query):
+    reference = BM25Okapi(documents).get_scores(query)
+    assert Bm25(documents).scores(query) == pytest.approx(reference, abs=1e-12)
+
+
+def test_scores_equal_on_real_histories():
+    data = load_hicupid("mini")
+    for user in data.user_ids:
+        documents = [" ".join(m.text for m in d.messages).split() for d in data.history(user)]
+        reference, ours = BM25Okapi(documents), Bm25(documents)
+        for question in (q for q in data.questions() if q.user_id == user):
+            query = question.question.split()
+            np.testing.assert_allclose(ours.scores(query), reference.get_scores(query), atol=1e-12)
+
+
+def test_the_best_come_back_in_their_own_order():
+    index = Bm25([["x"], ["a", "x"], ["b"], ["a", "a", "c"], ["d"]])
+    assert index.best(["a"], 2) == [1, 3]
+    assert index.best(["nothing"], 2) == [0, 1]
+    assert Bm25([]).best(["a"], 3) == []
