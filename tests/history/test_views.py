@@ -7,9 +7,8 @@ from bowstring.history import View, parse_view, select
 from bowstring.records import Dialogue, Message
 
 KINDS = ("full", "gold", "none", "last", "bm25", "summary")
-HISTORY = tuple(
-    Dialogue(n, "session", (Message("user", (text,)),)) for n, text in enumerate(["a b", "c d", "b b", "e"])
-)
+TEXTS = ("a b", "c d", "b b", "e", "f")
+HISTORY = tuple(Dialogue(n, "session", (Message("user", (text,)),)) for n, text in enumerate(TEXTS))
 
 
 def shown(name: str, evidence=(1,), query="b") -> list[int]:
