@@ -7,7 +7,7 @@ import weakref
 from typing import Any
 
 from bowstring.models.interface import RequestFailed
-from bowstring.models.transport import Patience, Rejected, Transport
+from bowstring.models.transport import Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Finish, Prompt, Sampling, Trunk, Usage
 
 _VERSION = "2023-06-01"
@@ -42,6 +42,9 @@ class Anthropic:
 
     async def close(self) -> None:
         await self._transport.close()
+
+    def stop(self) -> None:
+        self._transport.stop()
 
     def _body(self, prompt: Prompt, sampling: Sampling) -> bytes:
         settings: dict[str, Any] = {"model": self._model, "max_tokens": sampling.max_tokens}
@@ -95,11 +98,10 @@ def read_completion(answer: Any) -> Completion:
     text = "".join(b["text"] for b in blocks if b["type"] == "text")
     thought = "".join(b.get("thinking", "") for b in blocks if b["type"] == "thinking")
     usage = answer["usage"]
-    cached = int(usage.get("cache_read_input_tokens") or 0)
-    written = int(usage.get("cache_creation_input_tokens") or 0)
+    cached, written = tokens(usage.get("cache_read_input_tokens")), tokens(usage.get("cache_creation_input_tokens"))
     return Completion(
         text,
         _FINISH.get(answer["stop_reason"], "stop"),
         thought or None,
-        Usage(int(usage["input_tokens"]) + cached + written, cached, int(usage["output_tokens"])),
+        Usage(tokens(usage["input_tokens"]) + cached + written, cached, tokens(usage["output_tokens"])),
     )

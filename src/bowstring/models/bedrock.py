@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from bowstring.models.interface import RequestFailed
-from bowstring.models.transport import Patience, Rejected, Transport
+from bowstring.models.transport import Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Finish, Prompt, Sampling, Trunk, Usage
 
 _FINISH: dict[str, Finish] = {
@@ -70,6 +70,9 @@ class Bedrock:
 
     async def close(self) -> None:
         await self._transport.close()
+
+    def stop(self) -> None:
+        self._transport.stop()
 
     def _body(self, prompt: Prompt, sampling: Sampling) -> dict[str, Any]:
         settings: dict[str, Any] = {"maxTokens": sampling.max_tokens}
@@ -146,11 +149,10 @@ def read_completion(answer: Any) -> Completion:
         b["reasoningContent"].get("reasoningText", {}).get("text", "") for b in blocks if "reasoningContent" in b
     )
     usage = answer["usage"]
-    cached = int(usage.get("cacheReadInputTokens") or 0)
-    written = int(usage.get("cacheWriteInputTokens") or 0)
+    cached, written = tokens(usage.get("cacheReadInputTokens")), tokens(usage.get("cacheWriteInputTokens"))
     return Completion(
         text,
         _FINISH.get(answer["stopReason"], "stop"),
         thought or None,
-        Usage(int(usage["inputTokens"]) + cached + written, cached, int(usage["outputTokens"])),
+        Usage(tokens(usage["inputTokens"]) + cached + written, cached, tokens(usage["outputTokens"])),
     )

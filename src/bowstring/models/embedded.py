@@ -12,6 +12,7 @@ from typing import Any
 
 from bowstring.models import weights
 from bowstring.models.endpoint import Endpoint
+from bowstring.models.transport import Patience
 from bowstring.records import Completion, Prompt, Sampling
 
 CONTEXT = 8192
@@ -22,8 +23,9 @@ class Embedded:
     identity = f"embedded/{weights.MEMBER.rsplit('/', 1)[-1]}"
     concurrency = 1  # one slot, so that the trunk in its cache is the one being asked about
 
-    def __init__(self, tell: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(self, tell: Callable[[str], None] = lambda line: None, *, patience: Patience | None = None) -> None:
         self._tell = tell
+        self._patience = patience
         self._server: Any = None
         self._endpoint: Endpoint | None = None
         self._starting = asyncio.Lock()
@@ -33,8 +35,12 @@ class Embedded:
             if self._endpoint is None:
                 self._server = await asyncio.to_thread(start_server, self._tell)
                 url = f"{self._server.listening_address}/v1"
-                self._endpoint = Endpoint(self.name, self.identity, "embedded", url, None)
+                self._endpoint = Endpoint(self.name, self.identity, "embedded", url, None, patience=self._patience)
         return await self._endpoint.complete(prompt, sampling)
+
+    def stop(self) -> None:
+        if self._endpoint is not None:
+            self._endpoint.stop()
 
     async def close(self) -> None:
         if self._endpoint is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
-from bowstring.models.transport import Patience, Rejected, Transport
+from bowstring.models.transport import Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Finish, Message, Prompt, Sampling, Trunk, Usage
 
 _FINISH: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
@@ -57,6 +57,9 @@ class Endpoint:
 
     async def close(self) -> None:
         await self._transport.close()
+
+    def stop(self) -> None:
+        self._transport.stop()
 
     def _settings(self, sampling: Sampling) -> dict[str, Any]:
         settings: dict[str, Any] = {"model": self._model, self._length_field: sampling.max_tokens}
@@ -137,4 +140,4 @@ def _usage(answer: Any) -> Usage:
     usage = answer.get("usage") or {}
     details = usage.get("prompt_tokens_details") or {}
     cached = details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or 0
-    return Usage(int(usage.get("prompt_tokens") or 0), int(cached), int(usage.get("completion_tokens") or 0))
+    return Usage(tokens(usage.get("prompt_tokens")), tokens(cached), tokens(usage.get("completion_tokens")))

@@ -31,6 +31,8 @@ class Model(Protocol):
 
     async def close(self) -> None: ...
 
+    # A model may also have stop(): called when a run is ending, so that nothing is tried again.
+
 
 class RequestFailed(Exception):
     """This request got no answer, and others may: the run goes on."""

@@ -65,23 +65,44 @@ _NAME = re.compile(r"(?P<provider>[a-z]+)/(?P<model>.+?)(?:@(?P<url>https?://\S+
 
 
 def open_model(
-    name: Any, *, patience: Patience | None = None, tell: Callable[[str], None] = lambda line: None
+    name: Any,
+    *,
+    patience: Patience | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+    with_key: bool = True,
 ) -> Model:
-    """The model of a name, ready to be asked; or of an object of the user's own."""
+    """The model of a name, ready to be asked; or of an object of the user's own.
+
+    Without `with_key` it may lack its key: enough to plan a run, not to ask.
+    """
     if not isinstance(name, str):
         return _of_object(name)
     if name == "embedded":
         from bowstring.models.embedded import Embedded
 
-        return Embedded(tell)
+        return Embedded(tell, patience=patience)
     if name.startswith("python:"):
         from bowstring.models.own import load_own
 
         return load_own(name)
     match = _NAME.fullmatch(name)
-    if match is None or match["provider"] not in PROVIDERS:
+    if match is None or match["provider"] not in PROVIDERS or not match["model"].strip():
         raise UsageError(f"{name!r} is no model; expected embedded, python:module:name, or {_forms()}")
-    return _of_provider(name, PROVIDERS[match["provider"]], match["model"], match["url"], patience)
+    url = _checked_url(name, match["url"]) if match["url"] else None
+    if url is None and re.search(r"@[^@]*[:/.]", match["model"]):
+        raise UsageError(f"{name}: a server is named with its scheme, as in openai/NAME@http://host:port/v1")
+    return _of_provider(PROVIDERS[match["provider"]], match["model"], url, patience, with_key=with_key)
+
+
+def _checked_url(name: str, url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        sound = bool(parts.hostname) and not parts.query and not parts.fragment and (parts.port or 1) > 0
+    except ValueError:
+        sound = False
+    if not sound:
+        raise UsageError(f"{name.split('@')[0]}@…: not a server's address; expected http://host:port/v1")
+    return url.rstrip("/").removesuffix("/chat/completions")
 
 
 def _of_object(found: Any) -> Model:
@@ -92,18 +113,22 @@ def _of_object(found: Any) -> Model:
     return own_model(found)
 
 
-def _of_provider(name: str, provider: Provider, model: str, url: str | None, patience: Patience | None) -> Model:
+def _of_provider(
+    provider: Provider, model: str, url: str | None, patience: Patience | None, *, with_key: bool
+) -> Model:
+    name = f"{provider.name}/{model}" + (f"@{_shown(url)}" if url else "")
     identity = f"{provider.name}/{model}" + (f"@{_place(url)}" if url else "")
     configured = os.environ.get(provider.url_variable) if provider.url_variable else None
+    # A service's own key goes to that service only. Any other server has a key of its own, or none.
+    own_key = _sound(SERVER_KEY, os.environ.get(SERVER_KEY)) if url else None
     if provider.name == "bedrock":
-        from bowstring.models.bedrock import Bedrock
+        from bowstring.models.bedrock import Bedrock, Credentials
 
-        credentials = _aws_credentials(name)
+        credentials = Credentials("us-east-1", own_key or "none") if url else _aws_credentials(name, with_key=with_key)
         configured = os.environ.get("AWS_ENDPOINT_URL_BEDROCK_RUNTIME")
         at = url or configured or provider.url.format(region=credentials.region)
         return Bedrock(name, identity, model, at, credentials, patience=patience)
-    # A service's own key goes to that service only. Any other server has a key of its own, or none.
-    key = os.environ.get(SERVER_KEY) if url else _key(name, provider)
+    key = own_key if url else _key(name, provider, with_key=with_key)
     if provider.name == "anthropic":
         from bowstring.models.anthropic import Anthropic
 
@@ -128,24 +153,40 @@ def _place(url: str) -> str:
     return f"{parts.hostname or ''}{parts.path.rstrip('/')}"
 
 
-def _key(name: str, provider: Provider) -> str:
+def _shown(url: str) -> str:
+    """A server's address without a name and password in it."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def _key(name: str, provider: Provider, *, with_key: bool) -> str | None:
     for variable in provider.keys:
-        if key := os.environ.get(variable):
+        if key := _sound(variable, os.environ.get(variable)):
             return key
+    if not with_key:
+        return None
     raise UsageError(f"{name} needs {' or '.join(provider.keys)} in the environment (or try --model embedded)")
 
 
-def _aws_credentials(name: str) -> Any:
+def _sound(variable: str, key: str | None) -> str | None:
+    """A key as a header can carry it; spaces and line ends around it come from files and are not part of it."""
+    key = (key or "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise UsageError(f"{variable} holds a character that no key has; set it again")
+    return key or None
+
+
+def _aws_credentials(name: str, *, with_key: bool) -> Any:
     from bowstring.models.bedrock import Credentials
 
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
-    if bearer := os.environ.get("AWS_BEARER_TOKEN_BEDROCK"):
+    if bearer := _sound("AWS_BEARER_TOKEN_BEDROCK", os.environ.get("AWS_BEARER_TOKEN_BEDROCK")):
         return Credentials(region, bearer)
-    access, secret = os.environ.get("AWS_ACCESS_KEY_ID"), os.environ.get("AWS_SECRET_ACCESS_KEY")
-    if not (access and secret):
+    access, secret = (_sound(v, os.environ.get(v)) for v in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"))
+    if with_key and not (access and secret):
         either = "AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,"
         raise UsageError(f"{name} needs {either} in the environment (or try --model embedded)")
-    return Credentials(region, None, access, secret, os.environ.get("AWS_SESSION_TOKEN"))
+    return Credentials(region, None, access or "", secret or "", os.environ.get("AWS_SESSION_TOKEN"))
 
 
 def _forms() -> str:

@@ -17,23 +17,26 @@ import importlib
 import inspect
 import os
 import sys
+import threading
+import uuid
 from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
+from typing import Any, get_args
 
 from bowstring.errors import UsageError
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
-from bowstring.records import Completion, Prompt, Sampling
+from bowstring.records import Completion, Finish, Prompt, Sampling, Usage
 
 
 class OwnModel:
-    def __init__(self, function: Callable[..., Any], name: str) -> None:
+    def __init__(self, function: Callable[..., Any], name: str, identity: str) -> None:
         call = function if inspect.isroutine(function) else type(function).__call__
         self._call = function
         self._is_async = inspect.iscoroutinefunction(call)
-        self._takes_sampling = _positional(function) > 1
+        self._takes_sampling = _takes_sampling(function)
         self.name = name
-        self.identity = f"{name}#{_source_hash(function)}"
+        self.identity = identity
         # Code that blocks may also not bear to run twice at once; who knows better says --concurrency.
         self.concurrency = 16 if self._is_async else 1
 
@@ -41,21 +44,56 @@ class OwnModel:
         messages = [{"role": m.role, "content": m.text} for m in prompt.messages]
         arguments = (messages, sampling) if self._takes_sampling else (messages,)
         try:
-            if self._is_async:
-                answer = await self._call(*arguments)
-            else:
-                answer = await asyncio.to_thread(self._call, *arguments)
-        except Exception as error:  # whatever the user's code raises belongs to this request
+            answer = self._call(*arguments) if self._is_async else await _on_thread(self._call, *arguments)
+            if inspect.isawaitable(answer):
+                answer = await answer
+        except (Exception, SystemExit) as error:  # whatever the user's code raises belongs to this request
             raise RequestFailed("server", f"{self.name} raised {type(error).__name__}: {error}") from error
         if isinstance(answer, Completion):
-            return answer
+            return self._checked(answer)
         if not isinstance(answer, str):
             raise RequestFailed("protocol", f"{self.name} returned {type(answer).__name__}; expected text")
         text, reasoning = split_reasoning(answer)
         return Completion(text, reasoning=reasoning)
 
+    def _checked(self, answer: Completion) -> Completion:
+        sound = (
+            isinstance(answer.text, str)
+            and answer.finish in get_args(Finish)
+            and isinstance(answer.reasoning, str | None)
+            and isinstance(answer.usage, Usage)
+        )
+        if not sound:
+            raise RequestFailed("protocol", f"{self.name} returned a Completion with fields of the wrong type")
+        return answer
+
     async def close(self) -> None:
         pass
+
+
+async def _on_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call on a thread of its own that does not keep the process alive: code that never returns can be left."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Any] = loop.create_future()
+
+    def finish(value: Any, error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is None:
+            done.set_result(value)
+        else:  # a StopIteration cannot be raised through a future
+            done.set_exception(RuntimeError(repr(error)) if isinstance(error, StopIteration) else error)
+
+    def run() -> None:
+        try:
+            value, failed = function(*arguments), None
+        except BaseException as error:  # raised again where it was asked
+            value, failed = None, error
+        with suppress(RuntimeError):  # the loop is gone: nobody waits any more
+            loop.call_soon_threadsafe(finish, value, failed)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await done
 
 
 def load_own(name: str) -> OwnModel:
@@ -68,38 +106,55 @@ def load_own(name: str) -> OwnModel:
         sys.path.insert(0, os.getcwd())
     try:
         module = importlib.import_module(module_name)
-    except ImportError as error:
-        raise UsageError(f"{name}: {module_name} cannot be imported: {error}") from error
+    except Exception as error:  # the module is the user's, and may raise anything
+        raise UsageError(f"{name}: {module_name} cannot be imported: {type(error).__name__}: {error}") from error
     found = getattr(module, attribute, None)
     if found is None:
         raise UsageError(f"{name}: {module_name} has no {attribute}")
-    return own_model(found, name)
+    return OwnModel(_callable(found, name), name, f"{name}#{_source_hash(found) or 'unknown'}")
 
 
-def own_model(found: Any, name: str | None = None) -> OwnModel:
-    """A callable or a class as a model. A class is made here, once."""
+def own_model(found: Any) -> OwnModel:
+    """A callable or a class of the user's as a model. A class is made here, once.
+
+    A function or class of a module is known by its name and source from run to run. Anything else (an object with
+    a state, a lambda, a closure) could be another one next time under the same name: it is a model of its own, whose
+    answers are not found again, unless it says who it is with an attribute `identity`.
+    """
+    owner = found if inspect.isroutine(found) or inspect.isclass(found) else type(found)
+    name = f"python:{getattr(owner, '__module__', '?')}:{getattr(owner, '__qualname__', '?')}"
+    said = getattr(found, "identity", None)
+    plain = (inspect.isfunction(found) and not found.__closure__) or inspect.isclass(found)
+    source = _source_hash(found) if plain and "<" not in name else None
+    identity = said if isinstance(said, str) else f"{name}#{source or uuid.uuid4().hex}"
+    return OwnModel(_callable(found, name), name, identity)
+
+
+def _callable(found: Any, name: str) -> Callable[..., Any]:
     if inspect.isclass(found):
-        found = found()
+        try:
+            found = found()
+        except Exception as error:  # the class is the user's
+            raise UsageError(f"{name}: made without arguments, it raised {type(error).__name__}: {error}") from error
     if not callable(found):
-        raise UsageError(f"{name or found!r} is not callable; expected a function or a class with __call__")
-    owner = found if inspect.isroutine(found) else type(found)
-    default = f"python:{getattr(owner, '__module__', '?')}:{getattr(owner, '__qualname__', '?')}"
-    return OwnModel(found, name or default)
+        raise UsageError(f"{name} is not callable; expected a function or a class with __call__")
+    return found  # type: ignore[no-any-return]
 
 
-def _positional(function: Callable[..., Any]) -> int:
+def _takes_sampling(function: Callable[..., Any]) -> bool:
+    """Whether a second argument is meant for the settings: it has no default, or is called `sampling`."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     try:
-        return sum(p.kind in kinds for p in inspect.signature(function).parameters.values())
+        parameters = [p for p in inspect.signature(function).parameters.values() if p.kind in kinds]
     except (TypeError, ValueError):  # built-in code without a signature
-        return 1
+        return False
+    return len(parameters) > 1 and (parameters[1].name == "sampling" or parameters[1].default is parameters[1].empty)
 
 
-def _source_hash(function: Callable[..., Any]) -> str:
+def _source_hash(found: Any) -> str | None:
     """A hash of the file that defines it: other code gives other answers, so it is another model to the store."""
-    owner = function if inspect.isroutine(function) else type(function)
     try:
-        source = inspect.getsource(inspect.getmodule(owner) or owner)
+        source = inspect.getsource(inspect.getmodule(found) or found)
     except (OSError, TypeError):
-        return "unknown"
+        return None
     return hashlib.sha256(source.encode()).hexdigest()[:12]

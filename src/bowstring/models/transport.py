@@ -10,6 +10,7 @@ import re
 import ssl
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +38,10 @@ class Patience:
     timeout: float = 600.0
 
 
+_OUT_OF_FORM = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError)
+_CONNECT_ATTEMPTS = 3  # to a server that has never answered
+
+
 class Rejected(Exception):
     """The server says that the request itself is wrong (400, 422); `message` is what it said."""
 
@@ -56,33 +61,46 @@ class Transport:
         self._idle: list[httpx.AsyncClient] = []
         self._certificates: ssl.SSLContext | None = None
         self._not_before = 0.0
+        self._reached = False
+        self._stopped = asyncio.Event()
 
     async def close(self) -> None:
         while self._idle:
             await self._idle.pop().aclose()
 
+    def stop(self) -> None:
+        """The run is ending: what is in flight may finish, and nothing is tried again."""
+        self._stopped.set()
+
     async def post(self, url: str, body: bytes, read: Callable[[Any], Any], **headers: str) -> Any:
         """Post until there is an answer that `read` can make sense of (it raises ValueError where not)."""
         for attempt in range(1, self.patience.attempts + 1):
-            await self._wait_for_turn()
+            await self._sleep(self._not_before - time.monotonic())
+            pause: float | None = None
             client = self._idle.pop() if self._idle else self._open()
             try:
-                response = await client.post(url, content=body, headers={**self._headers, **headers})
+                async with asyncio.timeout(self.patience.timeout):
+                    response = await client.post(url, content=body, headers={**self._headers, **headers})
+                self._reached = True
                 if response.status_code < 300:
                     return read(response.json())
                 failure, pause = self._sorted(response)
-            except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-                failure, pause = RequestFailed("protocol", f"{self.name} answered out of form: {error!r}"), None
-            except httpx.TimeoutException:
-                failure, pause = RequestFailed("timeout", f"{self.name} did not answer in time"), None
+            except _OUT_OF_FORM as error:
+                failure = RequestFailed("protocol", self._redacted(f"{self.name} answered out of form: {error!r}"))
+            except (httpx.TimeoutException, TimeoutError):
+                failure = RequestFailed("timeout", f"{self.name} did not answer in time")
             except httpx.HTTPError as error:
-                reason = str(error) or type(error).__name__
-                failure, pause = RequestFailed("server", f"{self.name}: {reason}"), None
+                reason = self._redacted(f"{self.name}: {str(error) or type(error).__name__}")
+                failure = RequestFailed("server", reason)
+                if isinstance(error, httpx.ConnectError) and not self._reached and attempt >= _CONNECT_ATTEMPTS:
+                    raise ModelError(f"{reason} (is the server running, and its address right?)") from error
             finally:
                 self._idle.append(client)
-            if attempt == self.patience.attempts:
+            if attempt == self.patience.attempts or self._stopped.is_set():
                 break
             await self._pause(attempt, pause)
+            if self._stopped.is_set():
+                break
         raise failure
 
     def _open(self) -> httpx.AsyncClient:
@@ -90,12 +108,23 @@ class Transport:
             self._certificates = httpx.create_ssl_context()
         limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0)
         timeout = httpx.Timeout(self.patience.timeout, connect=min(15.0, self.patience.timeout))
-        return httpx.AsyncClient(verify=self._certificates, limits=limits, timeout=timeout, follow_redirects=True)
+        # No redirects: they would carry a key, or a prompt, to a place that nobody named.
+        return httpx.AsyncClient(verify=self._certificates, limits=limits, timeout=timeout)
+
+    def _redacted(self, text: str) -> str:
+        """A reason as it may be stored and shown: without what the headers keep secret."""
+        for value in self._headers.values():
+            secret = value.removeprefix("Bearer ").strip()
+            if len(secret) > 3 and value != self._headers["Content-Type"]:
+                text = text.replace(secret, "…")
+        return text
 
     def _sorted(self, response: httpx.Response) -> tuple[RequestFailed, float | None]:
         """A failure that is worth another attempt, and the pause the server asked for; raises the others."""
-        status, message = response.status_code, _message(response)
-        said = f"{self.name}: {status} {message}"
+        status, message = response.status_code, self._redacted(_message(response))
+        said = f"{self.name}: {status} {message}".rstrip()
+        if 300 <= status < 400:
+            raise ModelError(f"{said} redirects to {response.headers.get('location', '?')}: name that server instead")
         if status in (401, 403):
             raise ModelError(f"{said} (is the key right, and allowed to use this model?)")
         if status == 404:
@@ -110,25 +139,27 @@ class Transport:
             raise Rejected(message)
         raise RequestFailed("rejected", said)
 
-    async def _wait_for_turn(self) -> None:
-        while (wait := self._not_before - time.monotonic()) > 0:
-            await asyncio.sleep(wait)
-
     async def _pause(self, attempt: int, asked: float | None) -> None:
         if asked is not None:
             # Everyone waits; a little apart, so that they do not all come back at the same moment.
             self._not_before = max(self._not_before, time.monotonic() + min(asked, self.patience.longest_pause))
-            await asyncio.sleep(random.uniform(0, 0.1))  # noqa: S311
+            await self._sleep(random.uniform(0, 0.1))  # noqa: S311
             return
         pause = min(self.patience.first_pause * 2 ** (attempt - 1), self.patience.longest_pause)
-        await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311
+        await self._sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311
+
+    async def _sleep(self, seconds: float) -> None:
+        """Wait, but not when the run is ending."""
+        if seconds > 0:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopped.wait(), seconds)
 
 
 def _message(response: httpx.Response) -> str:
     """What the server said, on one line; pages of HTML are not quoted."""
     try:
         answer = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         text = response.text.strip()
         return "" if text.startswith("<") else " ".join(text.split())[:300]
     error = answer.get("error", answer) if isinstance(answer, dict) else answer
@@ -159,3 +190,9 @@ def _seconds(value: str, unit: float = 1.0) -> float | None:
     except ValueError:
         return None
     return seconds if 0 <= seconds < float("inf") else None
+
+
+def tokens(value: object) -> int:
+    """A count of tokens as servers send it; 0 for what cannot be one."""
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else 0
+    return int(number) if 0 <= number < 1e12 else 0

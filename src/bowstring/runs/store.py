@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from bowstring.errors import StoreError
 from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, Usage
@@ -64,8 +65,11 @@ class Response:
 
 
 class Store:
-    def __init__(self, path: Path) -> None:
+    """Open for reading and writing, or with `readonly` to look things up in one that exists."""
+
+    def __init__(self, path: Path, *, readonly: bool = False) -> None:
         self.path = path
+        self._readonly = readonly
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             self._reader = self._connect()
@@ -73,9 +77,11 @@ class Store:
             found = self._reader.execute("PRAGMA user_version").fetchone()[0]
             if found not in (0, _VERSION):
                 raise StoreError(f"{path} was written by a newer version (format {found}); use that, or --store")
-            self._writer.executescript(_SCHEMA)
-            self._writer.execute(f"PRAGMA user_version = {_VERSION}")
-            self._writer.commit()
+            if not readonly:
+                self._writer.executescript(_SCHEMA)
+                self._writer.execute(f"PRAGMA user_version = {_VERSION}")
+                self._writer.commit()
+            self._reader.execute("SELECT key, model, trunk, cached_tokens FROM responses LIMIT 1")
         except sqlite3.Error as error:
             raise StoreError(f"{path} cannot be used as a store: {error}; choose another with --store") from error
         self._writing = threading.Lock()
@@ -84,7 +90,11 @@ class Store:
         self._task: asyncio.Task[None] | None = None
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=_PATIENCE_MS / 1000, check_same_thread=False)
+        mode = "ro" if self._readonly else "rwc"
+        place = f"file:{quote(str(self.path.absolute()))}?mode={mode}"
+        connection = sqlite3.connect(place, timeout=_PATIENCE_MS / 1000, check_same_thread=False, uri=True)
+        if self._readonly:
+            return connection
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         return connection
@@ -116,7 +126,7 @@ class Store:
             error: StoreError | None = None
             try:
                 await asyncio.to_thread(self._commit, [response for response, _ in batch])
-            except sqlite3.Error as failed:
+            except Exception as failed:  # whatever it is, those who wait must hear of it
                 error = StoreError(f"{self.path} cannot be written: {failed}")
             for _, done in batch:
                 if not done.done():
@@ -147,6 +157,10 @@ class Store:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
+        self.shut()
+
+    def shut(self) -> None:
+        """Close a store to which nothing was put."""
         self._reader.close()
         self._writer.close()
 
