@@ -4,8 +4,8 @@
     python bench/cupid_run.py --instances 100      a quick look
 
 The server answers after 0.2 s, in a process of its own, with an answer that differs from request to request. One model
-has all three roles, so that all requests share the places in flight. Ideal: requests x latency / places, and the chain of
-four dependent calls at the end. Prints seconds, the ratio, and peak memory at half and at all of the instances.
+has all three roles, so that all requests share the places in flight. Ideal: requests x latency / places, and the chain
+of four dependent calls at the end. Prints seconds, the ratio, and peak memory at half and at all of the instances.
 """
 
 import argparse
@@ -108,7 +108,7 @@ def measure(n: int, places: int, url: str, limit: int) -> dict[str, float]:
         seconds = time.perf_counter() - start
     assert run.complete
     assert run.metrics["failed"] == run.metrics["unparsed"] == 0, run.metrics["unparsed_parts"]
-    requests = run.metrics["usage"]["model"]["requests"]
+    requests = sum(usage["requests"] for usage in run.metrics["usage"].values())
     ideal = requests * LATENCY / places + CHAIN * LATENCY
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {"requests": requests, "seconds": seconds, "ideal": ideal, "ratio": seconds / ideal, "MiB": peak}
@@ -129,11 +129,17 @@ def main() -> None:
         return
     instances(args.instances)
     server = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True)
-    url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
+    try:
+        compare(args.instances, f"http://127.0.0.1:{server.stdout.readline().strip()}/v1")
+    finally:
+        server.kill()
+
+
+def compare(instances_: int, url: str) -> None:
     print(f"{'':24}{'requests':>10}{'seconds':>10}{'ideal':>10}{'ratio':>8}{'peak MiB':>10}")
     for places in (16, 64):
-        for limit in (args.instances // 2, args.instances):
-            command = [sys.executable, __file__, "--instances", str(args.instances)]
+        for limit in (instances_ // 2, instances_):
+            command = [sys.executable, __file__, "--instances", str(instances_)]
             command += ["--measure", str(places), url, str(limit)]
             row = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
             label = f"{places} in flight, {limit}"
@@ -142,7 +148,6 @@ def main() -> None:
                 f"{row['ratio']:>8.2f}{row['MiB']:>10.0f}",
                 flush=True,
             )
-    server.kill()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ and is timed per question. A third line is Bowstring through HTTP to a server on
 
 import argparse
 import asyncio
+import importlib.util
 import json
 import os
 import resource
@@ -148,13 +149,17 @@ def main() -> None:
         return json.loads(done.stdout.splitlines()[-1])
 
     ours = measure("ours")
-    inspect = measure("inspect")
+    inspect = measure("inspect") if importlib.util.find_spec("inspect_ai") else None
     server = subprocess.Popen([sys.executable, __file__, "--measure", "serve"], stdout=subprocess.PIPE, text=True)
     http = measure(f"http:http://127.0.0.1:{server.stdout.readline().strip()}/v1")
     server.kill()
     print(f"{'':34}{'questions':>10}{'ms each':>10}{'CPU ms':>10}{'peak MiB':>10}")
-    for name, row in (("bowstring", ours), ("bowstring through HTTP", http), ("Inspect AI", inspect)):
+    rows = [("bowstring", ours), ("bowstring through HTTP", http)]
+    for name, row in [*rows, ("Inspect AI", inspect)] if inspect else rows:
         print(f"{name:34}{row['questions']:>10,.0f}{row['ms']:>10.2f}{row['cpu_ms']:>10.2f}{row['MiB']:>10.0f}")
+    if inspect is None:
+        print("Inspect AI is not installed: pip install 'bowstring[inspect]'")
+        return
     print(f"Inspect AI / bowstring: {inspect['ms'] / ours['ms']:.0f}× the time per question")
 
 

@@ -3,15 +3,15 @@
 BowstringError          anything below; str() is one line that names the thing, the place and the way out
 ├── UsageError          a command or call that cannot be meant: wrong option, unknown name (exit code 2)
 ├── DataError           a data set that cannot be read or breaks its format (exit code 2)
-├── MissingExtraError   a feature whose optional packages are not installed (exit code 2)
-└── FetchError          something that had to be fetched and could not be (exit code 1)
+├── FetchError          something that had to be fetched and could not be (exit code 1)
+├── ModelError          no request to a model can succeed: wrong key, unknown model, no credit (exit code 1)
+├── StoreError          the store of responses cannot be read or written (exit code 1)
+└── RunError            a run that cannot go on: its folder is in use, its budget is spent (exit code 1)
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,10 +36,6 @@ class DataError(BowstringError):
         self.problems = tuple(problems)
 
 
-class MissingExtraError(BowstringError):
-    exit_code = 2
-
-
 class FetchError(BowstringError):
     pass
 
@@ -54,11 +50,3 @@ class StoreError(BowstringError):
 
 class RunError(BowstringError):
     pass
-
-
-def import_extra(module: str, *, what: str, extra: str) -> ModuleType:
-    """Import an optional module, or say which extra brings it."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as missing:
-        raise MissingExtraError(f"{what} needs {missing.name}: pip install 'bowstring[{extra}]'") from missing

@@ -252,11 +252,3 @@ class Completion:
 
 
 FailureKind = Literal["context", "server", "timeout", "protocol", "rejected"]
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a request got no answer in the end. It is asked again at the next start."""
-
-    kind: FailureKind
-    reason: str

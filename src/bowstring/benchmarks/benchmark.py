@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from bowstring.errors import UsageError
 from bowstring.records import Prompt, Sampling
 from bowstring.runs.asking import Asker
 from bowstring.runs.runner import Record, Work
@@ -23,6 +24,19 @@ class Planned:
     estimated: bool = False
 
 
+# What is stored of a role's answer to a prompt, so that a plan can see further.
+Known = Callable[[str, Prompt, Sampling], str | None]
+
+
+def check_sampling(max_tokens: object, temperature: object, seed: object) -> None:
+    if not isinstance(max_tokens, int) or max_tokens < 1:
+        raise UsageError(f"max_tokens is {max_tokens!r}; expected a whole number from 1")
+    if not isinstance(temperature, int | float) or not 0 <= temperature <= 2:
+        raise UsageError(f"temperature is {temperature!r}; expected a number from 0 to 2")
+    if not isinstance(seed, int):
+        raise UsageError(f"seed is {seed!r}; expected a whole number")
+
+
 class Benchmark(Protocol):
     """The items of a run, how one becomes a record, and what the records come to."""
 
@@ -34,7 +48,9 @@ class Benchmark(Protocol):
         """What turns the items of a group into records. A role without an asker is the builtin judge's."""
         ...
 
-    def plan(self, group: Sequence[Any], roles: Sequence[str]) -> Iterator[Planned]: ...
+    def plan(self, group: Sequence[Any], roles: Sequence[str], known: Known) -> Iterator[Planned]:
+        """The requests of a group; those whose prompts depend on answers that are not there yet, estimated."""
+        ...
 
     def summarize(self, records: Sequence[Record]) -> dict[str, Any]: ...
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from bowstring.benchmarks.benchmark import Planned
+from bowstring.benchmarks.benchmark import Known, Planned, check_sampling
 from bowstring.benchmarks.cupid_prompts import CupidPrompts
 from bowstring.benchmarks.cupid_scores import summarize
 from bowstring.datasets import CupidSet
@@ -49,6 +49,7 @@ class CupidSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_sampling(self.max_tokens, self.temperature, self.seed)
         for name, value, kind in (("task", self.task, Task), ("scoring", self.scoring, Scoring)):
             if value not in get_args(kind):
                 raise UsageError(f"--{name} {value}: expected {' or '.join(get_args(kind))}")
@@ -103,28 +104,45 @@ class CupidEvaluation:
         """The prompts of the instance's tasks, with one trunk. `sessions` are texts, numbered from 1."""
         return self._prompts.tasks(instance, sessions, self.settings.tasks)
 
-    def plan(self, group: Sequence[Instance], roles: Sequence[str]) -> Iterator[Planned]:
+    def plan(self, group: Sequence[Instance], roles: Sequence[str], known: Known) -> Iterator[Planned]:
         for instance in group:
             shown = self.shown(instance)
-            sessions = [self._prompts.session(d) for d in shown]
+            sessions: list[str] = [self._prompts.session(d) for d in shown]
+            guessed = False
             if self._view.kind == "summary":
-                for dialogue in shown:
-                    yield Planned("model", self._prompts.summary(dialogue), SUMMARY_SAMPLING, 120)
-                sessions = ["word " * 90 for _ in shown]
-            estimated = self._view.kind == "summary"
+                asked = [self._prompts.summary(dialogue) for dialogue in shown]
+                yield from (Planned("model", prompt, SUMMARY_SAMPLING, 120) for prompt in asked)
+                found = [known("model", prompt, SUMMARY_SAMPLING) for prompt in asked]
+                guessed = None in found
+                sessions = ["word " * 90 if text is None else text.strip() for text in found]
             for task, prompt in self.task_prompts(instance, sessions).items():
-                yield Planned("model", prompt, self._sampling, 300 if task == "inference" else 400, estimated)
-            yield from self._plan_judging(instance, roles)
+                yield Planned("model", prompt, self._sampling, 300 if task == "inference" else 400, guessed)
+                answer = None if guessed else known("model", prompt, self._sampling)
+                if "judge" in roles and task == "inference":
+                    yield from self._plan_matching(instance, answer, roles, known)
+                elif "judge" in roles:
+                    judged = self._prompts.judge(instance, "word " * 300 if answer is None else answer)
+                    yield Planned("judge", judged, JUDGE_SAMPLING, 200, answer is None)
 
-    def _plan_judging(self, instance: Instance, roles: Sequence[str]) -> Iterator[Planned]:
-        guess, items, answer = instance.preference, instance.checklist, "word " * 300
+    def _plan_matching(
+        self, instance: Instance, answer: str | None, roles: Sequence[str], known: Known
+    ) -> Iterator[Planned]:
+        inferred = read_preference(answer) if answer is not None else None
+        if answer is not None and inferred is None:
+            return  # it could not be read: there is nothing to match
+        decompose = self._prompts.decompose(inferred or instance.preference)
+        yield Planned("judge", decompose, JUDGE_SAMPLING, 80, inferred is None)
+        said = known("judge", decompose, JUDGE_SAMPLING) if inferred is not None else None
+        try:
+            items = read_checklist(said) if said is not None else None
+        except Unreadable:
+            items = None
         matcher = "matcher" if "matcher" in roles else "judge"
-        if "inference" in self.settings.tasks and "judge" in roles:
-            yield Planned("judge", self._prompts.decompose(guess), JUDGE_SAMPLING, 80, True)
-            for _ in range(2):
-                yield Planned(matcher, self._prompts.match(items, guess), JUDGE_SAMPLING, 120, True)
-        if "generation" in self.settings.tasks and "judge" in roles:
-            yield Planned("judge", self._prompts.judge(instance, answer), JUDGE_SAMPLING, 200, True)
+        for entries, preference in (
+            (items or instance.checklist, instance.preference),
+            (instance.checklist, inferred or instance.preference),
+        ):
+            yield Planned(matcher, self._prompts.match(entries, preference), JUDGE_SAMPLING, 120, items is None)
 
     def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
         return summarize(records, scoring=self.settings.scoring, analysed=self.settings.analyse)

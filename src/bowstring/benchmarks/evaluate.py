@@ -10,7 +10,9 @@ import asyncio
 import json
 import platform
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -58,6 +60,16 @@ class RunOptions:
     timeout: float = 600.0
     attempts: int = 6
 
+    def __post_init__(self) -> None:
+        for name in ("limit", "concurrency", "attempts"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise UsageError(f"{name} is {value!r}; expected a whole number from 1")
+        for name in ("max_cost", "timeout"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, int | float) and 0 <= value < float("inf")):
+                raise UsageError(f"{name} is {value!r}; expected a number from 0")
+
 
 @dataclass(slots=True)
 class Run:
@@ -67,6 +79,16 @@ class Run:
     metrics: dict[str, Any]
     complete: bool
     stopped: str | None = None
+
+    def commonest_failure(self) -> tuple[str, int]:
+        """The reason that most failed requests have, and how many have it."""
+        reasons = Counter(
+            part["failure"]["reason"]
+            for record in self.records()
+            for part in (record, record.get("inference", {}), record.get("generation", {}))
+            if "failure" in part
+        )
+        return reasons.most_common(1)[0] if reasons else ("", 0)
 
     def records(self) -> list[dict[str, Any]]:
         with (self.folder / "records.jsonl").open(encoding="utf-8") as file:
@@ -85,6 +107,8 @@ class Evaluation:
     configuration: dict[str, Any]
     folder: Path
     watch: Callable[[Snapshot], None] = field(default=lambda snapshot: None)
+    _runner: Runner[Any] | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
 
     @property
     def store_path(self) -> Path:
@@ -95,7 +119,13 @@ class Evaluation:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return asyncio.run(self._run())
+            try:
+                return asyncio.run(self._run())
+            except asyncio.CancelledError as cancelled:  # interrupted twice
+                raise KeyboardInterrupt from cancelled
+        return self._run_elsewhere()
+
+    def _run_elsewhere(self) -> Run:
         result: list[Run | BaseException] = []
 
         def elsewhere() -> None:
@@ -106,7 +136,12 @@ class Evaluation:
 
         thread = threading.Thread(target=elsewhere)
         thread.start()
-        thread.join()
+        try:
+            thread.join()
+        except KeyboardInterrupt:
+            if self._loop is not None and self._runner is not None:
+                self._loop.call_soon_threadsafe(self._runner.stop, "interrupted")
+            thread.join()
         if isinstance(result[0], BaseException):
             raise result[0]
         return result[0]
@@ -117,32 +152,50 @@ class Evaluation:
 
     async def _run(self) -> Run:
         folder = RunFolder(self.folder)
-        store = Store(self.store_path)
+        store: Store | None = None
         try:
+            self._check_folder()
+            store = Store(self.store_path)
             folder.write_json("run.json", self._manifest("running"))
             askers = self._askers(store)
             groups = self.items.groups(self.options.limit)
-            runner: Runner[Any] = Runner(groups, partial(self.items.open_group, askers=askers), askers, self.watch)
-            outcome = await runner.run()
-            return self._finish(folder, outcome, askers)
-        except BaseException:
-            folder.write_json("run.json", self._manifest("failed"))
+            self._loop = asyncio.get_running_loop()
+            self._runner = Runner(groups, partial(self.items.open_group, askers=askers), askers, self.watch)
+            return self._finish(folder, await self._runner.run(), askers)
+        except (Exception, asyncio.CancelledError):
+            if store is not None:
+                with suppress(OSError):  # the disk may be what failed
+                    folder.write_json("run.json", self._manifest("failed"))
             raise
         finally:
-            await store.close()
+            if store is not None:
+                await store.close()
             for model in self.models.values():
                 await model.close()
             folder.close()
+
+    def _check_folder(self) -> None:
+        """A folder that holds another run is not overwritten."""
+        path = self.folder / "run.json"
+        if not path.is_file():
+            return
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))["fingerprint"]
+        except (ValueError, KeyError, TypeError):
+            return  # not a run of ours, or half of one
+        if found != fingerprint(self.configuration):
+            raise UsageError(f"{self.folder} holds a run of another configuration; choose another --out")
 
     def _askers(self, store: Store) -> dict[str, Asker]:
         budget = Budget(self.options.max_cost) if self.options.max_cost is not None else None
         askers: dict[str, Asker] = {}
         for role, model in self.models.items():
-            # One queue a model, whatever roles it has: they share its places and its cache.
-            same = next((a for a in askers.values() if a.model.identity == model.identity), None)
-            askers[role] = same or Asker(
-                model,
+            # One queue a server, whatever roles it has: they share its places. Each role counts for itself.
+            same = next((a for a in askers.values() if a.model.name == model.name), None)
+            askers[role] = Asker(
+                same.model if same else model,
                 store,
+                schedule=same.schedule if same else None,
                 concurrency=self.options.concurrency,
                 price=self.prices.of(model.identity),
                 budget=budget,
@@ -211,9 +264,11 @@ def prepare(
     revision: str | None = None,
     watch: Callable[[Snapshot], None] = lambda snapshot: None,
     tell: Callable[[str], None] = lambda line: None,
+    with_keys: bool = True,
     **settings: Any,
 ) -> Evaluation:
-    """Check everything that can be checked before anything is asked."""
+    """Check everything that can be checked before anything is asked. A plan does not need keys."""
+    data = str(data)
     if benchmark not in BENCHMARKS:
         raise UsageError(f"no benchmark {benchmark!r}; expected {' or '.join(BENCHMARKS)}")
     if matcher is not None and benchmark != "cupid":
@@ -222,7 +277,7 @@ def prepare(
     patience = Patience(attempts=options.attempts, timeout=options.timeout)
     named = {"model": model, "judge": judge, "matcher": matcher}
     models = {
-        role: open_model(name, patience=patience, tell=tell)
+        role: open_model(name, patience=patience, tell=tell, with_key=with_keys)
         for role, name in named.items()
         if name is not None and not (role != "model" and name == builtin.NAME)
     }
@@ -243,6 +298,8 @@ def prepare(
     }
     name = default_name(benchmark, models["model"].identity, fingerprint(configuration))
     folder = options.out or options.runs / name
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder; choose another --out")
     return Evaluation(benchmark, items, models, options, prices, configuration, folder, watch)
 
 

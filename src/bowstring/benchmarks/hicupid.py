@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.benchmarks.benchmark import Planned
+from bowstring.benchmarks.benchmark import Known, Planned, check_sampling
 from bowstring.datasets import HicupidSet
 from bowstring.errors import UsageError
 from bowstring.history import View, parse_view, select
@@ -56,6 +56,7 @@ class HicupidSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_sampling(self.max_tokens, self.temperature, self.seed)
         self.view()
         for kind in self.types:
             if kind not in QUESTION_TYPES:
@@ -102,11 +103,14 @@ class HicupidEvaluation:
             self._counter = embedded_counter()
         return sum(self._counter.count(message.text for message in dialogue.messages))
 
-    def plan(self, group: Sequence[Question], roles: Sequence[str]) -> Iterator[Planned]:
+    def plan(self, group: Sequence[Question], roles: Sequence[str], known: Known) -> Iterator[Planned]:
         for question, prompt in zip(group, self.prompts(group), strict=True):
-            yield Planned("model", prompt, self.sampling(question), min(self.settings.max_tokens, 60))
+            sampling = self.sampling(question)
+            yield Planned("model", prompt, sampling, min(self.settings.max_tokens, 60))
             if "judge" in roles:
-                yield Planned("judge", self.judge_prompt(question, "word " * 48), JUDGE_SAMPLING, 90, estimated=True)
+                answer = known("model", prompt, sampling)
+                judged = self.judge_prompt(question, "word " * 48 if answer is None else answer)
+                yield Planned("judge", judged, JUDGE_SAMPLING, 90, estimated=answer is None)
 
     def notes(self) -> list[str]:
         return []

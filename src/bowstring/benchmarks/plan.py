@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bowstring.benchmarks.benchmark import Planned
 from bowstring.models.prices import Price
 from bowstring.models.tokens import TokenCounter, counter_or_none
-from bowstring.records import Message, Usage
+from bowstring.records import Message, Prompt, Sampling, Usage
 from bowstring.runs.store import Store, request_key
 
 if TYPE_CHECKING:
@@ -74,24 +74,33 @@ class _Lengths:
 
 
 def make_plan(evaluation: Evaluation) -> Plan:
-    lengths = _Lengths(counter_or_none("embedded", lambda line: None))
     groups = evaluation.items.groups(evaluation.options.limit)
     roles = {role: RolePlan(model.identity) for role, model in evaluation.models.items()}
-    store = Store(evaluation.store_path) if evaluation.store_path.exists() else None
+    store = Store(evaluation.store_path, readonly=True) if evaluation.store_path.exists() else None
+    lengths = _Lengths(counter_or_none("embedded", lambda line: None))
     trunks: dict[str, dict[str, int]] = {role: {} for role in roles}
     asked: set[str] = set()
+
+    def known(role: str, prompt: Prompt, sampling: Sampling) -> str | None:
+        if store is None or evaluation.options.fresh:
+            return None
+        found = store.get(request_key(roles[role].model, prompt, sampling))
+        return found.text if found else None
+
     for group in groups:
-        for planned in evaluation.items.plan(group, list(roles)):
+        for planned in evaluation.items.plan(group, list(roles), known):
             role = roles[planned.role]
-            key = request_key(role.model, planned.prompt, planned.sampling)
             if not planned.estimated:
+                key = request_key(role.model, planned.prompt, planned.sampling)
                 if key in asked:
                     continue  # two who ask the same thing share one request
                 asked.add(key)
-                if store is not None and not evaluation.options.fresh and store.get(key) is not None:
+                if known(planned.role, planned.prompt, planned.sampling) is not None:
                     role.stored += 1
                     continue
             role.add(planned, lengths, trunks[planned.role])
+    if store is not None:
+        store.shut()
     for name, model in evaluation.models.items():
         roles[name].price(evaluation.prices.of(model.identity))
     return Plan(sum(map(len, groups)), len(groups), roles, lengths.name, evaluation.prices.dated)

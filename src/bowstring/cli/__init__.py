@@ -68,7 +68,7 @@ ENVIRONMENT
     NO_COLOR           no colours
 
 EXIT STATUS
-    0 all is well; 1 a run failed; 2 wrong usage or bad input
+    0 all is well; 1 a run failed; 2 wrong usage or bad input; 130 interrupted
 
     --version prints the version. Errors are one line: the thing, the place, the way out.
 """

@@ -62,8 +62,8 @@ def _print_table(runs: dict[str, Run]) -> None:
     to.print()
     to.print(table)
     to.print(
-        "[dim]0 to 100; for persona and profile questions 50 is as good as gold. 3 users: no interval is worth "
-        "printing.[/dim]"
+        "[dim]0 to 100; for persona and profile questions 50 is as good as gold. The total counts schedule questions "
+        "at half weight, as published. 3 users: no interval is worth printing.[/dim]"
     )
     usage = runs["SmolLM2-135M (embedded)"].metrics["usage"]["model"]
     if usage["prompt_tokens"]:
@@ -89,10 +89,15 @@ def _print_example(records: list[dict[str, Any]]) -> None:
 
 
 def _print_next(run: Run) -> None:
+    import shutil
+    import sys
+
+    # As it has to be typed here: a fresh environment is not on the PATH.
+    program = "bowstring" if shutil.which("bowstring") else sys.argv[0]
     print(
         f"""
 The report   {run.folder / "report.html"}
-The people   bowstring data show mini 4
-Your model   bowstring eval hicupid --model openai/gpt-4o-mini --judge openai/gpt-4o-2024-11-20 --dry-run
-             bowstring eval hicupid --model openai/NAME@http://localhost:8000/v1"""
+The people   {program} data show mini 4
+Your model   {program} eval hicupid --model openai/gpt-4o-mini --judge openai/gpt-4o-2024-11-20 --dry-run
+             {program} eval hicupid --model openai/NAME@http://localhost:8000/v1 --judge openai/gpt-4o-2024-11-20"""
     )

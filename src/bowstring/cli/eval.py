@@ -201,6 +201,7 @@ def _evaluate(
     evaluation = prepare(
         benchmark,
         **roles,
+        with_keys=not dry_run,
         data=data,
         revision=revision,
         watch=ProgressLine(),
@@ -222,12 +223,14 @@ def _evaluate(
 
 def say_how_it_ended(run: Run) -> int:
     """The exit code, after a line on stderr where something is left to do."""
-    from bowstring.cli.output import tell
+    from bowstring.cli.output import plain, tell
 
     if run.stopped:
         tell(f"Stopped ({run.stopped}). What was answered is kept: the same command goes on from there.")
         return 130 if run.stopped == "interrupted" else 1
     if run.metrics["failed"]:
         tell(f"{run.metrics['failed']:,} of {run.metrics['n']:,} items failed; the same command tries them again.")
+        reason, n = run.commonest_failure()
+        tell(f"{n:,} of them: {plain(reason)}")
         return 1
     return 0

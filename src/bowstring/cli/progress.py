@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 
@@ -21,7 +22,8 @@ class ProgressLine:
     def __call__(self, snapshot: Snapshot) -> None:
         now = time.monotonic()
         if self._moves:
-            line = describe(snapshot)
+            # Never longer than the terminal is wide: a line that wraps cannot be written over.
+            line = describe(snapshot)[: max(10, shutil.get_terminal_size().columns - 1)]
             print("\r" + line.ljust(self._width), end="\n" if snapshot.finished else "", file=sys.stderr, flush=True)
             self._width = len(line)
         elif snapshot.finished or now - self._last >= _EVERY:
@@ -45,7 +47,7 @@ def describe(s: Snapshot) -> str:
     if s.failed:
         parts.append(f"{s.failed:,} failed")
     if s.stopping and not s.finished:
-        parts.append("stopping: waiting for what is in flight (Ctrl-C again to end at once)")
+        parts.insert(0, "stopping, Ctrl-C again ends at once")
     if s.finished:
         parts.append(f"in {duration(s.seconds)}")
     return " · ".join(parts)

@@ -2,41 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from bowstring.benchmarks.evaluate import Run
-from bowstring.benchmarks.plan import Plan
+from bowstring.benchmarks.plan import Plan, RolePlan
 from bowstring.cli.output import plain
 from bowstring.cli.progress import short
 from bowstring.reports.page import number
 
 
 def print_plan(plan: Plan, to: Console) -> None:
-    to.print(f"{plan.items:,} items in {plan.groups:,} groups that share a trunk; nothing was asked.\n")
+    to.print(f"{plan.items:,} items in {plan.groups:,} groups; nothing was asked.\n")
     table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
-    for n, name in enumerate(("", "requests", "stored", "tokens", "after sharing", "answers", "cost", "unshared")):
-        table.add_column(name, justify="right" if n else "left", no_wrap=True)
-    for role, p in plan.roles.items():
-        table.add_row(
-            role,
-            f"{p.requests:,}",
-            f"{p.stored:,}",
-            short(p.prompt_tokens),
-            short(p.after_sharing),
-            short(p.completion_tokens),
-            _money(p.cost),
-            _money(p.cost_unshared),
-        )
+    table.add_column("")
+    for role in plan.roles:
+        table.add_column(role, justify="right", no_wrap=True)
+    rows: dict[str, Callable[[RolePlan], str]] = {
+        "requests": lambda p: f"{p.requests:,}",
+        "already in the store": lambda p: f"{p.stored:,}",
+        "prompt tokens": lambda p: short(p.prompt_tokens),
+        "after sharing trunks": lambda p: short(p.after_sharing),
+        "answer tokens, about": lambda p: short(p.completion_tokens),
+        "cost": lambda p: _money(p.cost),
+        "cost without sharing": lambda p: _money(p.cost_unshared),
+    }
+    for label, shown in rows.items():
+        table.add_row(label, *(shown(p) for p in plan.roles.values()))
     to.print(table)
     models = ", ".join(plain(p.model) for p in plan.roles.values())
-    to.print(
-        f"\n[dim]Tokens by {plain(plan.tokenizer)}; answers estimated. Prices of {models} as of {plan.prices_dated}; "
-        "'after sharing' and 'cost' assume that the server caches trunks.[/dim]"
+    note = (
+        f"\nTokens by {plain(plan.tokenizer)}. Prices of {models} as of {plan.prices_dated}. Sharing assumes that "
+        "the server caches trunks."
     )
+    to.print(note, style="dim", markup=False)
 
 
 def print_run(run: Run, to: Console) -> None:
@@ -56,7 +58,7 @@ def print_run(run: Run, to: Console) -> None:
         clusters = "personas" if m["benchmark"] == "cupid" else "users"
         to.print(f"[dim]* fewer than 30 {clusters}: do not trust the interval[/dim]")
     for note in m["notes"]:
-        to.print(f"[yellow]! {plain(note)}[/yellow]", highlight=False)
+        to.print(f"! {plain(note)}", style="yellow", markup=False)
     counts = {"failed": m["failed"], "unparsed": m["unparsed"], "cut at their limit": m["truncated"]}
     if any(counts.values()):
         to.print("! " + ", ".join(f"{n:,} {what}" for what, n in counts.items() if n))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bowstring.models.interface import Model, RequestFailed
 from bowstring.models.prices import Price
@@ -24,7 +24,6 @@ class Tally:
     asked: int = 0
     stored: int = 0
     failed: int = 0
-    truncated: int = 0
     usage: Usage = field(default_factory=Usage)  # of what was asked now
     shareable: float = 0.0  # prompt tokens that followed a warm trunk, so could have been cached
     stored_usage: Usage = field(default_factory=Usage)  # of what an earlier process had asked
@@ -39,6 +38,7 @@ class Asker:
         model: Model,
         store: Store,
         *,
+        schedule: Schedule | None = None,
         concurrency: int | None = None,
         price: Price | None = None,
         budget: Budget | None = None,
@@ -46,15 +46,22 @@ class Asker:
     ) -> None:
         self.model = model
         self.tally = Tally(cost=0.0 if price else None)
-        self.stopping = False
+        self._stopping = False
         self._store = store
         self.places = concurrency or model.concurrency
-        self._schedule = Schedule(self.places)
+        # Roles of one model share its places: give them one schedule.
+        self.schedule = schedule or Schedule(self.places)
         self._price = price
         self._budget = budget
         self._fresh = fresh
         self._in_flight: dict[str, asyncio.Future[Completion]] = {}
         self._answered: set[str] = set()
+
+    def stop(self) -> None:
+        """Send nothing more. What is in flight may finish."""
+        self._stopping = True
+        if (stop := getattr(self.model, "stop", None)) is not None:
+            stop()
 
     async def ask(self, prompt: Prompt, sampling: Sampling) -> Completion:
         """The model's answer. Raises RequestFailed where there is none, Stopped where the run is ending."""
@@ -83,15 +90,15 @@ class Asker:
         known = self._store.get(key)
         if known is not None and key not in self._answered:
             self.tally.stored += 1
-            self.tally.truncated += known.finish == "length"
             self.tally.stored_usage += known.usage
         return known
 
     async def _ask_model(self, key: str, prompt: Prompt, sampling: Sampling) -> Completion:
-        async with self._schedule.turn(prompt.trunk) as turn:
-            if self.stopping:
+        async with self.schedule.turn(prompt.trunk) as turn:
+            if self._stopping:
                 raise Stopped
-            reserved = self._budget.reserve(self._price, prompt, sampling) if self._budget and self._price else None
+            priced = self._budget and self._price
+            reserved = await self._budget.reserve(self._price, prompt, sampling) if priced else None  # type: ignore
             try:
                 completion = await self._complete(prompt, sampling, turn)
                 await self._store.put(Response(key, self.model.identity, prompt, sampling, completion))
@@ -112,14 +119,16 @@ class Asker:
             turn.warms = failed.kind == "context"
             raise
         turn.warms = True
-        return completion
+        # Half a surrogate pair, which JSON lets through, fits into no file: what is stored must be what is used.
+        text = completion.text.encode("utf-8", "replace").decode()
+        return completion if text == completion.text else replace(completion, text=text)
 
     def _count(self, prompt: Prompt, completion: Completion, *, follows: bool) -> None:
         self.tally.asked += 1
-        self.tally.truncated += completion.finish == "length"
         self.tally.usage += completion.usage
-        if follows:
-            self.tally.shareable += completion.usage.prompt * trunk_share(prompt)
+        if follows:  # the share is an estimate; what the server did cache could be cached
+            estimate = completion.usage.prompt * trunk_share(prompt)
+            self.tally.shareable += max(estimate, completion.usage.cached)
         if self._price and self.tally.cost is not None:
             cost = self._price.of(completion.usage)
             self.tally.cost += cost

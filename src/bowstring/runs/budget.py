@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from bowstring.errors import RunError
 from bowstring.models.prices import Price
 from bowstring.records import Prompt, Sampling, Usage
@@ -21,21 +23,34 @@ class Budget:
         self.limit = limit
         self.spent = 0.0
         self._reserved = 0.0
+        self._requests = 0  # in flight
+        self._settled = asyncio.Event()
         self._density: dict[Price, float] = {}  # tokens a character that a model's answers have shown, at the most
 
-    def reserve(self, price: Price, prompt: Prompt, sampling: Sampling) -> float:
-        """Set aside what this request may cost at the most, or raise BudgetSpent."""
+    async def reserve(self, price: Price, prompt: Prompt, sampling: Sampling) -> float:
+        """Set aside what this request may cost at the most; raise BudgetSpent if that might pass the limit.
+
+        While others are in flight it waits for what they really cost, which is mostly far less than set aside.
+        """
+        while True:
+            cost = self._most(price, prompt, sampling)
+            if self.spent + self._reserved + cost <= self.limit:
+                self._reserved += cost
+                self._requests += 1
+                return cost
+            if not self._requests:
+                raise BudgetSpent(f"--max-cost {self.limit:g}: ${self.spent:.4f} is spent, and the next might pass it")
+            self._settled.clear()
+            await self._settled.wait()
+
+    def _most(self, price: Price, prompt: Prompt, sampling: Sampling) -> float:
         tokens = round(_characters(prompt) * self._density.get(price, _DENSITY) * _MARGIN) + 8
-        cost = price.of(Usage(prompt=tokens, completion=sampling.max_tokens))
-        if self.spent + self._reserved + cost > self.limit:
-            raise BudgetSpent(
-                f"--max-cost {self.limit:g}: {self.spent:.4f} is spent, and the next request might pass the limit"
-            )
-        self._reserved += cost
-        return cost
+        return price.of(Usage(prompt=tokens, completion=sampling.max_tokens))
 
     def release(self, reserved: float) -> None:
         self._reserved -= reserved
+        self._requests -= 1
+        self._settled.set()
 
     def spend(self, price: Price, cost: float, prompt: Prompt, usage: Usage) -> None:
         self.spent += cost

@@ -32,10 +32,10 @@ class Snapshot:
     stored: int
     failed: int
     usage: Usage
-    shareable: float
     cost: float | None
     stopping: bool
     finished: bool
+    done_before: int = 0  # when the first request was answered: those were stored
 
     @property
     def rate(self) -> float:
@@ -44,7 +44,8 @@ class Snapshot:
 
     @property
     def seconds_left(self) -> float | None:
-        return self.seconds / self.done * (self.total - self.done) if self.done else None
+        fresh = self.done - self.done_before
+        return self.seconds / fresh * (self.total - self.done) if fresh > 0 else None
 
 
 @dataclass(slots=True)
@@ -64,6 +65,7 @@ class Runner(Generic[Item]):
     askers: Mapping[str, Asker]  # by role; two roles may share one
     watch: Callable[[Snapshot], None] = lambda snapshot: None
     _done: int = 0
+    _done_before: int | None = None
     _stopped: str | None = None
     _started: float = field(default_factory=time.monotonic)
 
@@ -100,9 +102,11 @@ class Runner(Generic[Item]):
     ) -> None:
         try:
             work = self.open_group(group)
-            async with asyncio.TaskGroup() as together:
-                for n, item in enumerate(group):
-                    together.create_task(self._run_item(work, item, start + n, records))
+            # Not a TaskGroup: it would cancel the others' requests at the first error.
+            running = [self._run_item(work, item, start + n, records) for n, item in enumerate(group)]
+            for ended in await asyncio.gather(*running, return_exceptions=True):
+                if isinstance(ended, BaseException):
+                    raise ended
         finally:
             places.release()
 
@@ -113,25 +117,27 @@ class Runner(Generic[Item]):
         except Stopped:
             pass
         except BudgetSpent as spent:
-            self._stop(str(spent))
+            self.stop(str(spent))
+        except Exception:
+            self.stop("failed")  # no other item can succeed either; what is in flight is paid for, and may come
+            raise
 
     async def _finish(self, tasks: set[asyncio.Task[None]]) -> None:
-        """Wait for all; at the first error that no other item can survive, end the others and raise it."""
+        """Wait for all, and raise the first error that ended the run."""
         if not tasks:
             return
         await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
         errors = [e for t in tasks if t.done() and not t.cancelled() and (e := t.exception())]
         if not errors:
             return
-        for task in tasks:
-            task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        raise _first(errors[0])
+        raise errors[0]
 
-    def _stop(self, reason: str) -> None:
+    def stop(self, reason: str) -> None:
+        """Let what is in flight finish, and start nothing more."""
         self._stopped = self._stopped or reason
         for asker in self.askers.values():
-            asker.stopping = True
+            asker.stop()
 
     def _listen_for_interrupts(self) -> Callable[[], None]:
         """Ctrl-C once lets what is in flight finish; twice ends at once."""
@@ -143,7 +149,7 @@ class Runner(Generic[Item]):
         def interrupted() -> None:
             if self._stopped and main is not None:
                 main.cancel()
-            self._stop("interrupted")
+            self.stop("interrupted")
 
         def restore() -> None:
             loop.remove_signal_handler(signal.SIGINT)
@@ -162,6 +168,8 @@ class Runner(Generic[Item]):
     def _snapshot(self, total: int, *, finished: bool) -> Snapshot:
         tallies = [asker.tally for asker in {id(a): a for a in self.askers.values()}.values()]
         costs = [t.cost for t in tallies if t.cost is not None]
+        if self._done_before is None and any(t.asked for t in tallies):
+            self._done_before = self._done
         return Snapshot(
             done=self._done,
             total=total,
@@ -170,15 +178,8 @@ class Runner(Generic[Item]):
             stored=sum(t.stored for t in tallies),
             failed=sum(t.failed for t in tallies),
             usage=sum((t.usage for t in tallies), Usage()),
-            shareable=sum(t.shareable for t in tallies),
             cost=sum(costs) if len(costs) == len(tallies) else None,
             stopping=self._stopped is not None,
             finished=finished,
+            done_before=self._done_before or 0,
         )
-
-
-def _first(error: BaseException) -> BaseException:
-    """The error itself, out of the groups that tasks wrap around it."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
