@@ -59,6 +59,7 @@ class Transport:
         self._headers = {"Content-Type": "application/json", **headers}
         # A client a connection: the pool inside one looks through all of its connections at every request.
         self._idle: list[httpx.AsyncClient] = []
+        self._urls: dict[str, httpx.URL] = {}
         self._certificates: ssl.SSLContext | None = None
         self._not_before = 0.0
         self._reached = False
@@ -80,7 +81,7 @@ class Transport:
             client = self._idle.pop() if self._idle else self._open()
             try:
                 async with asyncio.timeout(self.patience.timeout):
-                    response = await client.post(url, content=body, headers={**self._headers, **headers})
+                    response = await client.send(self._request(url, body, headers))
                 self._reached = True
                 if response.status_code < 300:
                     return read(response.json())
@@ -103,13 +104,25 @@ class Transport:
                 break
         raise failure
 
+    def _request(self, url: str, body: bytes, headers: Mapping[str, str]) -> httpx.Request:
+        """Built here and not by the client, which would parse the address and merge its defaults every time."""
+        if url not in self._urls:
+            self._urls[url] = httpx.URL(url)
+        timeout = httpx.Timeout(self.patience.timeout, connect=min(15.0, self.patience.timeout))
+        return httpx.Request(
+            "POST",
+            self._urls[url],
+            headers={**self._headers, **headers},
+            content=body,
+            extensions={"timeout": timeout.as_dict()},
+        )
+
     def _open(self) -> httpx.AsyncClient:
         if self._certificates is None:
             self._certificates = httpx.create_ssl_context()
         limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0)
-        timeout = httpx.Timeout(self.patience.timeout, connect=min(15.0, self.patience.timeout))
         # No redirects: they would carry a key, or a prompt, to a place that nobody named.
-        return httpx.AsyncClient(verify=self._certificates, limits=limits, timeout=timeout)
+        return httpx.AsyncClient(verify=self._certificates, limits=limits)
 
     def _redacted(self, text: str) -> str:
         """A reason as it may be stored and shown: without what the headers keep secret."""

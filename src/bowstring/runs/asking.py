@@ -94,20 +94,22 @@ class Asker:
         return known
 
     async def _ask_model(self, key: str, prompt: Prompt, sampling: Sampling) -> Completion:
-        async with self.schedule.turn(prompt.trunk) as turn:
-            if self._stopping:
-                raise Stopped
-            priced = self._budget and self._price
-            reserved = await self._budget.reserve(self._price, prompt, sampling) if priced else None  # type: ignore
-            try:
+        reserved: float | None = None
+        try:
+            async with self.schedule.turn(prompt.trunk) as turn:
+                if self._stopping:
+                    raise Stopped
+                if self._budget and self._price:
+                    reserved = await self._budget.reserve(self._price, prompt, sampling)
                 completion = await self._complete(prompt, sampling, turn)
-                await self._store.put(Response(key, self.model.identity, prompt, sampling, completion))
-                self._answered.add(key)
-                self._count(prompt, completion, follows=turn.follows)
-            finally:
-                # Not before its cost is counted: what is neither spent nor set aside could be spent twice.
-                if reserved is not None and self._budget:
-                    self._budget.release(reserved)
+            # The place is free again while the response goes to disk; nobody has seen it before it is there.
+            await self._store.put(Response(key, self.model.identity, prompt, sampling, completion))
+            self._answered.add(key)
+            self._count(prompt, completion, follows=turn.follows)
+        finally:
+            # Not before its cost is counted: what is neither spent nor set aside could be spent twice.
+            if reserved is not None and self._budget:
+                self._budget.release(reserved)
         return completion
 
     async def _complete(self, prompt: Prompt, sampling: Sampling, turn: Turn) -> Completion:
