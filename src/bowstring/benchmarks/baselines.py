@@ -1,38 +1,64 @@
-"""Answers that need no model: the gold ones, as if someone knew the user, and the general ones, as a stranger's.
+"""Answers that need no model: what someone would say who knows the user, and what a stranger would say.
 
 A benchmark that cannot tell these two apart measures nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from bowstring.errors import UsageError
-from bowstring.records import Completion, Prompt, Question, Sampling
+from bowstring.records import Completion, Instance, Prompt, Question, Sampling
 
 
 class Baseline:
-    """Gives the prepared answer to a question it recognises by its text."""
+    """A model whose answers are prepared. `answer` finds the one for a prompt."""
 
     concurrency = 64
 
-    def __init__(self, name: str, answers: Iterable[tuple[str, str]]) -> None:
+    def __init__(self, name: str, answer: Callable[[Prompt], str]) -> None:
         self.name = self.identity = f"baseline/{name}"
-        self._answers: dict[str, str] = {}
-        for question, answer in answers:
-            if self._answers.setdefault(question, answer) != answer:
-                raise UsageError(f"{self.name}: two users ask {question!r} and should get different answers")
+        self._answer = answer
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:  # noqa: ARG002 - as every model
-        return Completion(self._answers[prompt.branch[-1].text])
+        return Completion(self._answer(prompt))
 
     async def close(self) -> None:
         pass
 
 
 def gold_answers(questions: Iterable[Question]) -> Baseline:
-    return Baseline("gold", ((q.question, q.personalized_answer) for q in questions))
+    return _by_question("gold", ((q.question, q.personalized_answer) for q in questions))
 
 
 def general_answers(questions: Iterable[Question]) -> Baseline:
-    return Baseline("general", ((q.question, q.general_answer) for q in questions))
+    return _by_question("general", ((q.question, q.general_answer) for q in questions))
+
+
+def _by_question(name: str, answers: Iterable[tuple[str, str]]) -> Baseline:
+    known: dict[str, str] = {}
+    for question, answer in answers:
+        if known.setdefault(question, answer) != answer:
+            raise UsageError(f"baseline/{name}: two users ask {question!r} and should get different answers")
+    return Baseline(name, lambda prompt: known[prompt.branch[-1].text])
+
+
+def gold_preferences(instances: Iterable[Instance]) -> Baseline:
+    """Says the preference that applies, by the request in the prompt."""
+    known = {i.request: i.preference for i in instances}
+
+    def answer(prompt: Prompt) -> str:
+        text = prompt.messages[-1].text
+        return _stated(next(preference for request, preference in known.items() if request in text))
+
+    return Baseline("gold", answer)
+
+
+def vague_preference() -> Baseline:
+    """Says what would please anybody."""
+    said = _stated("The user wants clear, helpful and well organised responses in a friendly, professional tone.")
+    return Baseline("vague", lambda prompt: said)
+
+
+def _stated(preference: str) -> str:
+    return f"### Most Likely Preference\n{preference}"

@@ -12,67 +12,105 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-_INTRODUCTION = """\
+EMBEDDED = "SmolLM2-135M (embedded)"
+_HICUPID = """\
 [bold]HiCUPID in small.[/bold] Three people told an assistant about their days. Later they ask 30 questions whose best
 answers depend on what they told, and none of the questions mentions it. Three assistants answer: one that knows them
 (the gold answers), a polite stranger (the general answers), and SmolLM2-135M, which runs right here and is far too
 small to do well. The builtin judge only counts words: this shows that everything works, and measures nothing.
+"""
+_CUPID = """\
+[bold]CUPID in small.[/bold] A crofter works with an assistant. What she wants depends on whom it is for, and shows only
+in how she reacts to drafts. Which preference applies to her next request?
 """
 
 
 @app.command()
 def demo(out: Annotated[Path, typer.Option(help="The folder for the runs.")] = Path("runs")) -> int:
     """Evaluate the embedded model on the bundled data with the builtin judge, and say what to try next."""
+    from bowstring.cli.eval import say_how_it_ended
+    from bowstring.cli.output import console
+
+    to = console()
+    to.print(" ".join(_HICUPID.split()) + "\n")
+    hicupid = _run_hicupid(out)
+    kinds = ("total", "persona", "profile", "schedule")
+    _print_table(hicupid, {kind: f"score.{kind}" for kind in kinds})
+    to.print(
+        "[dim]0 to 100; for persona and profile questions 50 is as good as gold. The total counts schedule questions "
+        "at half weight, as published. 3 users: no interval is worth printing.[/dim]"
+    )
+    _print_sharing(hicupid[EMBEDDED])
+    _print_example(hicupid[EMBEDDED].records())
+    to.print("\n" + " ".join(_CUPID.split()) + "\n")
+    cupid = _run_cupid(out)
+    _print_table(cupid, {"precision": "inference.precision", "recall": "inference.recall", "F1": "inference.f1"})
+    unread = cupid[EMBEDDED].metrics["unparsed"]
+    left_out = f"; {unread} of SmolLM2's could not be read, and are left out" if unread else ""
+    to.print(f"[dim]0 to 100, over the items of checklists; 3 instances of one persona{left_out}.[/dim]")
+    _print_next(hicupid[EMBEDDED])
+    return max(say_how_it_ended(run) for run in (hicupid[EMBEDDED], cupid[EMBEDDED]))
+
+
+def _run_hicupid(out: Path) -> dict[str, Run]:
     from bowstring.benchmarks.baselines import general_answers, gold_answers
     from bowstring.benchmarks.evaluate import evaluate
-    from bowstring.cli.eval import say_how_it_ended
-    from bowstring.cli.output import console, tell
+    from bowstring.cli.output import tell
     from bowstring.cli.progress import ProgressLine
     from bowstring.datasets import load_hicupid
 
-    to = console()
-    to.print(" ".join(_INTRODUCTION.split()) + "\n")
     questions = load_hicupid("mini", splits=["test_2"]).questions()
     common: dict[str, Any] = {"splits": "test_2", "max_tokens": 40, "runs": out, "tell": tell}
-    runs = {
+    return {
         "someone who knows them": evaluate("hicupid", model=gold_answers(questions), **common),
         "a polite stranger": evaluate("hicupid", model=general_answers(questions), **common),
-        "SmolLM2-135M (embedded)": evaluate("hicupid", model="embedded", watch=ProgressLine(), **common),
+        EMBEDDED: evaluate("hicupid", model="embedded", watch=ProgressLine(), **common),
     }
-    _print_table(runs)
-    run = runs["SmolLM2-135M (embedded)"]
-    _print_example(run.records())
-    _print_next(run)
-    return say_how_it_ended(run)
 
 
-def _print_table(runs: dict[str, Run]) -> None:
+def _run_cupid(out: Path) -> dict[str, Run]:
+    from bowstring.benchmarks.baselines import gold_preferences, vague_preference
+    from bowstring.benchmarks.evaluate import evaluate
+    from bowstring.cli.output import tell
+    from bowstring.cli.progress import ProgressLine
+    from bowstring.datasets import load_cupid
+
+    common: dict[str, Any] = {"task": "inference", "limit": 3, "max_tokens": 120, "runs": out, "tell": tell}
+    return {
+        "someone who knows her": evaluate("cupid", model=gold_preferences(load_cupid("mini").instances), **common),
+        "a polite stranger": evaluate("cupid", model=vague_preference(), **common),
+        EMBEDDED: evaluate("cupid", model="embedded", watch=ProgressLine(), **common),
+    }
+
+
+def _print_table(runs: dict[str, Run], columns: dict[str, str]) -> None:
     from rich.table import Table
 
     from bowstring.cli.output import console
 
     table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
-    kinds = ("total", "persona", "profile", "schedule")
-    for n, name in enumerate(("", *kinds)):
+    for n, name in enumerate(("", *columns)):
         table.add_column(name, justify="right" if n else "left")
     for name, run in runs.items():
-        values = [run.metrics["metrics"].get(f"score.{kind}") for kind in kinds]
+        values = [run.metrics["metrics"].get(metric) for metric in columns.values()]
         table.add_row(name, *(f"{v['value']:.1f}" if v else "–" for v in values))
     to = console()
     to.print()
     to.print(table)
-    to.print(
-        "[dim]0 to 100; for persona and profile questions 50 is as good as gold. The total counts schedule questions "
-        "at half weight, as published. 3 users: no interval is worth printing.[/dim]"
-    )
-    usage = runs["SmolLM2-135M (embedded)"].metrics["usage"]["model"]
+
+
+def _print_sharing(run: Run) -> None:
+    from bowstring.cli.output import console
+
+    usage = run.metrics["usage"]["model"]
     if usage["prompt_tokens"]:
-        to.print(
-            f"[dim]Each history was read once: {usage['cached_tokens'] / usage['prompt_tokens']:.0%} of "
-            f"{usage['prompt_tokens']:,} prompt tokens came from the server's cache.[/dim]"
+        said = (
+            f"Each history was read once: {usage['cached_tokens'] / usage['prompt_tokens']:.0%} of "
+            f"{usage['prompt_tokens']:,} prompt tokens came from the server's cache."
         )
     else:
-        to.print(f"[dim]All {usage['from_store']} answers came from the store: what was asked once is kept.[/dim]")
+        said = f"All {usage['from_store']} answers came from the store: what was asked once is kept."
+    console().print(said, style="dim")
 
 
 def _print_example(records: list[dict[str, Any]]) -> None:
@@ -99,5 +137,5 @@ def _print_next(run: Run) -> None:
 The report   {run.folder / "report.html"}
 The people   {program} data show mini 4
 Your model   {program} eval hicupid --model openai/gpt-4o-mini --judge openai/gpt-4o-2024-11-20 --dry-run
-             {program} eval hicupid --model openai/NAME@http://localhost:8000/v1 --judge openai/gpt-4o-2024-11-20"""
+             {program} eval cupid --model openai/NAME@http://localhost:8000/v1 --judge openai/gpt-4o-2024-11-20"""
     )
