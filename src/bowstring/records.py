@@ -126,6 +126,7 @@ class Instance:
     preference: str
     checklist: tuple[str, ...]
     sessions: tuple[Session, ...]
+    category: str | None = None  # of the preference, where the set says it; the published one does not
 
     @property
     def key(self) -> str:

@@ -244,6 +244,7 @@ def flaky(share: float, seed: int = 1):
         Reply(close=True),
         Reply(200, b'{"choices": [{"mess', cut=True),
         Reply(200, b'{"choices": []}'),
+        Reply(wait=0.7, then_answer=True),
     ]
     return lambda request: rng.choice(kinds) if rng.random() < share else None
 

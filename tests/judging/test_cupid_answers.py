@@ -6,10 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bowstring.benchmarks.cupid_prompts import CupidPrompts
 from bowstring.judging.sections import read_preference, read_rating
 from bowstring.judging.structured import Unreadable, read_checklist, read_labels
+from bowstring.judging.verdicts import read_pairwise, read_satisfaction
 
 ITEMS = ("Does it open with the sign?", "Does it give times?", "Is it free of opinion?")
+
+
+def results(*rows, bare=False) -> str:
+    listed = [dict(zip(("index", "entry", "label"), row, strict=True)) for row in rows]
+    return json.dumps(listed if bare else {"results": listed})
+
+
+FULL, PART, NOT = "Fully Covered", "Partially Covered", "Not Covered"
 
 
 @pytest.mark.parametrize(
@@ -20,13 +30,20 @@ ITEMS = ("Does it open with the sign?", "Does it give times?", "Is it free of op
         ("### **Most Likely Preference**\nShort and dry.", "Short and dry."),
         ("**Most Likely Preference:** Short and dry.", "Short and dry."),
         ("#### Most likely preference: **Short and dry.**", "Short and dry."),
-        ("2. Most Likely Preference\n> Short", "> Short"),
+        ("2. Most Likely Preference\n> Short", "Short"),
         ("### Most Likely Preference\nfirst try\n### Most Likely Preference\nsecond try", "second try"),
         ("### Most Likely Preference\nShort.\n\nThis is because…", "Short."),
         ("### Most Likely Preference\nShort.\n### Notes\nmore", "Short."),
         ('### Most Likely Preference\n"Short\nand dry."', "Short and dry."),
         ("### Most Likely Preference\n\n### Notes\nmore", None),
         ("### Most Likely Preference", None),
+        ("### Most Likely Preference\nBullets.\n\nMost likely preference is based on sessions 3 and 5.", "Bullets."),
+        ("### Most Likely Preference\nReal.\n\n### Why\nMost likely preference of the user is seen in 3.", "Real."),
+        ("### Most Likely Preference Analysis\nblah blah", None),
+        ("### MOST LIKELY PREFERENCE ###\n---\n- Bullets.", "Bullets."),
+        ("### The Most Likely Preference\n(30 words) Bullets.", "Bullets."),
+        ("# User's Most Likely Preferences\n**Preference:** Bullets.", "Bullets."),
+        ("### 📌 Most Likely Preference\nBullets.\n**Explanation**: because", "Bullets."),
         ("The user probably wants short answers.", None),
         ("I will now state the most likely preference of the user", None),
         ("", None),
@@ -57,6 +74,23 @@ def test_reads_the_preference_under_its_heading(said, means):
         ("### Evaluation Score\n7-8", None),
         ("### Evaluation Score\neight", None),
         ("### Evaluation Score\n", None),
+        ("### Evaluation Score\n7 to 8", None),
+        ("### Evaluation Score\n7–8", None),
+        ("### Evaluation Score\n7 or 8", None),
+        ("### Evaluation Score\n4/5", None),
+        ("### Evaluation Score\n8%", None),
+        ("### Evaluation Score\nOn a scale from 1 to 10, I give 7.", None),
+        ("### Evaluation Score\nOut of 10: 7", None),
+        ("### Evaluation Score\nThe response meets 3 of 4 items, so 7.", None),
+        ("### Evaluation Score\n8 - 3 checklist items", None),
+        ("### Evaluation Score\n6\nEvaluation score explained: 9 would need more", 6.0),
+        ("### Evaluation Score (1-10)\n7", 7.0),
+        ("### Evaluation Score [1–10]: 7", 7.0),
+        ("### Overall Evaluation Score\n7", 7.0),
+        ("**Final Evaluation Score:** 7", 7.0),
+        ("Final Score: 7", 7.0),
+        ("### Evaluation Score\n7 (one item is missing)", 7.0),
+        ("### Evaluation Score\n7 – good", 7.0),
         ("I'd give it an 8.", None),
         ("", None),
     ],
@@ -79,6 +113,61 @@ def test_reads_a_checklist_among_other_words(said):
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        'First {"checklist": ["old?"]} wait, correct: {"checklist": ["a?"]}',
+        'For [1] see ["formal", "informal"]. {"checklist": ["a?"]}',
+        'draft ["x"] then {"checklist": ["a?"]} [done]',
+    ],
+)
+def test_the_last_checklist_that_is_meant_counts(said):
+    assert read_checklist(said) == ("a?",)
+
+
+def test_what_lies_inside_a_value_is_not_read_by_itself():
+    with pytest.raises(Unreadable, match="expected 1 to 4 items; there are 5"):
+        read_checklist('{"checklist": ["a", "b", "c", "d", "e"], "x": ["y"]}')
+
+
+def test_labels_that_were_corrected_count_as_corrected():
+    draft = results((1, "a", NOT), (2, "b", NOT), (3, "c", NOT))
+    final = results((1, "a", FULL), (2, "b", FULL), (3, "c", FULL))
+    assert read_labels(f"Draft: {draft}\nCorrected: {final}", ITEMS) == (1.0, 1.0, 1.0)
+    with pytest.raises(Unreadable, match="expected 3 results; there are 1"):
+        read_labels('{"results": [{"index": 1, "label": "Fully Covered"}]}', ITEMS)
+
+
+@pytest.mark.parametrize("line", ["\n", "#\n", " \n", "**\n", "[", "{", '{"a":', "1. ", "Score ", "Category: "])
+def test_a_model_that_repeats_itself_to_its_limit_costs_no_more_than_reading_it(line):
+    """Quadratic patterns take minutes here; the test would not end."""
+    text = line * (200_000 // len(line))
+    read_preference(text)
+    read_rating(text)
+    read_pairwise(text)
+    read_satisfaction(text)
+    CupidPrompts.read_category(text)
+    for read in (read_checklist, lambda t: read_labels(t, ITEMS)):
+        with pytest.raises(Unreadable):
+            read(text)
+
+
+@pytest.mark.parametrize(
+    ("said", "category"),
+    [
+        ("Because.\nCategory: other context", "other context"),
+        ("**Category:** Other contexts.", "other context"),
+        ("Category: other_context", "other context"),
+        ("Category: other", "other"),
+        ("Category: vague", "vague"),
+        ("Category: other context | shallow | vague | other", None),
+        ("It is vague.", None),
+    ],
+)
+def test_reads_the_way_in_which_an_inference_went_wrong(said, category):
+    assert CupidPrompts.read_category(said) == category
+
+
+@pytest.mark.parametrize(
     ("said", "why"),
     [
         ("", "no JSON was found"),
@@ -94,14 +183,6 @@ def test_reads_a_checklist_among_other_words(said):
 def test_says_why_a_checklist_cannot_be_read(said, why):
     with pytest.raises(Unreadable, match=why.replace("(", r"\(")):
         read_checklist(said)
-
-
-def results(*rows, bare=False) -> str:
-    listed = [dict(zip(("index", "entry", "label"), row, strict=True)) for row in rows]
-    return json.dumps(listed if bare else {"results": listed})
-
-
-FULL, PART, NOT = "Fully Covered", "Partially Covered", "Not Covered"
 
 
 @pytest.mark.parametrize(

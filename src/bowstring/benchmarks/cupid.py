@@ -7,9 +7,10 @@ labels each side's checklist against the other's preference. (generation) the mo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from functools import partial
+from typing import Any, Literal, TypeVar, get_args
 
 from bowstring.benchmarks.benchmark import Known, Planned, check_sampling
 from bowstring.benchmarks.cupid_prompts import CupidPrompts
@@ -28,6 +29,7 @@ from bowstring.records import Completion, Dialogue, Instance, Prompt, Sampling
 from bowstring.runs.asking import Asker
 from bowstring.runs.runner import Record, Work
 
+T = TypeVar("T")
 Task = Literal["inference", "generation", "both"]
 Scoring = Literal["bowstring", "upstream"]
 JUDGE_SAMPLING = Sampling(max_tokens=2048, temperature=0.0)
@@ -132,17 +134,40 @@ class CupidEvaluation:
             return  # it could not be read: there is nothing to match
         decompose = self._prompts.decompose(inferred or instance.preference)
         yield Planned("judge", decompose, JUDGE_SAMPLING, 80, inferred is None)
-        said = known("judge", decompose, JUDGE_SAMPLING) if inferred is not None else None
-        try:
-            items = read_checklist(said) if said is not None else None
-        except Unreadable:
-            items = None
+        items = None
+        if inferred is not None:
+            items = yield from self._plan_repair("judge", decompose, read_checklist, known)
         matcher = "matcher" if "matcher" in roles else "judge"
+        found: tuple[float, ...] | None = None
         for entries, preference in (
             (items or instance.checklist, instance.preference),
             (instance.checklist, inferred or instance.preference),
         ):
-            yield Planned(matcher, self._prompts.match(entries, preference), JUDGE_SAMPLING, 120, items is None)
+            match = self._prompts.match(entries, preference)
+            yield Planned(matcher, match, JUDGE_SAMPLING, 120, items is None)
+            if items is not None:
+                found = yield from self._plan_repair(matcher, match, partial(read_labels, items=entries), known)
+        if self.settings.analyse and (found is None or sum(found) / len(found) < WRONG):
+            analysis = self._prompts.analysis(instance, inferred or instance.preference)
+            yield Planned("judge", analysis, JUDGE_SAMPLING, 60, found is None)
+
+    def _plan_repair(
+        self, role: str, prompt: Prompt, read: Callable[[str], T], known: Known
+    ) -> Generator[Planned, None, T | None]:
+        """What is stored of an answer, as far as it can be read; the repair it takes is planned too."""
+        said = known(role, prompt, JUDGE_SAMPLING)
+        if said is None:
+            return None
+        try:
+            return read(said)
+        except Unreadable as error:
+            again = self._prompts.repair(prompt, said, str(error))
+        yield Planned(role, again, JUDGE_SAMPLING, 120)
+        repaired = known(role, again, JUDGE_SAMPLING)
+        try:
+            return read(repaired) if repaired is not None else None
+        except Unreadable:
+            return None
 
     def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
         return summarize(records, scoring=self.settings.scoring, analysed=self.settings.analyse)
@@ -167,8 +192,11 @@ class _InstanceRun:
         except RequestFailed as failed:
             failure = {"failure": _failure("summary", failed)}
             return record | {task: dict(failure) for task in self.settings.tasks}
+        except Unreadable as unreadable:
+            left_out = {"unparsed": "summary", "why": str(unreadable)}
+            return record | {task: dict(left_out) for task in self.settings.tasks}
         work = {"inference": self._infer, "generation": self._generate}
-        done = await asyncio.gather(*(work[task](prompt) for task, prompt in prompts.items()))
+        done = await _all(*(work[task](prompt) for task, prompt in prompts.items()))
         return record | dict(zip(prompts, done, strict=True))
 
     async def _sessions(self) -> list[str]:
@@ -176,7 +204,10 @@ class _InstanceRun:
         if self.settings.view().kind != "summary":
             return [self.prompts.session(dialogue) for dialogue in shown]
         asked = (self.model.ask(self.prompts.summary(dialogue), SUMMARY_SAMPLING) for dialogue in shown)
-        return [completion.text.strip() for completion in await asyncio.gather(*asked)]
+        summaries = [completion.text.strip() for completion in await _all(*asked)]
+        if not all(summaries):
+            raise Unreadable("a summary is empty")
+        return summaries
 
     async def _infer(self, prompt: Prompt) -> Record:
         result: Record = {}
@@ -191,13 +222,12 @@ class _InstanceRun:
             stage = "decompose"
             result["checklist"] = list(await self._decompose(inferred))
             stage = "match"
-            covered, found = await asyncio.gather(
+            covered, found = await _all(
                 self._match(result["checklist"], self.instance.preference),
                 self._match(self.instance.checklist, inferred),
             )
             result |= {"precision": list(covered), "recall": list(found)}
             if self.settings.analyse and sum(found) / len(found) < WRONG:
-                stage = "analyse"
                 result["error"] = await self._analyse(inferred)
         except Unreadable as unreadable:
             result |= {"unparsed": {"decompose": "checklist"}.get(stage, stage), "why": str(unreadable)}
@@ -254,8 +284,20 @@ class _InstanceRun:
         if self.judge is None:
             said = builtin.error_category(inferred, [s.preference for s in self.instance.sessions])
         else:
-            said = (await self.judge.ask(self.prompts.analysis(self.instance, inferred), JUDGE_SAMPLING)).text
+            try:
+                said = (await self.judge.ask(self.prompts.analysis(self.instance, inferred), JUDGE_SAMPLING)).text
+            except RequestFailed as failed:  # the inference stands without it
+                return {"category": None, "failure": _failure("analyse", failed)}
         return {"said": said, "category": self.prompts.read_category(said)}
+
+
+async def _all(*asked: Awaitable[T]) -> list[T]:
+    """All answers. Where several fail, the first in order is raised, and only when the others have ended."""
+    ended = await asyncio.gather(*asked, return_exceptions=True)
+    for end in ended:
+        if isinstance(end, BaseException):
+            raise end
+    return [end for end in ended if not isinstance(end, BaseException)]
 
 
 def _failure(stage: str, failed: RequestFailed) -> dict[str, str]:
@@ -271,6 +313,7 @@ def _about(instance: Instance) -> Record:
         "request": instance.request,
         "context_factor": instance.context_factor,
         "preference": instance.preference,
+        "category": instance.category,
         "checklist": list(instance.checklist),
         "evidence": list(evidence),
         "distance": len(instance.sessions) - 1 - evidence[-1] if evidence else None,

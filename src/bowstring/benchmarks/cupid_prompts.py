@@ -8,12 +8,15 @@ from importlib.resources import files
 
 import yaml
 
-from bowstring.prompts import PromptFolder
+from bowstring.prompts import PromptFolder, Template
 from bowstring.prompts.sharing import share
 from bowstring.records import Dialogue, Instance, Message, Prompt, Trunk
 
 _NAMES = {"user": "User", "assistant": "AI Assistant"}
-_CATEGORY = re.compile(r"^\W*category\W*:\W*(other context|shallow|vague|other)\b", re.IGNORECASE | re.MULTILINE)
+_CATEGORY = re.compile(
+    r"^[^\w\n]{0,8}category[^\w\n]{0,8}:[^\w\n]{0,8}(other[\s_-]?contexts?|shallow|vague|other)[^\w\n]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 class CupidPrompts:
@@ -21,17 +24,21 @@ class CupidPrompts:
         log = frozenset({"interaction_log", "curr_request"})
         generator = "response_oracle" if oracle else "response_generator"
         needs = log | {"preference"} if oracle else log
-        self._inferrer = folder.get("cupid/evaluation/preference_inferrer", needs=log)
-        self._generator = folder.get(f"cupid/evaluation/{generator}", needs=needs)
+        # As published: the system prompts of these two are sent as they are, braces and all.
+        self._inferrer = folder.get("cupid/evaluation/preference_inferrer", needs=log, plain_system=True)
+        self._generator = folder.get(f"cupid/evaluation/{generator}", needs=needs, plain_system=True)
         # A fine-tuned matcher wants the words it was trained on.
         self._tuned = matcher is not None and "prefmatcher" in matcher.lower()
         name = "preference_matcher_model" if self._tuned else "preference_matcher"
-        self._matcher = folder.get(f"cupid/evaluation/{name}", needs=frozenset({"preference", "checklist"}))
-        judged = frozenset({"preference", "checklist", "user_request", "ai_response"})
+        listed = frozenset({"preference", "checklist"})
+        self._matcher = folder.get(f"cupid/evaluation/{name}", needs=listed, may=frozenset({"examples"}))
+        judged = listed | {"user_request", "ai_response"}
         self._judger = folder.get("cupid/evaluation/response_judger", needs=judged)
         self._decomposer = folder.get("cupid/synthesis/preference_decomposer", needs=frozenset({"preferences"}))
         self._summary = folder.get("cupid/summary", needs=frozenset({"session"}))
-        self._analysis = folder.get("cupid/error_analysis", needs=frozenset({"preference", "inferred"}))
+        analysed = frozenset({"preference", "inferred"})
+        context = frozenset({"context_factor", "others"})
+        self._analysis = folder.get("cupid/error_analysis", needs=analysed, may=context)
         self._examples = _matcher_examples()
 
     def notes(self) -> list[str]:
@@ -45,7 +52,6 @@ class CupidPrompts:
         chats = []
         for task in tasks:
             template = self._inferrer if task == "inference" else self._generator
-            # As published: the system prompts of these two are sent as they are, braces and all.
             system = (Message("system", (template.system,)),) if template.system else ()
             chats.append((*system, Message("user", template.user_pieces(**values))))
         return dict(zip(tasks, share(chats), strict=True))
@@ -54,52 +60,54 @@ class CupidPrompts:
         return "\n\n".join(f"### {_NAMES[m.role]}\n\n{m.text}" for m in dialogue.messages)
 
     def summary(self, dialogue: Dialogue) -> Prompt:
-        return _alone(Message("user", self._summary.user_pieces(session=self.session(dialogue))))
+        return _filled(self._summary, session=self.session(dialogue))
 
     def decompose(self, preference: str) -> Prompt:
-        return _alone(Message("user", self._decomposer.user_pieces(preferences=preference)))
+        return _filled(self._decomposer, preferences=preference)
 
     def match(self, items: Sequence[str], preference: str) -> Prompt:
         numbered = "\n".join(f"{n}. {item}" for n, item in enumerate(items, 1))
-        user = Message("user", self._matcher.user_pieces(preference=preference, checklist=numbered))
-        if self._matcher.system is None:
-            return _alone(user)
-        return _alone(Message("system", (self._matcher.system_text(examples=self._examples),)), user)
+        return _filled(self._matcher, preference=preference, checklist=numbered, examples=self._examples)
 
     def judge(self, instance: Instance, answer: str) -> Prompt:
         dashed = "\n".join(f"- {item}" for item in instance.checklist)
-        values = {
-            "preference": instance.preference,
-            "checklist": dashed,
-            "user_request": instance.request,
-            "ai_response": answer,
-        }
-        user = Message("user", self._judger.user_pieces(**values))
-        if self._judger.system is None:
-            return _alone(user)
-        return _alone(Message("system", (self._judger.system_text(**values),)), user)
+        return _filled(
+            self._judger,
+            preference=instance.preference,
+            checklist=dashed,
+            user_request=instance.request,
+            ai_response=answer,
+        )
 
     def analysis(self, instance: Instance, inferred: str) -> Prompt:
         others = {s.preference: s.context_factor for s in instance.sessions if s.preference != instance.preference}
         listed = "\n".join(f"- {factor}: {preference}" for preference, factor in others.items()) or "- none"
-        values = {
-            "context_factor": instance.context_factor,
-            "preference": instance.preference,
-            "inferred": inferred,
-            "others": listed,
-        }
-        return _alone(Message("user", self._analysis.user_pieces(**values)))
+        return _filled(
+            self._analysis,
+            context_factor=instance.context_factor,
+            preference=instance.preference,
+            inferred=inferred,
+            others=listed,
+        )
 
     @staticmethod
     def read_category(said: str) -> str | None:
         found = _CATEGORY.findall(said)
-        return found[-1].lower() if found else None
+        return ("other context" if "context" in found[-1].lower() else found[-1].lower()) if found else None
 
     @staticmethod
     def repair(prompt: Prompt, said: str, error: str) -> Prompt:
         """The same question again, with what was wrong with the answer."""
         again = f"That could not be read: {error}. Answer again, with the JSON alone."
         return _alone(*prompt.messages, Message("assistant", (said or "(nothing)",)), Message("user", (again,)))
+
+
+def _filled(template: Template, **values: str) -> Prompt:
+    """A template as a prompt of its own: its system part, if it has one, and its user part."""
+    user = Message("user", template.user_pieces(**values))
+    if template.system is None:
+        return _alone(user)
+    return _alone(Message("system", (template.system_text(**values),)), user)
 
 
 def _alone(*messages: Message) -> Prompt:

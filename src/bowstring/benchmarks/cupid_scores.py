@@ -17,7 +17,7 @@ import numpy.typing as npt
 from bowstring.metrics.intervals import Estimate, Means, Score, estimate
 from bowstring.runs.runner import Record
 
-_AXES = ("type", "distance")
+_AXES = ("type", "category", "distance")
 _EXAMPLES = 3  # of each kind of error
 
 
@@ -34,7 +34,7 @@ def summarize(records: Sequence[Record], *, scoring: str, analysed: bool) -> dic
         "n": len(records),
         "unparsed": len(unparsed),
         "unparsed_parts": dict(sorted(parts.items())),
-        "failed": len({r["key"] for r, task in tasks if "failure" in task}),
+        "failed": len({r["key"] for r, task in tasks if "failure" in task or "failure" in task.get("error", {})}),
         "truncated": sum(task.get("finish") == "length" for _, task in tasks),
         "scoring": scoring,
         "metrics": _metrics(records, scoring),
@@ -79,7 +79,8 @@ def _pooled_upstream(records: Sequence[Record]) -> dict[str, list[Score]]:
     """As upstream counts: a context that was too long leaves precision alone and misses every gold item."""
     pooled = _pooled(records)
     for record in records:
-        if record.get("inference", {}).get("failure", {}).get("kind") == "context":
+        failure = record.get("inference", {}).get("failure", {})
+        if failure.get("kind") == "context" and failure["stage"] in ("answer", "summary"):
             pooled["r"] += [Score(record["persona"], 0.0) for _ in record["checklist"]]
     return pooled
 
@@ -115,14 +116,16 @@ def _ratings_upstream(records: Sequence[Record]) -> list[Score]:
         failure = generation.get("failure", {})
         if generation.get("score") is not None:
             scores.append(Score(record["persona"], float(math.floor(generation["score"]))))
-        elif "unparsed" in generation or failure.get("stage") == "judge" or failure.get("kind") == "context":
+        elif (
+            generation.get("unparsed") == "score" or failure.get("stage") == "judge" or failure.get("kind") == "context"
+        ):
             scores.append(Score(record["persona"], 0.0))
     return scores
 
 
 def _f1(p: npt.NDArray[np.float64], r: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(p + r > 0, 2 * p * r / (p + r), 0.0)
+        return np.where(p + r == 0, 0.0, 2 * p * r / (p + r))
 
 
 def _correlation(records: Sequence[Record]) -> Estimate | None:
@@ -156,7 +159,8 @@ def _errors(records: Sequence[Record]) -> dict[str, Any]:
     analysed = [r for r in records if "error" in r.get("inference", {})]
     kinds: dict[str, list[Record]] = {}
     for record in analysed:
-        kinds.setdefault(record["inference"]["error"]["category"] or "unparsed", []).append(record)
+        error = record["inference"]["error"]
+        kinds.setdefault("failed" if "failure" in error else error["category"] or "unparsed", []).append(record)
     return {
         "wrong": len(analysed),
         "kinds": {

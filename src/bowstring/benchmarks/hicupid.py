@@ -40,6 +40,9 @@ _JUDGE_NEEDS = {
     "profile": frozenset({"relation", "entity", "question", "answer_a", "answer_b", "age", "occupation"}),
     "schedule": frozenset({"datetime", "event", "question", "answer"}),
 }
+_PERSONA = frozenset({"category", "relation", "entity", "sentiment"})
+_PROFILE = frozenset({"age", "gender", "personality", "occupation", "income_range"})
+_JUDGE_MAY = {"persona": _PERSONA, "profile": _PERSONA | _PROFILE, "schedule": frozenset[str]()}
 _AXES = ("type", "split", "sentiment", "category")
 
 
@@ -76,7 +79,9 @@ class HicupidEvaluation:
         if not self.items:
             raise UsageError(f"{data.name} has no {' or '.join(settings.types)} questions in {', '.join(data.splits)}")
         self._instruction = prompts.get("hicupid/ask").system_text()
-        self._judges = {t: prompts.get(f"hicupid/judge_{t}", needs=_JUDGE_NEEDS[t]) for t in settings.types}
+        self._judges = {
+            t: prompts.get(f"hicupid/judge_{t}", needs=_JUDGE_NEEDS[t], may=_JUDGE_MAY[t]) for t in settings.types
+        }
         self._judge_trunks: dict[str, Trunk] = {}
         self._view = settings.view()
         # All questions of a user see the same history, unless it is chosen by question.

@@ -46,6 +46,7 @@ class InstanceRow(_Row):
     current_contextual_preference: Text
     current_checklist: Annotated[list[Text], Field(min_length=1)]
     prior_interactions: Annotated[list[SessionRow], Field(min_length=1)]
+    preference_category: Text | None = None
 
 
 SCHEMA = pa.schema(
@@ -130,7 +131,8 @@ def _parquet_rows(root: Path, name: str, problems: list[Problem]) -> Iterator[tu
         if missing or twice:
             return
         at = 0
-        for batch in file.iter_batches(batch_size=64, columns=SCHEMA.names):
+        columns = [name for name in InstanceRow.model_fields if name in present]
+        for batch in file.iter_batches(batch_size=64, columns=columns):
             for i in range(batch.num_rows):
                 try:
                     yield name, at, batch.slice(i, 1).to_pylist()[0]
@@ -198,11 +200,12 @@ def to_record(row: InstanceRow) -> Instance:
             )
             for n, session in enumerate(row.prior_interactions)
         ),
+        category=row.preference_category,
     )
 
 
 def to_row(instance: Instance) -> dict[str, object]:
-    return {
+    row: dict[str, object] = {
         "persona_id": instance.persona_id,
         "instance_type": instance.type,
         "current_request": instance.request,
@@ -218,12 +221,15 @@ def to_row(instance: Instance) -> dict[str, object]:
             for session in instance.sessions
         ],
     }
+    return row | {"preference_category": instance.category} if instance.category else row
 
 
 def write_parquet(instances: Sequence[Instance], folder: Path) -> list[Path]:
     path = folder / "test.parquet"
     folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.Table.from_pylist([to_row(i) for i in instances], schema=SCHEMA), path)
+    known = any(i.category for i in instances)
+    schema = SCHEMA.append(pa.field("preference_category", pa.string())) if known else SCHEMA
+    pq.write_table(pa.Table.from_pylist([to_row(i) for i in instances], schema=schema), path)
     return [path]
 
 

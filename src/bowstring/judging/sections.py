@@ -1,49 +1,96 @@
 """Sections of what a model wrote under headings, however it decorated them.
 
->>> read_preference("Analysis…\\n### **Most Likely Preference**:\\n\\nBullets, no numbers.")
-'Bullets, no numbers.'
->>> read_rating("### Evaluation Score\\n**8.5**/10")
-8.5
+    >>> read_preference("Analysis…\\n### **Most Likely Preference**:\\n\\nBullets, no numbers.")
+    'Bullets, no numbers.'
+    >>> read_rating("### Evaluation Score\\n**8.5**/10")
+    8.5
+
+Line by line, with bounded patterns: a model that repeats a line until its limit must cost no more than reading it.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-_MARKS = r"[#*_>\s\-=:.\d]*?"  # what people put before a heading's words
-_NUMBER = re.compile(
-    r"(?<![\w.,/-])(\d{1,3}(?:\.\d+)?)(?![\w]|[.,]\d)\s*(?:(?:/|out of)\s*10\b)?(?!\s*(?:-|–|to)\s*\d)"
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s")
+_SCALE = re.compile(r"\s*[(\[][^)\]]{0,24}[)\]]")
+_LABEL_LINE = re.compile(r"\s*\*\*[^*]{1,40}\*\*\s*:|\s*\*\*[^*]{1,40}:\*\*")
+_RULE = re.compile(r"\W*")
+# A number alone, with its scale, and then nothing, a reason, or words without another number.
+_RATING = re.compile(
+    r"(?:score\s*[:=]\s*)?(\d{1,3}(?:\.\d{1,3})?)\s*(?:/\s*10\b|out of 10\b)?\s*"
+    r"(?:[.,;!]?\s*|[.,;]?\s*(?:because|since|as|for)\b.*|[-–—(:,.;]\s*[^\d]*)",
+    re.IGNORECASE,
 )
 
 
-def read_section(text: str, title: str) -> str | None:
-    """What stands under the last heading of this title, up to the next heading; None where there is none."""
-    heading = re.compile(rf"^{_MARKS}{re.escape(title)}\b[*_\s]*:?[*_]*", re.IGNORECASE | re.MULTILINE)
-    found = list(heading.finditer(text))
-    if not found:
+def read_section(text: str, title: str) -> list[str] | None:
+    """The lines under the last heading of this title, up to the next heading; None where there is none."""
+    lines = text.splitlines()
+    found: tuple[int, str] | None = None
+    for n, line in enumerate(lines):
+        if (inline := _heading_rest(line, title)) is not None:
+            found = (n, inline)
+    if found is None:
         return None
-    rest = text[found[-1].end() :]
-    following = re.search(r"^\s{0,3}#{1,6}\s", rest, re.MULTILINE)
-    section = rest[: following.start()] if following else rest
-    return section.strip() or None
+    at, inline = found
+    section = [inline] if inline else []
+    for line in lines[at + 1 :]:
+        if _HEADING.match(line):
+            break
+        section.append(line)
+    return section
+
+
+@lru_cache(maxsize=16)
+def _title(title: str) -> re.Pattern[str]:
+    """A title at the start of a line: marks and a number before it, and a word or two such as 'Final'."""
+    return re.compile(
+        rf"(?P<marks>[^\w\n]{{0,24}})(?:\d{{1,2}}[.)]\s{{1,3}}[^\w\n]{{0,8}})?(?P<words>(?:[\w'’]{{1,12}}\s){{0,2}})"
+        rf"{re.escape(title)}s?\b(?P<rest>.*)",
+        re.IGNORECASE,
+    )
+
+
+def _heading_rest(line: str, title: str) -> str | None:
+    """What follows on a heading's own line, or None where the line is no heading of this title."""
+    match = _title(title).match(line)
+    if match is None:
+        return None
+    decorated = bool(set("#*_") & set(match["marks"]))
+    rest = _SCALE.sub("", match["rest"], count=1) if _SCALE.match(match["rest"]) else match["rest"]
+    plain = rest.lstrip("*_# \t")
+    if plain.startswith((":", "：")):
+        return plain[1:].strip("*_ \t")
+    if match["words"] and not decorated:
+        return None  # a sentence that happens to name it
+    if not plain or (decorated and plain[0].isdigit()):
+        return plain.strip()
+    return None
 
 
 def read_preference(text: str) -> str | None:
     """The preference that a model inferred: the first paragraph under its heading, on one line."""
     section = read_section(text, "Most Likely Preference")
-    if section is None:
-        return None
-    paragraph = re.split(r"\n\s*\n", section)[0]
-    plain = " ".join(paragraph.split()).strip("*_\"'“”` ")
-    return plain or None
+    paragraph: list[str] = []
+    for line in section or ():
+        empty = _RULE.fullmatch(line) is not None
+        if paragraph and (empty or _LABEL_LINE.match(line)):
+            break
+        if not empty:
+            paragraph.append(line.strip().lstrip(">-•* \t") if not paragraph else line.strip())
+    plain = " ".join(" ".join(paragraph).split())
+    plain = re.sub(r"^\(\d{1,3} words\)\s*|^(?:the )?preference\s*:[*_\s]*", "", plain, flags=re.IGNORECASE)
+    return plain.strip("*_\"'“”` ") or None
 
 
 def read_rating(text: str) -> float | None:
-    """A score from 1 to 10: the first number under the last heading; None where there is none, or it is outside."""
-    section = read_section(text, "Evaluation Score") or read_section(text, "Score")
+    """A score from 1 to 10 under the last heading; None where there is none, it is outside, or it is not clear."""
+    section = read_section(text, "Evaluation Score")
     if section is None:
-        return None
-    first = next((line for line in section.splitlines() if line.strip(" *_`#>-")), "")
-    match = _NUMBER.search(re.sub(r"[*_`\[\]]", " ", first))
+        section = read_section(text, "Score")
+    first = next((line for line in section or () if not _RULE.fullmatch(line)), "")
+    match = _RATING.fullmatch(re.sub(r"[*_`\[\]]+", " ", first[:500]).strip())
     rating = float(match[1]) if match else None
     return rating if rating is not None and 1 <= rating <= 10 else None

@@ -15,9 +15,8 @@ T = TypeVar("T")
 
 LABELS = {"fully covered": 1.0, "partially covered": 0.5, "not covered": 0.0}
 MOST_ITEMS = 4
-_FENCE = re.compile(r"```(?:\w+)?\s*\n(.*?)```", re.DOTALL)
-_TRIES = 50  # places at which a value may begin, in a long text full of brackets
-_DEEPEST = 50
+_OPENING = re.compile(r"[\[{]")
+_TRIES = 200  # places at which a value may begin, in a long text full of brackets
 
 
 class Unreadable(ValueError):
@@ -26,7 +25,7 @@ class Unreadable(ValueError):
 
 def read_checklist(text: str) -> tuple[str, ...]:
     """The items of a checklist, at most four; raises Unreadable."""
-    return _read(text, _to_checklist)
+    return _read(text, "checklist", _to_checklist)
 
 
 def read_labels(text: str, items: Sequence[str]) -> tuple[float, ...]:
@@ -35,46 +34,43 @@ def read_labels(text: str, items: Sequence[str]) -> tuple[float, ...]:
     The index decides which item a label belongs to. The entry's text only repairs an index that is missing,
     double or outside; what is still open then makes the whole unreadable.
     """
-    return _read(text, lambda value: _to_labels(value, items))
+    return _read(text, "results", lambda value: _to_labels(value, items))
 
 
-def _read(text: str, convert: Callable[[Any], T]) -> T:
-    """The last value in the text that converts, for models correct themselves; else the last reason why not."""
-    reason = "no JSON was found"
-    for value in _values(text):
+def _read(text: str, key: str, convert: Callable[[Any], T]) -> T:
+    """The last value in the text that is meant, for models correct themselves.
+
+    Meant are objects with the key; only where there is none of them, bare lists. What lies inside another value is
+    a part of that, and never read by itself.
+    """
+    values = list(_values(text))
+    keyed = [v for v in values if isinstance(v, dict) and key in v]
+    meant: list[Any] = keyed or [v for v in values if isinstance(v, list)]
+    reason: str | None = None
+    for value in reversed(meant):
         try:
             return convert(value)
         except Unreadable as error:
-            reason = str(error)
-    raise Unreadable(reason)
+            reason = reason or str(error)
+    raise Unreadable(reason or ("no JSON was found" if not values else f'the JSON has no "{key}"'))
 
 
 def _values(text: str) -> Iterator[Any]:
-    """JSON values in a text, the likeliest first: the whole, fenced blocks from the last, whatever begins anywhere."""
-    blocks = [text.strip(), *(block.strip() for block in reversed(_FENCE.findall(text)))]
-    for block in blocks:
-        value = _parsed(block)
-        if value is not None:
-            yield value
-    starts = [m.start() for m in re.finditer(r"[\[{]", text)]
-    for start in starts[:_TRIES]:
-        value = _parsed(text[start:], whole=False)
-        if value is not None:
-            yield value
-
-
-def _parsed(text: str, *, whole: bool = True) -> Any:
-    if not text.startswith(("{", "[")) or text[:2000].count("[") + text[:2000].count("{") > 20 * _DEEPEST:
-        return None
-    try:
-        return json.loads(text) if whole else json.JSONDecoder().raw_decode(text)[0]
-    except (ValueError, RecursionError):
-        return None
+    """The JSON objects and lists of a text that lie in no other, in order."""
+    at, tries = 0, 0
+    while (start := _OPENING.search(text, at)) is not None and tries < _TRIES:
+        tries += 1
+        try:
+            value, at = json.JSONDecoder().raw_decode(text, start.start())
+        except (ValueError, RecursionError):
+            at = start.start() + 1
+            continue
+        yield value
 
 
 def _to_checklist(value: Any) -> tuple[str, ...]:
     if isinstance(value, dict):
-        value = value.get("checklist", value.get("items"))
+        value = value["checklist"]
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise Unreadable('expected {"checklist": [...]} with a list of texts')
     items = tuple(" ".join(item.split()) for item in value if item.strip())
@@ -84,7 +80,7 @@ def _to_checklist(value: Any) -> tuple[str, ...]:
 
 
 def _to_labels(value: Any, items: Sequence[str]) -> tuple[float, ...]:
-    results = value.get("results") if isinstance(value, dict) else value
+    results = value["results"] if isinstance(value, dict) else value
     if not isinstance(results, list) or not all(isinstance(r, dict) for r in results):
         raise Unreadable('expected {"results": [{"index": 1, "entry": "…", "label": "…"}]}')
     if len(results) != len(items):

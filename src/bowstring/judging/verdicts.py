@@ -15,8 +15,8 @@ Choice = Literal["A", "B", "tie"]
 
 # The choice is the first word after the label: judges go on to explain, and name the other side.
 _SIDE = r"(?:(?:answer|response|assistant|option)\W*)?"
-_BETTER = re.compile(rf"^\W*better (?:response|answer)\W*:\W*{_SIDE}(A|B|tie)\b", re.IGNORECASE | re.MULTILINE)
-_SATISFIED = re.compile(r"^\W*satisfaction\W*:\W*(yes|no)\b", re.IGNORECASE | re.MULTILINE)
+_BETTER = re.compile(rf"^[^\w\n]*better (?:response|answer)\W*:\W*{_SIDE}(A|B|tie)\b", re.IGNORECASE | re.MULTILINE)
+_SATISFIED = re.compile(r"^[^\w\n]*satisfaction\W*:\W*(yes|no)\b", re.IGNORECASE | re.MULTILINE)
 
 
 def read_pairwise(text: str) -> Choice | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,10 @@ class Template:
     def placeholders(self) -> set[str]:
         texts = (self.system or "") + (self.user or "")
         return {match[1] for match in _TOKEN.finditer(texts) if match[1]}
+
+    @property
+    def _marks(self) -> bool:
+        return not self.own and "<<<" in (self.user or "") + (self.system or "")
 
     def system_text(self, **values: str) -> str:
         return "".join(self._fill(self.system, values))
@@ -67,7 +71,8 @@ class Template:
                 return match[0][0]
             if match[1] not in values:
                 raise DataError(f"prompt {self.name} asks for {{{match[1]}}}, which is not known here")
-            return values[match[1]]
+            # Between our marks stands quoted material. It must not be able to close them.
+            return values[match[1]].replace("<<<", "‹‹‹").replace(">>>", "›››") if self._marks else values[match[1]]
 
         return _TOKEN.sub(replacement, text)
 
@@ -81,8 +86,19 @@ class PromptFolder:
         self._override = override
         self._used: dict[str, str] = {}
 
-    def get(self, name: str, *, needs: frozenset[str] = frozenset()) -> Template:
-        """The template `name`, such as hicupid/ask; an error if it has no place for what it `needs` to show."""
+    def get(
+        self,
+        name: str,
+        *,
+        needs: frozenset[str] = frozenset(),
+        may: frozenset[str] = frozenset(),
+        plain_system: bool = False,
+    ) -> Template:
+        """The template `name`, such as hicupid/ask; an error if it has no place for what it `needs` to show.
+
+        Places for other things than what it needs or `may` show are an error too. With `plain_system` the system
+        prompt is sent as it is, so nothing in it is a place.
+        """
         text, own = self._read(name)
         try:
             raw: Any = yaml.safe_load(text)
@@ -94,8 +110,12 @@ class PromptFolder:
         if not isinstance(system, str | None) or not isinstance(user, str | None):
             raise DataError(f"prompt {name}: expected system_prompt and user_prompt to be text")
         template = Template(name, system, user, own)
-        if missing := needs - template.placeholders:
+        places = replace(template, system=None).placeholders if plain_system else template.placeholders
+        if missing := needs - places:
             raise DataError(f"prompt {name} has no place for {', '.join(f'{{{m}}}' for m in sorted(missing))}")
+        unknown = places - needs - may
+        if unknown and (needs or may):
+            raise DataError(f"prompt {name} asks for {{{min(unknown)}}}, which is not known here")
         self._used[name] = hashlib.sha256(text.encode()).hexdigest()
         return template
 
