@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -56,6 +55,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print metrics.json (or the p
 
 @app.command()
 def hicupid(
+    context: typer.Context,
     model: ModelName,
     judge: JudgeName = "builtin",
     data: Data = "mini",
@@ -82,27 +82,7 @@ def hicupid(
     json: Json = False,
 ) -> int:
     """HiCUPID: a user's later questions behind a long history, judged against gold answers."""
-    settings: dict[str, Any] = {
-        "history": history,
-        "splits": split or (),
-        "max_tokens": max_tokens,
-        "temperature": temperature,
-        "seed": seed,
-        "limit": limit,
-        "concurrency": concurrency,
-        "out": out,
-        "store": store,
-        "fresh": fresh,
-        "max_cost": max_cost,
-        "prices": prices,
-        "prompts": prompts,
-        "timeout": timeout,
-        "attempts": attempts,
-    }
-    if type_:
-        settings["types"] = [t.value for t in type_]
-    roles = {"model": model, "judge": judge}
-    return _evaluate("hicupid", roles, data, revision, settings, dry_run=dry_run, json=json)
+    return _evaluate("hicupid", context)
 
 
 class Task(StrEnum):
@@ -118,6 +98,7 @@ class Scoring(StrEnum):
 
 @app.command()
 def cupid(
+    context: typer.Context,
     model: ModelName,
     judge: JudgeName = "builtin",
     matcher: Annotated[
@@ -157,40 +138,14 @@ def cupid(
     json: Json = False,
 ) -> int:
     """CUPID: which preference applies in this context, and does the answer follow it?"""
-    settings: dict[str, Any] = {
-        "task": task.value,
-        "history": history,
-        "oracle_preference": oracle_preference,
-        "analyse": analyse,
-        "scoring": scoring.value,
-        "max_tokens": max_tokens,
-        "temperature": temperature,
-        "seed": seed,
-        "limit": limit,
-        "concurrency": concurrency,
-        "out": out,
-        "store": store,
-        "fresh": fresh,
-        "max_cost": max_cost,
-        "prices": prices,
-        "prompts": prompts,
-        "timeout": timeout,
-        "attempts": attempts,
-    }
-    roles = {"model": model, "judge": judge, "matcher": matcher}
-    return _evaluate("cupid", roles, data, revision, settings, dry_run=dry_run, json=json)
+    return _evaluate("cupid", context)
 
 
-def _evaluate(
-    benchmark: str,
-    roles: Mapping[str, str | None],
-    data: str,
-    revision: str | None,
-    settings: dict[str, Any],
-    *,
-    dry_run: bool,
-    json: bool,
-) -> int:
+# Options that are called otherwise where they go.
+_RENAMED = {"split": "splits", "type_": "types"}
+
+
+def _evaluate(benchmark: str, context: typer.Context) -> int:
     from dataclasses import asdict
 
     from bowstring.benchmarks.evaluate import prepare
@@ -198,16 +153,10 @@ def _evaluate(
     from bowstring.cli.progress import ProgressLine
     from bowstring.cli.run_views import print_plan, print_run
 
-    evaluation = prepare(
-        benchmark,
-        **roles,
-        with_keys=not dry_run,
-        data=data,
-        revision=revision,
-        watch=ProgressLine(),
-        tell=tell,
-        **settings,
-    )
+    given = {name: value for name, value in context.params.items() if value is not None and value not in ([], ())}
+    dry_run, json = given.pop("dry_run"), given.pop("json")
+    settings = {_RENAMED.get(name, name): _plain(value) for name, value in given.items()}
+    evaluation = prepare(benchmark, with_keys=not dry_run, watch=ProgressLine(), tell=tell, **settings)
     if dry_run:
         plan = evaluation.plan()
         print_json(asdict(plan)) if json else print_plan(plan, console())
@@ -219,6 +168,13 @@ def _evaluate(
         print_run(run, console())
         print(f"\n{run.folder / 'report.html'}")
     return say_how_it_ended(run)
+
+
+def _plain(value: Any) -> Any:
+    """An option's value as the API takes it."""
+    if isinstance(value, StrEnum):
+        return value.value
+    return [_plain(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 def say_how_it_ended(run: Run) -> int:

@@ -1,0 +1,200 @@
+"""`bowstring eval` at its edges: interrupts, odd models and servers, secrets, settings that cannot be meant."""
+
+import json
+import signal
+import time
+
+import pytest
+
+import bowstring as package
+import bowstring.records
+from tests.e2e.test_eval import command, metrics, start, wait_for_requests
+from tests.support.command import bowstring
+from tests.support.server import Reply, Server, digest_answer
+
+
+def test_ctrl_c_twice_ends_at_once(tmp_path):
+    with Server(delay=lambda: 20.0) as server:
+        process = start(command(server, tmp_path / "r"))
+        wait_for_requests(server, 1)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=15)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "stopped"
+
+
+def test_ctrl_c_ends_retries_and_pauses(tmp_path):
+    with Server(faults=lambda request: Reply(429, b"{}", {"Retry-After": "50"})) as server:
+        process = start(command(server, tmp_path / "r"))
+        wait_for_requests(server, 1)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=15)
+        asked = len(server.requests)
+    assert process.returncode == 130
+    assert asked < 20
+
+
+def test_a_model_that_never_returns_can_be_left(tmp_path):
+    code = "import time\ndef answer(messages):\n    print('asked', flush=True)\n    time.sleep(600)\n"
+    (tmp_path / "slow.py").write_text(code)
+    process = start(["eval", "hicupid", "--model", "python:slow:answer"], cwd=tmp_path)
+    assert process.stdout.readline() == "asked\n"
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=15)
+    assert process.returncode == 130
+
+
+def test_two_objects_of_a_class_are_two_models(tmp_path):
+    class Assistant:
+        def __init__(self, says):
+            self.says = says
+
+        def __call__(self, messages):
+            return self.says
+
+    answers = []
+    for n, model in enumerate([Assistant("small"), Assistant("large"), lambda m: "one", lambda m: "two"]):
+        run = package.evaluate("hicupid", model=model, out=tmp_path / str(n), limit=1)
+        answers.append(run.records()[0]["answer"])
+    assert answers == ["small", "large", "one", "two"]
+
+
+@pytest.mark.parametrize(
+    "odd", [package.records.Completion(None), package.records.Completion("x", usage=None), iter(())]
+)
+def test_what_no_store_can_hold_fails_its_item_and_ends(tmp_path, odd):
+    def model(messages):
+        return next(odd) if not isinstance(odd, package.records.Completion) else odd
+
+    run = package.evaluate("hicupid", model=model, out=tmp_path / "r", limit=2)
+    assert run.metrics["failed"] == 2
+
+
+@pytest.mark.parametrize("count", [10**30, -5, "many", None, 1.5e300])
+def test_token_counts_that_make_no_sense_do_no_harm(tmp_path, count):
+    body = {"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": count}}
+    with Server(faults=lambda request: Reply(200, json.dumps(body).encode())) as server:
+        ran = bowstring("eval", "hicupid", "--model", server.model("m"), "--out", tmp_path / "r", "--limit", "2")
+    assert ran.code == 0, ran.err
+    assert metrics(tmp_path / "r")["usage"]["model"]["prompt_tokens"] == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "model"),
+    [("sk-SECRET123\r", "openai/m@{url}"), ("sk-SECRET123", "openai/m@{user}")],
+)
+def test_secrets_are_in_no_reason(tmp_path, key, model):
+    """Neither a key that a server sends back, nor a password in its address."""
+
+    def echo(request):
+        return Reply(500, f'{{"error": {{"message": "you sent {request.headers.get("authorization")}"}}}}'.encode())
+
+    with Server(faults=echo) as server:
+        name = model.format(url=server.url, user=server.url.replace("//", "//user:s3cretpw@"))
+        more = ["--limit", "1", "--attempts", "1", "--out", tmp_path / "r"]
+        ran = bowstring("eval", "hicupid", "--model", name, *more, env={"BOWSTRING_API_KEY": key})
+    assert ran.code == 1
+    everything = ran.out + ran.err + "".join(p.read_text(errors="replace") for p in (tmp_path / "r").iterdir())
+    assert "SECRET" not in everything
+    assert "s3cretpw" not in everything
+
+
+def test_no_key_follows_a_redirect(tmp_path):
+    with Server() as elsewhere:
+        away = Reply(307, b"", {"Location": f"{elsewhere.url}/messages"})
+        with Server(faults=lambda request: away) as server:
+            ran = bowstring(
+                "eval", "hicupid", "--model", server.model("m", "anthropic"), "--out", tmp_path / "r", "--limit", "1",
+                env={"BOWSTRING_API_KEY": "sk-1"},
+            )  # fmt: skip
+        assert elsewhere.requests == []
+    assert ran.code == 1
+    assert "redirects to" in ran.err
+
+
+def test_a_judge_behind_another_port_is_another_server(tmp_path):
+    with Server() as first, Server() as second:
+        more = ["--out", tmp_path / "r", "--limit", "4", "--judge", second.model("m")]
+        ran = bowstring("eval", "hicupid", "--model", first.model("m"), *more)
+    assert ran.code == 0
+    assert len(first.requests) == len(second.requests) == 4
+
+
+def test_a_model_that_judges_itself_is_counted_once_a_role(tmp_path):
+    with Server() as server:
+        more = ["--out", tmp_path / "r", "--limit", "4", "--judge", server.model("m"), "--concurrency", "3"]
+        bowstring("eval", "hicupid", "--model", server.model("m"), *more)
+    usage = metrics(tmp_path / "r")["usage"]
+    assert usage["model"]["requests"] == usage["judge"]["requests"] == 4
+    assert server.most_in_flight <= 3, "both roles share the places"
+
+
+def test_a_dry_run_needs_no_key_and_sees_what_is_stored_of_the_judge_too(tmp_path):
+    keyless = ["eval", "hicupid", "--model", "openai/gpt-4o", "--dry-run", "--json"]
+    dry = bowstring(*keyless, env={"OPENAI_API_KEY": ""}, cwd=tmp_path)
+    assert dry.code == 0, dry.err
+    assert json.loads(dry.out)["roles"]["model"]["cost"] > 0
+    with Server() as server:
+        args = command(server, tmp_path / "r")
+        bowstring(*args)
+        plan = json.loads(bowstring(*args, "--dry-run", "--json").out)
+    assert [(r["requests"], r["stored"]) for r in plan["roles"].values()] == [(0, 60), (0, 60)]
+
+
+def test_another_configuration_does_not_overwrite_a_run(tmp_path):
+    with Server() as server:
+        bowstring(*command(server, tmp_path / "r", "--limit", "2"))
+        other = bowstring(*command(server, tmp_path / "r", "--limit", "2", "--seed", "9"))
+    assert other.code == 2
+    assert "holds a run of another configuration; choose another --out" in other.err
+
+
+def test_a_server_that_is_not_there_is_said_soon(tmp_path):
+    ran = bowstring("eval", "hicupid", "--model", "openai/m@http://127.0.0.1:9/v1", "--out", tmp_path / "r")
+    assert ran.code == 1
+    assert "is the server running, and its address right?" in ran.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("openai/m@localhost:8000/v1", "a server is named with its scheme"),
+        ("openai/m@http://[bad/v1", "not a server's address"),
+        ("openai/m@http://host:99999/v1", "not a server's address"),
+        ("openai/m@http://host/v1?api-version=3", "not a server's address"),
+        ("openai/ @http://host/v1", "is no model"),
+    ],
+)
+def test_an_address_that_cannot_be_meant_is_refused(name, message):
+    ran = bowstring("eval", "hicupid", "--model", name, "--dry-run")
+    assert ran.code == 2
+    assert message in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_names_with_brackets_are_names(tmp_path):
+    ran = bowstring("eval", "hicupid", "--model", "openai/m[/x][bold]@http://localhost:1/v1", "--dry-run", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    assert "openai/m[/x][bold]@localhost/v1" in ran.out.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    "setting", [{"limit": 0}, {"limit": "3"}, {"concurrency": -1}, {"max_tokens": "x"}, {"seed": "a"}]
+)
+def test_the_api_checks_its_settings(tmp_path, setting):
+    with pytest.raises(package.BowstringError, match="expected a"):
+        package.evaluate("hicupid", model=lambda messages: "x", out=tmp_path / "r", **setting)
+
+
+def test_a_lone_surrogate_in_an_answer_is_asked_once(tmp_path):
+    def odd(messages, body):
+        return "half \ud83d" if body["model"] == "m" else digest_answer(messages, body)
+
+    with Server(odd) as server:
+        for _ in range(2):
+            assert bowstring(*command(server, tmp_path / "r", "--limit", "3")).code == 0
+    assert len(server.requests) == 6
