@@ -1,7 +1,6 @@
 """What goes over the wire: the trunk first and byte-identical, and every server's dialect understood."""
 
 import asyncio
-import datetime
 import json
 
 import pytest
@@ -9,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bowstring.errors import UsageError
-from bowstring.models.bedrock import Credentials, sign
 from bowstring.models.endpoint import encode_branch, encode_trunk, read_completion
 from bowstring.models.names import open_model
 from bowstring.models.reasoning import split_reasoning
@@ -152,18 +150,6 @@ def test_bedrock_converses_signed_or_with_a_bearer_key(monkeypatch):
     assert signed.body["inferenceConfig"] == {"maxTokens": 200, "temperature": 0.6}
     assert bearer.headers["authorization"] == "Bearer bearer-key"
     assert "cachePoint" not in json.dumps(bearer.body)
-
-
-def test_aws_signatures_are_those_of_botocore():
-    """Made once with botocore 1.44's SigV4Auth for this request and moment."""
-    when = datetime.datetime(2025, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
-    credentials = Credentials("us-east-1", None, "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
-    url = "https://bedrock-runtime.us-east-1.amazonaws.com/model/meta.llama3%3A0/converse"
-    headers = sign(url, b'{"a":1}', credentials, when)
-    assert headers["x-amz-date"] == "20250102T030405Z"
-    assert headers["Authorization"].endswith(
-        "Signature=c4a50b096255311621b887ecc1885008cc4aad32b28ed2820ce8ee6d71f5c461"
-    )
 
 
 @pytest.mark.parametrize(
