@@ -15,19 +15,21 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from bowstring.benchmarks.evaluate import Run, evaluate
+    from bowstring.benchmarks.evaluate import evaluate, sweep
+    from bowstring.benchmarks.running import Run
     from bowstring.datasets import load_cupid, load_hicupid
     from bowstring.errors import BowstringError
 
 _HOMES = {
     "BowstringError": "bowstring.errors",
-    "Run": "bowstring.benchmarks.evaluate",
+    "Run": "bowstring.benchmarks.running",
     "evaluate": "bowstring.benchmarks.evaluate",
     "load_cupid": "bowstring.datasets",
     "load_hicupid": "bowstring.datasets",
+    "sweep": "bowstring.benchmarks.evaluate",
 }
 
-__all__ = ["BowstringError", "Run", "evaluate", "load_cupid", "load_hicupid"]
+__all__ = ["BowstringError", "Run", "evaluate", "load_cupid", "load_hicupid", "sweep"]
 
 
 def __getattr__(name: str) -> Any:

@@ -29,8 +29,8 @@ def test_scores_equal_on_real_histories():
             np.testing.assert_allclose(ours.scores(query), reference.get_scores(query), atol=1e-12)
 
 
-def test_the_best_come_back_in_their_own_order():
+def test_the_best_come_first_and_of_equals_the_earlier():
     index = Bm25([["x"], ["a", "x"], ["b"], ["a", "a", "c"], ["d"]])
-    assert index.best(["a"], 2) == [1, 3]
-    assert index.best(["nothing"], 2) == [0, 1]
-    assert Bm25([]).best(["a"], 3) == []
+    assert index.order(["a"]) == [3, 1, 0, 2, 4]
+    assert index.order(["nothing"]) == [0, 1, 2, 3, 4]
+    assert Bm25([]).order(["a"]) == []

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from bowstring.errors import UsageError
 from bowstring.records import Prompt, Sampling
 from bowstring.runs.asking import Asker
 from bowstring.runs.runner import Record, Work
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,20 @@ def check_sampling(max_tokens: object, temperature: object, seed: object) -> Non
         raise UsageError(f"seed is {seed!r}; expected a whole number")
 
 
+def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
+    if value not in choices:
+        raise UsageError(f"--{name} {value}: expected {', '.join(map(str, choices[:-1]))} or {choices[-1]}")
+
+
+async def gather_in_order(*asked: Awaitable[T]) -> list[T]:
+    """All answers. Where several fail, the first in order is raised, and only when the others have ended."""
+    ended = await asyncio.gather(*asked, return_exceptions=True)
+    for end in ended:
+        if isinstance(end, BaseException):
+            raise end
+    return [end for end in ended if not isinstance(end, BaseException)]
+
+
 class Benchmark(Protocol):
     """The items of a run, how one becomes a record, and what the records come to."""
 
@@ -52,7 +69,13 @@ class Benchmark(Protocol):
         """The requests of a group; those whose prompts depend on answers that are not there yet, estimated."""
         ...
 
-    def summarize(self, records: Sequence[Record]) -> dict[str, Any]: ...
+    def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
+        """Metrics, groups and counts; `shown` has the mean characters of history that an item saw."""
+        ...
+
+    def texts(self) -> Iterator[str]:
+        """What is said in the histories, one message after another."""
+        ...
 
     def notes(self) -> list[str]:
         """What a reader of the results must know."""

@@ -6,18 +6,17 @@ labels each side's checklist against the other's preference. (generation) the mo
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Literal, TypeVar, get_args
 
-from bowstring.benchmarks.benchmark import Known, Planned, check_sampling
+from bowstring.benchmarks.benchmark import Known, Planned, check_choice, check_sampling, gather_in_order
 from bowstring.benchmarks.cupid_prompts import CupidPrompts
 from bowstring.benchmarks.cupid_scores import summarize
 from bowstring.datasets import CupidSet
 from bowstring.errors import UsageError
-from bowstring.history import View, parse_view, select
+from bowstring.history import Reader, View, parse_view
 from bowstring.history.views import Kind
 from bowstring.judging import builtin
 from bowstring.judging.sections import read_preference, read_rating
@@ -34,6 +33,7 @@ Task = Literal["inference", "generation", "both"]
 Scoring = Literal["bowstring", "upstream"]
 JUDGE_SAMPLING = Sampling(max_tokens=2048, temperature=0.0)
 SUMMARY_SAMPLING = Sampling(max_tokens=400, temperature=0.0)
+_KINDS: tuple[Kind, ...] = ("full", "gold", "none", "last", "bm25", "summary")
 WRONG = 0.5  # an inference whose recall is below this is wrong, and worth an analysis
 
 
@@ -53,14 +53,16 @@ class CupidSettings:
     def __post_init__(self) -> None:
         check_sampling(self.max_tokens, self.temperature, self.seed)
         for name, value, kind in (("task", self.task, Task), ("scoring", self.scoring, Scoring)):
-            if value not in get_args(kind):
-                raise UsageError(f"--{name} {value}: expected {' or '.join(get_args(kind))}")
+            check_choice(name, value, get_args(kind))
         self.view()
         if self.oracle_preference and self.task == "inference":
             raise UsageError("--oracle-preference is for generation: it gives away what inference asks for")
 
     def view(self) -> View:
-        return parse_view(self.history, kinds=get_args(Kind), units=("session",))
+        return parse_view(self.history, kinds=_KINDS, units=("session",))
+
+    def configuration(self) -> dict[str, Any]:
+        return asdict(self)
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -94,13 +96,14 @@ class CupidEvaluation:
     def open_group(self, group: Sequence[Instance], askers: Mapping[str, Asker]) -> Work[Instance]:  # noqa: ARG002
         return lambda instance: _InstanceRun(self, instance, askers).record()
 
-    def tokens(self, dialogue: Dialogue) -> int:
+    def _tokens(self, texts: Sequence[str]) -> list[int]:
         if self._counter is None:
             self._counter = embedded_counter()
-        return sum(self._counter.count(message.text for message in dialogue.messages))
+        return self._counter.count(texts)
 
     def shown(self, instance: Instance) -> tuple[Dialogue, ...]:
-        return select(self._view, instance.history, instance.evidence, instance.request, self.tokens)
+        reader = Reader(instance.history, self._tokens)
+        return reader.show(self._view, evidence=instance.evidence, query=instance.request)
 
     def task_prompts(self, instance: Instance, sessions: Sequence[str]) -> dict[str, Prompt]:
         """The prompts of the instance's tasks, with one trunk. `sessions` are texts, numbered from 1."""
@@ -169,6 +172,9 @@ class CupidEvaluation:
         except Unreadable:
             return None
 
+    def texts(self) -> Iterator[str]:
+        return (m.text for instance in self.data.instances for d in instance.history for m in d.messages)
+
     def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
         return summarize(records, scoring=self.settings.scoring, analysed=self.settings.analyse)
 
@@ -188,7 +194,9 @@ class _InstanceRun:
     async def record(self) -> Record:
         record = _about(self.instance)
         try:
-            prompts = self.evaluation.task_prompts(self.instance, await self._sessions())
+            sessions = await self._sessions()
+            record["shown"] = {"sessions": len(sessions), "characters": sum(map(len, sessions))}
+            prompts = self.evaluation.task_prompts(self.instance, sessions)
         except RequestFailed as failed:
             failure = {"failure": _failure("summary", failed)}
             return record | {task: dict(failure) for task in self.settings.tasks}
@@ -196,7 +204,7 @@ class _InstanceRun:
             left_out = {"unparsed": "summary", "why": str(unreadable)}
             return record | {task: dict(left_out) for task in self.settings.tasks}
         work = {"inference": self._infer, "generation": self._generate}
-        done = await _all(*(work[task](prompt) for task, prompt in prompts.items()))
+        done = await gather_in_order(*(work[task](prompt) for task, prompt in prompts.items()))
         return record | dict(zip(prompts, done, strict=True))
 
     async def _sessions(self) -> list[str]:
@@ -204,7 +212,7 @@ class _InstanceRun:
         if self.settings.view().kind != "summary":
             return [self.prompts.session(dialogue) for dialogue in shown]
         asked = (self.model.ask(self.prompts.summary(dialogue), SUMMARY_SAMPLING) for dialogue in shown)
-        summaries = [completion.text.strip() for completion in await _all(*asked)]
+        summaries = [completion.text.strip() for completion in await gather_in_order(*asked)]
         if not all(summaries):
             raise Unreadable("a summary is empty")
         return summaries
@@ -222,7 +230,7 @@ class _InstanceRun:
             stage = "decompose"
             result["checklist"] = list(await self._decompose(inferred))
             stage = "match"
-            covered, found = await _all(
+            covered, found = await gather_in_order(
                 self._match(result["checklist"], self.instance.preference),
                 self._match(self.instance.checklist, inferred),
             )
@@ -289,15 +297,6 @@ class _InstanceRun:
             except RequestFailed as failed:  # the inference stands without it
                 return {"category": None, "failure": _failure("analyse", failed)}
         return {"said": said, "category": self.prompts.read_category(said)}
-
-
-async def _all(*asked: Awaitable[T]) -> list[T]:
-    """All answers. Where several fail, the first in order is raised, and only when the others have ended."""
-    ended = await asyncio.gather(*asked, return_exceptions=True)
-    for end in ended:
-        if isinstance(end, BaseException):
-            raise end
-    return [end for end in ended if not isinstance(end, BaseException)]
 
 
 def _failure(stage: str, failed: RequestFailed) -> dict[str, str]:

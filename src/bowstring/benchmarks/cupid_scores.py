@@ -21,6 +21,9 @@ _AXES = ("type", "category", "distance")
 _EXAMPLES = 3  # of each kind of error
 
 
+_SHOWN = ("sessions", "characters")
+
+
 def summarize(records: Sequence[Record], *, scoring: str, analysed: bool) -> dict[str, Any]:
     groups: dict[str, dict[str, Any]] = {}
     for axis in _AXES:
@@ -37,12 +40,19 @@ def summarize(records: Sequence[Record], *, scoring: str, analysed: bool) -> dic
         "failed": len({r["key"] for r, task in tasks if "failure" in task or "failure" in task.get("error", {})}),
         "truncated": sum(task.get("finish") == "length" for _, task in tasks),
         "scoring": scoring,
+        "shown": {
+            name: _mean([r["shown"][name] for r in records if "shown" in r]) for name in ("sessions", "characters")
+        },
         "metrics": _metrics(records, scoring),
         "groups": groups,
     }
     if analysed:
         found["errors"] = _errors(records)
     return found
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def _metrics(records: Sequence[Record], scoring: str) -> dict[str, Any]:

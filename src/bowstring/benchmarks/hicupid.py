@@ -2,48 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from itertools import groupby
-from typing import Any
+from typing import Any, get_args
 
-import numpy as np
-import numpy.typing as npt
-
-from bowstring.benchmarks.benchmark import Known, Planned, check_sampling
+from bowstring.benchmarks.benchmark import Known, Planned, check_choice, check_sampling, gather_in_order
+from bowstring.benchmarks.hicupid_prompts import SHOTS, HicupidPrompts, Instruction
+from bowstring.benchmarks.hicupid_scores import recall_of, summarize
 from bowstring.datasets import HicupidSet
 from bowstring.errors import UsageError
-from bowstring.history import View, parse_view, select
+from bowstring.history import Reader, View, parse_view
+from bowstring.history.bm25 import TOKENS
+from bowstring.history.views import Kind
 from bowstring.judging import builtin, verdicts
-from bowstring.metrics.intervals import Means, Score, estimate
+from bowstring.metrics.text import bleu, rouge_l
 from bowstring.models.interface import RequestFailed
 from bowstring.models.tokens import TokenCounter, embedded_counter
 from bowstring.prompts import PromptFolder
-from bowstring.records import (
-    QUESTION_TYPES,
-    Completion,
-    Dialogue,
-    History,
-    Message,
-    Prompt,
-    Question,
-    Sampling,
-    Trunk,
-)
+from bowstring.records import QUESTION_TYPES, Completion, History, Profile, Prompt, Question, Sampling
 from bowstring.runs.asking import Asker
 from bowstring.runs.runner import Record, Work
 
 JUDGE_SAMPLING = Sampling(max_tokens=512, temperature=0.0)
-_JUDGE_NEEDS = {
-    "persona": frozenset({"relation", "entity", "question", "answer_a", "answer_b"}),
-    "profile": frozenset({"relation", "entity", "question", "answer_a", "answer_b", "age", "occupation"}),
-    "schedule": frozenset({"datetime", "event", "question", "answer"}),
-}
-_PERSONA = frozenset({"category", "relation", "entity", "sentiment"})
-_PROFILE = frozenset({"age", "gender", "personality", "occupation", "income_range"})
-_JUDGE_MAY = {"persona": _PERSONA, "profile": _PERSONA | _PROFILE, "schedule": frozenset[str]()}
-_AXES = ("type", "split", "sentiment", "category")
+SUMMARY_SAMPLING = Sampling(max_tokens=120, temperature=0.0)
+UNITS = ("utterance", "dialogue")
+_SCORES = {"win": 1.0, "tie": 0.5, "lose": 0.0, "yes": 1.0, "no": 0.0}
+_READERS = 32  # histories whose indexes are kept at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +41,12 @@ class HicupidSettings:
     splits: tuple[str, ...] = ()
     types: tuple[str, ...] = QUESTION_TYPES
     history: str = "full"
+    shots: int = 0
+    instruction: Instruction = "system"
+    both_orders: bool = False
+    retrieval_only: bool = False
+    bm25_tokens: str = "stems"
+    retriever: str = "facebook/contriever"
     max_tokens: int = 200
     temperature: float = 0.6
     top_k: int | None = 50
@@ -60,214 +54,282 @@ class HicupidSettings:
 
     def __post_init__(self) -> None:
         check_sampling(self.max_tokens, self.temperature, self.seed)
-        self.view()
+        view = self.view()
         for kind in self.types:
-            if kind not in QUESTION_TYPES:
-                raise UsageError(f"--type {kind}: expected {', '.join(QUESTION_TYPES)}")
+            check_choice("type", kind, QUESTION_TYPES)
+        check_choice("shots", self.shots, SHOTS)
+        check_choice("instruction", self.instruction, get_args(Instruction))
+        check_choice("bm25-tokens", self.bm25_tokens, tuple(TOKENS))
+        if self.retrieval_only and not view.searches:
+            raise UsageError(f"--retrieval-only --history {self.history}: expected a search, such as bm25/utterance/5")
 
     def view(self) -> View:
-        return parse_view(self.history, kinds=("full", "gold", "none", "last"))
+        return parse_view(self.history, kinds=get_args(Kind), units=UNITS)
+
+    def configuration(self) -> dict[str, Any]:
+        """The settings that bear on this run: another retriever makes no difference where nothing is retrieved."""
+        settings = asdict(self)
+        kind = self.view().kind
+        if kind != "bm25":
+            del settings["bm25_tokens"]
+        if kind != "dense":
+            del settings["retriever"]
+        if self.retrieval_only:
+            for name in ("shots", "instruction", "both_orders", "max_tokens", "temperature", "top_k", "seed"):
+                del settings[name]
+        return settings
+
+
+class HicupidReaders:
+    """Readers of users' histories; evaluations of one set share them, so that nothing is indexed twice."""
+
+    def __init__(self, data: HicupidSet, *, tokens: str = "stems") -> None:
+        self.of: Callable[[int], Reader] = lru_cache(maxsize=_READERS)(
+            lambda user: Reader(data.history(user), self._count, tokens=tokens)
+        )
+        self._counter: TokenCounter | None = None
+
+    def _count(self, texts: Sequence[str]) -> list[int]:
+        if self._counter is None:
+            self._counter = embedded_counter()
+        return self._counter.count(texts)
+
+
+# Ranks what a dense search finds: the orders of a reader's units, best first, for each of the queries.
+DenseSearch = Callable[[Reader, str, Sequence[str]], Awaitable[None]]
 
 
 class HicupidEvaluation:
     """The items of a run, how one becomes a record, and what the records come to."""
 
-    def __init__(self, data: HicupidSet, settings: HicupidSettings, prompts: PromptFolder) -> None:
+    def __init__(
+        self,
+        data: HicupidSet,
+        settings: HicupidSettings,
+        prompts: PromptFolder,
+        *,
+        readers: HicupidReaders | None = None,
+        search: DenseSearch | None = None,
+        judge: str | None = None,
+    ) -> None:
         self.data = data
         self.settings = settings
         self.items = [q for q in data.questions() if q.type in settings.types]
         if not self.items:
             raise UsageError(f"{data.name} has no {' or '.join(settings.types)} questions in {', '.join(data.splits)}")
-        self._instruction = prompts.get("hicupid/ask").system_text()
-        self._judges = {
-            t: prompts.get(f"hicupid/judge_{t}", needs=_JUDGE_NEEDS[t], may=_JUDGE_MAY[t]) for t in settings.types
-        }
-        self._judge_trunks: dict[str, Trunk] = {}
         self._view = settings.view()
-        # All questions of a user see the same history, unless it is chosen by question.
-        self._shared = self._view.kind != "gold"
-        self._counter: TokenCounter | None = None
+        self._prompts = HicupidPrompts(
+            prompts,
+            types=() if settings.retrieval_only else settings.types,
+            shots=settings.shots,
+            instruction=settings.instruction,
+            summaries=self._view.kind == "summary",
+            branches=len(self.items),
+        )
+        self._readers = readers or HicupidReaders(data, tokens=settings.bm25_tokens)
+        self._search = search
+        self._judge = judge
+        self._profiles: dict[int, Profile] = {q.user_id: q.profile for q in data.questions() if q.profile}
 
     def groups(self, limit: int | None) -> list[list[Question]]:
         """Questions of a user that stand together; they share a trunk where the history view allows it."""
         return [list(group) for _, group in groupby(self.items[:limit], key=lambda q: (q.split, q.user_id))]
 
-    def prompts(self, group: Sequence[Question]) -> Iterator[Prompt]:
-        """The prompts of a group, in order."""
-        history = self.data.history(group[0].user_id)
-        trunk: Trunk | None = None
-        for question in group:
-            if trunk is None or not self._shared:
-                seen = select(self._view, history, question.evidence, question.question, self._tokens)
-                branches = len(group) if self._shared else 1
-                trunk = Trunk((Message("system", (self._instruction,)), *_messages(seen)), branches=branches)
-            yield Prompt(trunk, (Message("user", (question.question,)),))
-
-    def _tokens(self, dialogue: Dialogue) -> int:
-        if self._counter is None:
-            self._counter = embedded_counter()
-        return sum(self._counter.count(message.text for message in dialogue.messages))
-
-    def plan(self, group: Sequence[Question], roles: Sequence[str], known: Known) -> Iterator[Planned]:
-        for question, prompt in zip(group, self.prompts(group), strict=True):
-            sampling = self.sampling(question)
-            yield Planned("model", prompt, sampling, min(self.settings.max_tokens, 60))
-            if "judge" in roles:
-                answer = known("model", prompt, sampling)
-                judged = self.judge_prompt(question, "word " * 48 if answer is None else answer)
-                yield Planned("judge", judged, JUDGE_SAMPLING, 90, estimated=answer is None)
-
     def notes(self) -> list[str]:
-        return []
+        notes = []
+        if self.settings.retrieval_only:
+            notes.append("retrieval alone: no model was asked")
+        if self._judge is not None and "hicupid" in self._judge.lower() and not self._prompts.judge_is_imported:
+            notes.append(
+                "the judge is fine-tuned, and ran on other words than it was trained on: import them (--prompts)"
+            )
+        return notes
 
     def sampling(self, question: Question) -> Sampling:
         s = self.settings
         return Sampling(s.max_tokens, s.temperature, s.top_k, seed=_number(s.seed, "answer", question) % 2**31)
 
-    def judge_prompt(self, question: Question, answer: str) -> Prompt:
-        fixed, rest = self._judges[question.type].user_parts(**self._values(question, answer))
-        trunk = self._judge_trunks.setdefault(
-            question.type, Trunk((Message("user", (fixed,)),) if fixed else (), branches=len(self.items))
-        )
-        return Prompt(trunk, (Message("user", (rest,)),))
-
-    def open_group(self, group: Sequence[Question], askers: Mapping[str, Asker]) -> Work[Question]:
-        model, judge = askers["model"], askers.get("judge")
-        prompts = {q.key: p for q, p in zip(group, self.prompts(group), strict=True)}
-
-        async def work(question: Question) -> Record:
-            return await self._record(question, prompts[question.key], model, judge)
-
-        return work
-
-    async def _record(self, question: Question, prompt: Prompt, model: Asker, judge: Asker | None) -> Record:
-        record = _about(question)
-        try:
-            completion = await model.ask(prompt, self.sampling(question))
-        except RequestFailed as failed:
-            return record | {"failure": {"stage": "answer", "kind": failed.kind, "reason": failed.reason}}
-        record |= {"answer": completion.text, "finish": completion.finish, "answer_is": self.side(question)}
-        try:
-            said = await self._judgement(question, completion, judge)
-        except RequestFailed as failed:
-            return record | {"failure": {"stage": "judge", "kind": failed.kind, "reason": failed.reason}}
-        return record | {"judgement": said} | self._scored(question, said)
-
-    async def _judgement(self, question: Question, completion: Completion, judge: Asker | None) -> str:
-        if judge is not None:
-            answer = await judge.ask(self.judge_prompt(question, completion.text), JUDGE_SAMPLING)
-            return answer.text
-        if question.type == "schedule" and question.schedule:
-            return builtin.satisfaction(completion.text, question.schedule.event)
-        return builtin.pairwise(
-            completion.text, question.personalized_answer, question.general_answer, answer_is=self.side(question)
-        )
-
-    def _scored(self, question: Question, said: str) -> Record:
-        """The verdict and its score; both None where it could not be read."""
-        if question.type == "schedule":
-            satisfied = verdicts.read_satisfaction(said)
-            verdict = None if satisfied is None else "yes" if satisfied else "no"
-            return {"verdict": verdict, "score": None if satisfied is None else float(satisfied)}
-        choice = verdicts.read_pairwise(said)
-        if choice is None:
-            return {"verdict": None, "score": None}
-        verdict = "tie" if choice == "tie" else "win" if choice == self.side(question) else "lose"
-        return {"verdict": verdict, "score": {"win": 1.0, "tie": 0.5, "lose": 0.0}[verdict]}
-
     def side(self, question: Question) -> str:
         """Which side the model's answer takes: half of them each way, the same on every machine."""
         return "AB"[_number(self.settings.seed, "side", question) % 2]
 
-    def _values(self, question: Question, answer: str) -> dict[str, str]:
-        values = {"question": question.question, "answer": answer}
-        for known in (question.persona, question.profile, question.schedule):
-            if known is not None:
-                values |= asdict(known)
-        first = self.side(question) == "A"
-        values["answer_a"], values["answer_b"] = (
-            (answer, question.personalized_answer) if first else (question.personalized_answer, answer)
-        )
-        return values
+    def sides(self, question: Question) -> str:
+        """The sides that the model's answer takes, one after the other."""
+        side = self.side(question)
+        return "AB" if side == "A" else "BA"
+
+    def judgements(self, question: Question) -> str:
+        """On which sides the answer is judged: one, or both; satisfaction knows no sides."""
+        twice = self.settings.both_orders and question.type != "schedule"
+        return self.sides(question) if twice else self.side(question)
+
+    def plan(self, group: Sequence[Question], roles: Sequence[str], known: Known) -> Iterator[Planned]:
+        if self.settings.retrieval_only:
+            return
+        summaries: list[str] | None = None
+        guessed = self._view.kind == "dense"  # what will be found is not known: keywords find as much
+        if self._view.kind == "summary":
+            asked = [self._prompts.summary(d) for d in self._readers.of(group[0].user_id).history]
+            yield from (Planned("model", prompt, SUMMARY_SAMPLING, 40) for prompt in asked)
+            found = [known("model", prompt, SUMMARY_SAMPLING) for prompt in asked]
+            guessed = None in found
+            summaries = ["word " * 30 if text is None else text.strip() for text in found]
+        view = View("bm25", self._view.number, unit=self._view.unit) if guessed and not summaries else self._view
+        for question, (prompt, _) in zip(group, self._asked(group, view, summaries), strict=True):
+            sampling = self.sampling(question)
+            yield Planned("model", prompt, sampling, min(self.settings.max_tokens, 60), guessed)
+            if "judge" in roles:
+                answer = None if guessed else known("model", prompt, sampling)
+                for side in self.judgements(question):
+                    judged = self._prompts.judge(question, "word " * 48 if answer is None else answer, answer_is=side)
+                    yield Planned("judge", judged, JUDGE_SAMPLING, 90, estimated=answer is None)
+
+    def _asked(
+        self, group: Sequence[Question], view: View, summaries: Sequence[str] | None
+    ) -> list[tuple[Prompt, History]]:
+        """The prompts of a group, in order, and the part of the history in each."""
+        if summaries is not None:
+            return [(p, ()) for p in self._prompts.together(group, (), self._prompts.notes(summaries))]
+        reader = self._readers.of(group[0].user_id)
+        if view.by_question:
+            seen = [reader.show(view, evidence=q.evidence, query=q.question) for q in group]
+            return [(self._prompts.alone(q, history), history) for q, history in zip(group, seen, strict=True)]
+        history = reader.show(view, evidence=(), query="")
+        return [(prompt, history) for prompt in self._prompts.together(group, history)]
+
+    def open_group(self, group: Sequence[Question], askers: Mapping[str, Asker]) -> Work[Question]:
+        ready = asyncio.ensure_future(self._prepared(group, askers))
+
+        async def work(question: Question) -> Record:
+            record = self._about(question)
+            try:
+                prompt, seen = (await asyncio.shield(ready))[question.key]
+            except RequestFailed as failed:
+                return record | _failure("summary", failed)
+            record |= seen
+            if self.settings.retrieval_only:
+                return record
+            return await self._answered(record, question, prompt, askers)
+
+        return work
+
+    async def _prepared(
+        self, group: Sequence[Question], askers: Mapping[str, Asker]
+    ) -> dict[str, tuple[Prompt, Record]]:
+        """Each question's prompt, and what there is to say of the history in it."""
+        summaries: list[str] | None = None
+        reader = self._readers.of(group[0].user_id)
+        if self._view.kind == "summary":
+            asked = (askers["model"].ask(self._prompts.summary(d), SUMMARY_SAMPLING) for d in reader.history)
+            summaries = [completion.text.strip() for completion in await gather_in_order(*asked)]
+        if self._view.kind == "dense" and self._search is not None:
+            await self._search(reader, self._view.unit, [q.question for q in group])
+        prepared, context = {}, None
+        for question, (prompt, history) in zip(group, self._asked(group, self._view, summaries), strict=True):
+            if summaries is not None:
+                context = {"turns": 0, "characters": len(self._prompts.notes(summaries))}
+            elif context is None or self._view.by_question:
+                context = _size(history)
+            prepared[question.key] = (prompt, {"shown": context} | self._found(question, history))
+        return prepared
+
+    def _found(self, question: Question, history: History) -> Record:
+        """Whether what the answer needs is in the part of the history that is shown, where that is in doubt."""
+        seen: Record = {}
+        if self._view.searches or self._view.kind == "last":
+            found = [dialogue.id for dialogue in history]
+            seen["recall"] = recall_of(question, found)
+            if self._view.searches:
+                seen["retrieved"] = found
+        return seen
+
+    async def _answered(
+        self, record: Record, question: Question, prompt: Prompt, askers: Mapping[str, Asker]
+    ) -> Record:
+        try:
+            completion = await askers["model"].ask(prompt, self.sampling(question))
+        except RequestFailed as failed:
+            return record | _failure("answer", failed)
+        record |= {
+            "answer": completion.text,
+            "finish": completion.finish,
+            "bleu": bleu(completion.text, question.personalized_answer),
+            "rouge_l": rouge_l(completion.text, question.personalized_answer),
+            "answer_is": self.side(question),
+        }
+        sides = self.judgements(question)
+        try:
+            said = await gather_in_order(
+                *(self._judgement(question, completion, side, askers.get("judge")) for side in sides)
+            )
+        except RequestFailed as failed:
+            return record | _failure("judge", failed)
+        found = [_verdict(question, text, side) for text, side in zip(said, sides, strict=True)]
+        record |= {"judgement": said[0], "verdict": found[0]}
+        if len(found) > 1:
+            record |= {"swapped_judgement": said[1], "swapped_verdict": found[1]}
+        scores = [_SCORES[verdict] for verdict in found if verdict is not None]
+        return record | {"score": sum(scores) / len(scores) if len(scores) == len(found) else None}
+
+    async def _judgement(self, question: Question, completion: Completion, side: str, judge: Asker | None) -> str:
+        if judge is not None:
+            prompt = self._prompts.judge(question, completion.text, answer_is=side)
+            return (await judge.ask(prompt, JUDGE_SAMPLING)).text
+        if question.type == "schedule" and question.schedule:
+            return builtin.satisfaction(completion.text, question.schedule.event)
+        return builtin.pairwise(completion.text, question.personalized_answer, question.general_answer, answer_is=side)
+
+    def _about(self, question: Question) -> Record:
+        user = self._profiles.get(question.user_id)
+        known = {
+            "persona": asdict(question.persona) if question.persona else None,
+            "profile": asdict(question.profile) if question.profile else None,
+            "schedule": asdict(question.schedule) if question.schedule else None,
+            "user_profile": asdict(user) if user else None,
+        }
+        return {
+            "key": question.key,
+            "user": question.user_id,
+            "split": question.split,
+            "type": question.type,
+            "question": question.question,
+            "personalized_answer": question.personalized_answer,
+            "general_answer": question.general_answer,
+            "evidence": list(question.evidence),
+            **known,
+        }
+
+    def texts(self) -> Iterator[str]:
+        users = dict.fromkeys(question.user_id for question in self.items)
+        return (m.text for user in users for d in self._readers.of(user).history for m in d.messages)
 
     def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
         return summarize(records)
 
 
+def _verdict(question: Question, said: str, side: str) -> str | None:
+    """win, tie or lose, or yes or no; None where it could not be read."""
+    if question.type == "schedule":
+        satisfied = verdicts.read_satisfaction(said)
+        return None if satisfied is None else "yes" if satisfied else "no"
+    choice = verdicts.read_pairwise(said)
+    if choice is None or choice == "tie":
+        return choice
+    return "win" if choice == side else "lose"
+
+
+def _size(history: History) -> dict[str, int]:
+    messages = [message for dialogue in history for message in dialogue.messages]
+    return {
+        "turns": sum(message.role == "user" for message in messages),
+        "characters": sum(len(message.text) for message in messages),
+    }
+
+
+def _failure(stage: str, failed: RequestFailed) -> Record:
+    return {"failure": {"stage": stage, "kind": failed.kind, "reason": failed.reason}}
+
+
 def _number(seed: int, purpose: str, question: Question) -> int:
     text = f"{seed}/{purpose}/{question.user_id}/{question.question_id}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
-
-
-def _messages(history: History) -> tuple[Message, ...]:
-    return tuple(message for dialogue in history for message in dialogue.messages)
-
-
-def _about(question: Question) -> Record:
-    known = {
-        "persona": asdict(question.persona) if question.persona else None,
-        "profile": asdict(question.profile) if question.profile else None,
-        "schedule": asdict(question.schedule) if question.schedule else None,
-    }
-    return {
-        "key": question.key,
-        "user": question.user_id,
-        "split": question.split,
-        "type": question.type,
-        "question": question.question,
-        "personalized_answer": question.personalized_answer,
-        "general_answer": question.general_answer,
-        "evidence": list(question.evidence),
-        **known,
-    }
-
-
-def _total(mean: Means) -> npt.NDArray[np.float64]:
-    """As published: 25 persona, 5 profile and 10 schedule questions, the last at half weight."""
-    return 100 * (25 * mean["persona"] + 5 * mean["profile"] + 5 * mean["schedule"]) / 40
-
-
-def summarize(records: Sequence[Record]) -> dict[str, Any]:
-    """Metrics of all records, and by every axis they have."""
-    groups: dict[str, dict[str, Any]] = {}
-    for axis in _AXES:
-        values = sorted({v for r in records if (v := _group_of(r, axis)) is not None})
-        if len(values) > 1:
-            groups[axis] = {v: _metrics([r for r in records if _group_of(r, axis) == v]) for v in values}
-    return {
-        "n": len(records),
-        "unparsed": sum("judgement" in r and r["score"] is None for r in records),
-        "failed": sum("failure" in r for r in records),
-        "truncated": sum(r.get("finish") == "length" for r in records),
-        "answer_is_a": _share([r["answer_is"] == "A" for r in records if r.get("answer_is")]),
-        "metrics": _metrics(records),
-        "groups": groups,
-    }
-
-
-def _metrics(records: Sequence[Record]) -> dict[str, Any]:
-    scores: dict[str, list[Score]] = {
-        t: [Score(str(r["user"]), r["score"]) for r in records if r["type"] == t and r.get("score") is not None]
-        for t in QUESTION_TYPES
-    }
-    found = {"score.total": estimate(scores, _total)}
-    for kind in QUESTION_TYPES:
-        found[f"score.{kind}"] = estimate({"x": scores[kind]}, lambda mean: 100 * mean["x"])
-    for outcome in ("win", "tie", "lose"):
-        pairwise = [
-            Score(str(r["user"]), float(r["verdict"] == outcome))
-            for r in records
-            if r["type"] != "schedule" and r.get("verdict")
-        ]
-        found[outcome] = estimate({"x": pairwise}, lambda mean: 100 * mean["x"])
-    return {name: e.as_json() for name, e in found.items() if e is not None}
-
-
-def _group_of(record: Mapping[str, Any], axis: str) -> str | None:
-    if axis in ("sentiment", "category"):
-        return record["persona"][axis] if record["type"] == "persona" else None
-    return str(record[axis])
-
-
-def _share(flags: Sequence[bool]) -> float | None:
-    return sum(flags) / len(flags) if flags else None

@@ -12,7 +12,7 @@ from bowstring.records import Message, Prompt, Sampling, Usage
 from bowstring.runs.store import Store, request_key
 
 if TYPE_CHECKING:
-    from bowstring.benchmarks.evaluate import Evaluation
+    from bowstring.benchmarks.running import Running
 
 _AROUND = 5  # tokens that a chat template puts around a message, about
 
@@ -73,22 +73,24 @@ class _Lengths:
         return sum(self._counter.count(texts)) + _AROUND * len(texts)
 
 
-def make_plan(evaluation: Evaluation) -> Plan:
-    groups = evaluation.items.groups(evaluation.options.limit)
-    roles = {role: RolePlan(model.identity) for role, model in evaluation.models.items()}
-    store = Store(evaluation.store_path, readonly=True) if evaluation.store_path.exists() else None
+def make_plan(running: Running) -> Plan:
+    """What a run would ask and cost; nothing is asked."""
+    options = running.options
+    groups = [(e.items, group) for e in running.evaluations for group in e.items.groups(options.limit)]
+    roles = {role: RolePlan(model.identity) for role, model in running.models.items()}
+    store = Store(options.store_path, readonly=True) if options.store_path.exists() else None
     lengths = _Lengths(counter_or_none("embedded", lambda line: None))
     trunks: dict[str, dict[str, int]] = {role: {} for role in roles}
     asked: set[str] = set()
 
     def known(role: str, prompt: Prompt, sampling: Sampling) -> str | None:
-        if store is None or evaluation.options.fresh:
+        if store is None or options.fresh:
             return None
         found = store.get(request_key(roles[role].model, prompt, sampling))
         return found.text if found else None
 
-    for group in groups:
-        for planned in evaluation.items.plan(group, list(roles), known):
+    for items, group in groups:
+        for planned in items.plan(group, list(roles), known):
             role = roles[planned.role]
             if not planned.estimated:
                 key = request_key(role.model, planned.prompt, planned.sampling)
@@ -101,6 +103,6 @@ def make_plan(evaluation: Evaluation) -> Plan:
             role.add(planned, lengths, trunks[planned.role])
     if store is not None:
         store.shut()
-    for name, model in evaluation.models.items():
-        roles[name].price(evaluation.prices.of(model.identity))
-    return Plan(sum(map(len, groups)), len(groups), roles, lengths.name, evaluation.prices.dated)
+    for name, model in running.models.items():
+        roles[name].price(running.price(model))
+    return Plan(sum(len(group) for _, group in groups), len(groups), roles, lengths.name, running.prices.dated)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from bowstring.benchmarks.evaluate import Run
+    from bowstring.benchmarks.running import Run
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

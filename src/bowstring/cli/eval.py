@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from bowstring.benchmarks.evaluate import Run
+    from bowstring.benchmarks.running import Run, Running
 
 app = typer.Typer(
     help="Evaluate a model on a benchmark.\n\n"
@@ -19,6 +20,17 @@ app = typer.Typer(
 )
 
 
+class Instruction(StrEnum):
+    system = "system"
+    user = "user"
+
+
+class Tokens(StrEnum):
+    stems = "stems"
+    words = "words"
+    whitespace = "whitespace"
+
+
 class QuestionType(StrEnum):
     persona = "persona"
     profile = "profile"
@@ -26,7 +38,7 @@ class QuestionType(StrEnum):
 
 
 ModelName = Annotated[
-    str,
+    str | None,
     typer.Option("--model", help="The model to evaluate, such as openai/gpt-4o-mini or embedded.", show_default=False),
 ]
 JudgeName = Annotated[
@@ -39,6 +51,9 @@ Seed = Annotated[int, typer.Option(help="Decides sampling seeds and which side a
 Concurrency = Annotated[int | None, typer.Option(min=1, help="Requests in flight to a model at a time.")]
 Out = Annotated[Path | None, typer.Option(help="The run's folder; by default one in runs/ named by configuration.")]
 StorePath = Annotated[Path | None, typer.Option("--store", help="The store of responses; by default beside the run.")]
+Batch = Annotated[
+    bool, typer.Option("--batch", help="Send requests through OpenAI's batch API: half the price, within a day.")
+]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Ask everything again, whatever the store has.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be asked and what it would cost, and stop.")]
 MaxCost = Annotated[float | None, typer.Option(min=0, help="Dollars; the run stops before it passes them.")]
@@ -56,15 +71,45 @@ Json = Annotated[bool, typer.Option("--json", help="Print metrics.json (or the p
 @app.command()
 def hicupid(
     context: typer.Context,
-    model: ModelName,
+    model: ModelName = None,
     judge: JudgeName = "builtin",
     data: Data = "mini",
     revision: Revision = None,
-    history: Annotated[str, typer.Option(help="What the model sees: full, gold, none, last:N or last:4k.")] = "full",
+    history: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What the model sees: full, gold, none, last:4k (or last:N dialogues), bm25/utterance/K, "
+            "bm25/dialogue/K, dense/utterance/K, dense/dialogue/K, summary. Repeated, it makes a sweep.",
+            show_default="full",
+        ),
+    ] = None,
+    shots: Annotated[
+        list[int] | None,
+        typer.Option(help="Examples of each question type: 0, 1, 3 or 5. May be repeated.", show_default="0"),
+    ] = None,
+    instruction: Annotated[
+        list[Instruction] | None,
+        typer.Option(
+            help="Where the instruction stands: a system message, or a user turn behind the history. May be repeated.",
+            show_default="system",
+        ),
+    ] = None,
     split: Annotated[list[str] | None, typer.Option(help="A split; may be repeated. By default all but train.")] = None,
     type_: Annotated[
         list[QuestionType] | None, typer.Option("--type", help="A question type; may be repeated. By default all.")
     ] = None,
+    both_orders: Annotated[
+        bool, typer.Option("--both-orders", help="Judge every comparison twice, with the sides swapped.")
+    ] = False,
+    retrieval_only: Annotated[
+        bool, typer.Option("--retrieval-only", help="Measure what a search finds, and ask no model.")
+    ] = False,
+    bm25_tokens: Annotated[
+        Tokens, typer.Option(help="How keyword search splits texts; upstream's way is whitespace.")
+    ] = Tokens.stems,
+    retriever: Annotated[
+        str, typer.Option(help="The embedding model of dense search: a hub id or a folder.")
+    ] = "facebook/contriever",
     max_tokens: Annotated[int, typer.Option(min=1, help="The longest answer, in tokens.")] = 200,
     temperature: Annotated[float, typer.Option(min=0, max=2, help="Of the evaluated model.")] = 0.6,
     limit: Limit = None,
@@ -73,6 +118,7 @@ def hicupid(
     out: Out = None,
     store: StorePath = None,
     fresh: Fresh = False,
+    batch: Batch = False,
     dry_run: DryRun = False,
     max_cost: MaxCost = None,
     prices: PriceFile = None,
@@ -99,7 +145,7 @@ class Scoring(StrEnum):
 @app.command()
 def cupid(
     context: typer.Context,
-    model: ModelName,
+    model: ModelName = None,
     judge: JudgeName = "builtin",
     matcher: Annotated[
         str | None, typer.Option(help="Another model to match checklists with, such as a served prefmatcher.")
@@ -108,9 +154,13 @@ def cupid(
     data: Data = "mini",
     revision: Revision = None,
     history: Annotated[
-        str,
-        typer.Option(help="What the model sees: full, gold, none, last:N (or last:4k), bm25/session/K, summary."),
-    ] = "full",
+        list[str] | None,
+        typer.Option(
+            help="What the model sees: full, gold, none, last:N (or last:4k), bm25/session/K, summary. Repeated, it "
+            "makes a sweep.",
+            show_default="full",
+        ),
+    ] = None,
     oracle_preference: Annotated[
         bool,
         typer.Option("--oracle-preference", help="Give the model the gold preference: the upper bound."),
@@ -129,6 +179,7 @@ def cupid(
     out: Out = None,
     store: StorePath = None,
     fresh: Fresh = False,
+    batch: Batch = False,
     dry_run: DryRun = False,
     max_cost: MaxCost = None,
     prices: PriceFile = None,
@@ -141,33 +192,65 @@ def cupid(
     return _evaluate("cupid", context)
 
 
+# What is measured where --retrieval-only is given no history: the published keyword searches.
+PUBLISHED_SEARCHES = (
+    *(f"bm25/utterance/{k}" for k in (5, 15, 25)),
+    *(f"bm25/dialogue/{k}" for k in (1, 3, 5)),
+)
 # Options that are called otherwise where they go.
 _RENAMED = {"split": "splits", "type_": "types"}
 
 
 def _evaluate(benchmark: str, context: typer.Context) -> int:
-    from dataclasses import asdict
-
-    from bowstring.benchmarks.evaluate import prepare
+    from bowstring.benchmarks.evaluate import prepare, prepare_sweep
+    from bowstring.benchmarks.sweep import AXES
     from bowstring.cli.output import console, print_json, tell
     from bowstring.cli.progress import ProgressLine
-    from bowstring.cli.run_views import print_plan, print_run
+    from bowstring.cli.run_views import print_run, print_sweep
 
     given = {name: value for name, value in context.params.items() if value is not None and value not in ([], ())}
     dry_run, json = given.pop("dry_run"), given.pop("json")
-    settings = {_RENAMED.get(name, name): _plain(value) for name, value in given.items()}
-    evaluation = prepare(benchmark, with_keys=not dry_run, watch=ProgressLine(), tell=tell, **settings)
-    if dry_run:
-        plan = evaluation.plan()
-        print_json(asdict(plan)) if json else print_plan(plan, console())
-        return 0
-    run = evaluation.run()
-    if json:
-        print_json(run.metrics)
+    settings: dict[str, Any] = {_RENAMED.get(name, name): _plain(value) for name, value in given.items()}
+    if settings.get("retrieval_only"):
+        settings.setdefault("history", list(PUBLISHED_SEARCHES))
+    several = any(len(settings.get(axis, [])) > 1 for axis in AXES)
+    if not several:
+        settings |= {axis: settings[axis][0] for axis in AXES if axis in settings}
+    common: dict[str, Any] = {"with_keys": not dry_run, "watch": ProgressLine(), "tell": tell, **settings}
+    if several:
+        sweep = prepare_sweep(benchmark, **common)
+        if dry_run:
+            return _print_plan(sweep.running, json=json)
+        swept = sweep.run()
+        print_json(swept.summary) if json else print_sweep(swept, console())
+        runs, folder = list(swept.points.values()), swept.folder
     else:
-        print_run(run, console())
-        print(f"\n{run.folder / 'report.html'}")
-    return say_how_it_ended(run)
+        running = prepare(benchmark, **common)
+        if dry_run:
+            return _print_plan(running, json=json)
+        runs = running.run()
+        print_json(runs[0].metrics) if json else print_run(runs[0], console())
+        folder = runs[0].folder
+    if not json:
+        print(f"\n{folder / 'report.html'}")
+    return max(say_how_it_ended(run) for run in _worst(runs))
+
+
+def _print_plan(running: Running, *, json: bool) -> int:
+    from dataclasses import asdict
+
+    from bowstring.benchmarks.plan import make_plan
+    from bowstring.cli.output import console, print_json
+    from bowstring.cli.run_views import print_plan
+
+    plan = make_plan(running)
+    print_json(asdict(plan)) if json else print_plan(plan, console())
+    return 0
+
+
+def _worst(runs: Sequence[Run]) -> Sequence[Run]:
+    """The runs to speak of: one that was stopped, since all were, or else all of them."""
+    return next(([run] for run in runs if run.stopped), runs)
 
 
 def _plain(value: Any) -> Any:

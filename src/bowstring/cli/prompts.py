@@ -1,4 +1,4 @@
-"""bowstring prompts import cupid PATH: use upstream's own words."""
+"""bowstring prompts import cupid|hicupid PATH: use upstream's own words."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ app = typer.Typer(
 
 class Upstream(StrEnum):
     cupid = "cupid"
+    hicupid = "hicupid"
 
 
 @app.callback()
@@ -27,13 +28,16 @@ def _group() -> None:
 @app.command("import")
 def import_(
     benchmark: Annotated[Upstream, typer.Argument(help="Whose prompts.", show_default=False)],
-    path: Annotated[Path, typer.Argument(help="A checkout of upstream's repository.", show_default=False)],
+    path: Annotated[
+        Path,
+        typer.Argument(help="A checkout of upstream's repository (or HiCUPID's constants.py).", show_default=False),
+    ],
     out: Annotated[Path, typer.Option(help="The folder to write into.")] = Path("prompts"),
 ) -> None:
     """Read upstream's prompt files, as data, into a folder for --prompts."""
-    from bowstring.prompts.importing import import_cupid
+    from bowstring.prompts.importing import import_cupid, import_hicupid
 
-    done = import_cupid(path, out)
+    done = import_cupid(path, out) if benchmark is Upstream.cupid else import_hicupid(path, out)
     for file in done.written:
         print(file)
     if done.missing:

@@ -8,11 +8,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bowstring.benchmarks.evaluate import Run
 from bowstring.benchmarks.plan import Plan, RolePlan
+from bowstring.benchmarks.running import Run
+from bowstring.benchmarks.sweep import Swept
 from bowstring.cli.output import plain
 from bowstring.cli.progress import short
 from bowstring.reports.page import number
+from bowstring.reports.sweep_page import columns, main_metric
 
 
 def print_plan(plan: Plan, to: Console) -> None:
@@ -41,6 +43,49 @@ def print_plan(plan: Plan, to: Console) -> None:
     to.print(note, style="dim", markup=False)
 
 
+_SHORT = {"generation.score": "score", "recall.total": "recall"}
+
+
+def print_sweep(swept: Swept, to: Console) -> None:
+    """A row a point: what it saw, how it scored."""
+    points = swept.summary["points"]
+    main = main_metric(points)
+    family = (main or "").partition(".")[0]
+    shown = [name for name in columns(points) if name.startswith(f"{family}.")]
+    others = [name for name in ("generation.score", "recall.total") if name in columns(points) and name not in shown]
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
+    heads = [*(name.removeprefix(f"{family}.") for name in shown), *(_SHORT[name] for name in others)]
+    for n, head in enumerate((f"{family} by history", "tokens", *heads)):
+        table.add_column(head, justify="right" if n else "left", no_wrap=True)
+    for name, point in points.items():
+        tokens = point["context_tokens"]
+        table.add_row(
+            plain(name),
+            "–" if tokens is None else f"{tokens:,.0f}",
+            *(_cell(point["metrics"].get(column), column, interval=column == main) for column in (*shown, *others)),
+        )
+    to.print()
+    to.print(table)
+    untrusted = any(not e["trusted"] for p in points.values() for e in p["metrics"].values())
+    clusters = "personas" if swept.summary["benchmark"] == "cupid" else "users"
+    tokenizer = plain(swept.summary["tokenizer"])
+    each = next(iter(points.values()))["n"]
+    told = f"{each:,} items each; the 95% interval by {clusters}; tokens of history shown, by {tokenizer}, about."
+    to.print(told + (f" Fewer than 30 {clusters}: do not trust the intervals." if untrusted else ""), style="dim")
+    for note in swept.summary["notes"]:
+        to.print(f"! {plain(note)}", style="yellow", markup=False)
+    for what, field in (("failed", "failed"), ("unparsed", "unparsed"), ("cut at their limit", "truncated")):
+        if n := sum(point[field] for point in points.values()):
+            to.print(f"! {n:,} {what}")
+
+
+def _cell(e: Mapping[str, Any] | None, name: str, *, interval: bool) -> str:
+    if e is None:
+        return "–"
+    value = number(e["value"], name)
+    return f"{value} [{number(e['low'], name)}, {number(e['high'], name)}]" if interval else value
+
+
 def print_run(run: Run, to: Console) -> None:
     m = run.metrics
     table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
@@ -57,6 +102,7 @@ def print_run(run: Run, to: Console) -> None:
     if untrusted:
         clusters = "personas" if m["benchmark"] == "cupid" else "users"
         to.print(f"[dim]* fewer than 30 {clusters}: do not trust the interval[/dim]")
+    _print_sides_and_gaps(m, to)
     for note in m["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
     counts = {"failed": m["failed"], "unparsed": m["unparsed"], "cut at their limit": m["truncated"]}
@@ -64,6 +110,21 @@ def print_run(run: Run, to: Console) -> None:
         to.print("! " + ", ".join(f"{n:,} {what}" for what, n in counts.items() if n))
     for role, usage in m["usage"].items():
         to.print(f"[dim]{role}: {_usage(usage)}[/dim]")
+
+
+def _print_sides_and_gaps(m: Mapping[str, Any], to: Console) -> None:
+    if m.get("answer_is_a") is not None:
+        chose = m["judge_chose_a"]
+        said = f"answers on side A: {m['answer_is_a']:.1%}"
+        said += "" if chose is None else f"; the judge chose A in {chose:.1%} of what it decided"
+        words = m["words"]
+        to.print(f"[dim]{said}; words an answer: {words['answer']:.1f}, gold {words['personalized_answer']:.1f}[/dim]")
+    for axis, gaps in m.get("fairness", {}).items():
+        name, gap = next(iter(gaps.items()))
+        mark = "" if gap["trusted"] else " *"
+        found = f"{gap['value']:.1f} [{gap['low']:.1f}, {gap['high']:.1f}]{mark}, p {gap['p']:.2g}"
+        said = f"{name} by {axis}: largest gap {found}, between {gap['best']} and {gap['worst']}"
+        to.print(plain(said), style="dim", markup=False)
 
 
 def _usage(usage: Mapping[str, Any]) -> str:

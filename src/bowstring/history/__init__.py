@@ -1,5 +1,6 @@
 """History views: what of a user's history a model sees. Pure functions over records."""
 
-from bowstring.history.views import View, parse_view, select
+from bowstring.history.reader import Reader
+from bowstring.history.views import View, parse_view
 
-__all__ = ["View", "parse_view", "select"]
+__all__ = ["Reader", "View", "parse_view"]

@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 K1, B, EPSILON = 1.5, 0.75, 0.25
 _WORD = re.compile(r"[^\W_]+")
+_STEM = 5
+_FUNCTION_WORDS = frozenset(
+    _WORD.findall(
+        "a about all also am an and any are as at be been being but by can could d did do does doing for from had has "
+        "have having he her hers him his how i if in into is it its just let ll may me might more most much must my "
+        "no nor not of on or our ours out please re s she should so some such t than that the their theirs them then "
+        "there these they this those to too us ve very was we were what when where which while who whom why will with "
+        "would you your yours"
+    )
+)
 
 
 class Bm25:
@@ -46,12 +56,21 @@ class Bm25:
                 np.add.at(scores, posting[0], posting[1])
         return scores
 
-    def best(self, query: Sequence[str], k: int) -> list[int]:
-        """The k best documents, in their own order; of equal ones the earlier."""
-        order = np.argsort(-self.scores(query), kind="stable")[:k]
-        return sorted(int(i) for i in order)
+    def order(self, query: Sequence[str]) -> list[int]:
+        """All documents, the best first; of equal ones the earlier."""
+        found: list[int] = np.argsort(-self.scores(query), kind="stable").tolist()
+        return found
 
 
 def words(text: str) -> list[str]:
     """Lower-case words: what a search should not miss for a capital or a comma."""
     return _WORD.findall(text.lower())
+
+
+def stems(text: str) -> list[str]:
+    """The first letters of the words that carry meaning: 'gardening' finds 'gardens', 'the' finds nothing."""
+    return [word[:_STEM] for word in _WORD.findall(text.lower()) if word not in _FUNCTION_WORDS]
+
+
+# How texts become terms. Upstream splits at spaces and keeps case; stems find more (docs/results.md).
+TOKENS: Mapping[str, Callable[[str], list[str]]] = {"stems": stems, "words": words, "whitespace": str.split}

@@ -1,27 +1,26 @@
-"""Views of a history: which of its dialogues a model sees.
+"""Views of a history: what of it a model sees.
 
-full              everything
-gold              the dialogues that hold the evidence
-none              nothing
-last:3            the newest three; last:4k the newest that fit into 4,000 tokens
-bm25/session/3    the three that a keyword search finds
-summary           a summary of each, which a model writes (a stage of the run, not a function here)
+full                everything
+gold                the dialogues that hold the evidence
+none                nothing
+last:3              the newest three dialogues; last:4k the newest turns that fit into 4,000 tokens
+bm25/utterance/5    the five turns that a keyword search finds, back in their own order
+dense/dialogue/3    the three dialogues whose embeddings are nearest to the question's
+summary             a summary of each dialogue, which a model writes (a stage of the run, not a function here)
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from bowstring.errors import UsageError
-from bowstring.history.bm25 import Bm25, words
-from bowstring.records import Dialogue, History
 
-Kind = Literal["full", "gold", "none", "last", "bm25", "summary"]
+Kind = Literal["full", "gold", "none", "last", "bm25", "dense", "summary"]
 _LAST = re.compile(r"last:(\d{1,6})(k?)")
-_BM25 = re.compile(r"bm25/(\w+)/(\d{1,3})")
+_FOUND = re.compile(r"(bm25|dense)/(\w+)/(\d{1,3})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,65 +30,40 @@ class View:
     in_tokens: bool = False
     unit: str = ""
 
+    @property
+    def by_question(self) -> bool:
+        """Whether two questions of a user may see different things."""
+        return self.kind in ("gold", "bm25", "dense")
 
-def parse_view(name: str, *, kinds: Collection[Kind], units: Collection[str] = ()) -> View:
-    """A view by the name that users write; `kinds` and `units` are those a benchmark has."""
-    view = _parse(name)
-    if view is None or view.kind not in kinds or (view.kind == "bm25" and view.unit not in units):
+    @property
+    def searches(self) -> bool:
+        return self.kind in ("bm25", "dense")
+
+
+def parse_view(name: str, *, kinds: Sequence[Kind], units: Sequence[str]) -> View:
+    """A view by the name that users write; `kinds` and `units`, the smallest first, are those a benchmark has."""
+    view = _parse(name, units)
+    if view is None or view.kind not in kinds or (view.searches and view.unit not in units):
         raise UsageError(f"--history {name}: expected {_forms(kinds, units)}")
-    if view.kind in ("last", "bm25") and view.number < 1:
+    if (view.searches or view.kind == "last") and view.number < 1:
         raise UsageError(f"--history {name}: expected at least 1")
     return view
 
 
-def _parse(name: str) -> View | None:
+def _parse(name: str, units: Sequence[str]) -> View | None:
     match name:
         case "full" | "gold" | "none" | "summary":
             return View(name)
     if match := _LAST.fullmatch(name):
-        return View("last", int(match[1]) * (1000 if match[2] else 1), bool(match[2]))
-    if match := _BM25.fullmatch(name):
-        return View("bm25", int(match[2]), unit=match[1])
+        in_tokens = bool(match[2])
+        return View("last", int(match[1]) * (1000 if in_tokens else 1), in_tokens, units[0 if in_tokens else -1])
+    if match := _FOUND.fullmatch(name):
+        return View("bm25" if match[1] == "bm25" else "dense", int(match[3]), unit=match[2])
     return None
 
 
-def _forms(kinds: Collection[Kind], units: Collection[str]) -> str:
-    shown = {"last": "last:N (or last:4k, in tokens)", "bm25": ", ".join(f"bm25/{unit}/K" for unit in units)}
+def _forms(kinds: Sequence[Kind], units: Sequence[str]) -> str:
+    shown = {"last": "last:N (or last:4k, in tokens)"}
+    shown |= {kind: ", ".join(f"{kind}/{unit}/K" for unit in units) for kind in ("bm25", "dense")}
     forms = [shown.get(kind, kind) for kind in kinds]
     return f"{', '.join(forms[:-1])} or {forms[-1]}"
-
-
-def select(
-    view: View,
-    history: History,
-    evidence: Collection[int],
-    query: str,
-    count: Callable[[Dialogue], int],
-) -> History:
-    """The dialogues that a view shows, in their own order. `count` gives a dialogue's tokens."""
-    match view.kind:
-        case "full" | "summary":
-            return history
-        case "none":
-            return ()
-        case "gold":
-            return tuple(dialogue for dialogue in history if dialogue.id in evidence)
-        case "last":
-            return _newest(history, view.number, count) if view.in_tokens else history[-view.number :]
-        case "bm25":
-            index = Bm25([words(_text(dialogue)) for dialogue in history])
-            return tuple(history[n] for n in index.best(words(query), view.number))
-
-
-def _newest(history: History, tokens: int, count: Callable[[Dialogue], int]) -> History:
-    kept: list[Dialogue] = []
-    for dialogue in reversed(history):
-        tokens -= count(dialogue)
-        if tokens < 0:
-            break
-        kept.append(dialogue)
-    return tuple(reversed(kept))
-
-
-def _text(dialogue: Dialogue) -> str:
-    return "\n".join(message.text for message in dialogue.messages)

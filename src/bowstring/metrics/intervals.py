@@ -76,7 +76,7 @@ def estimate(
     return Estimate(float(value), float(low), float(high), n, len(clusters))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _weights(clusters: int) -> npt.NDArray[np.float64]:
     """How often each cluster is drawn, draw by draw; the same for every statistic, so that intervals compare."""
     rng = np.random.default_rng(20250601)

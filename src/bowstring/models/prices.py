@@ -25,6 +25,9 @@ class Price:
     cached: float
     output: float
 
+    def times(self, factor: float) -> Price:
+        return Price(self.input * factor, self.cached * factor, self.output * factor)
+
     def of(self, usage: Usage) -> float:
         fresh = usage.prompt - usage.cached
         return (fresh * self.input + usage.cached * self.cached + usage.completion * self.output) / 1e6

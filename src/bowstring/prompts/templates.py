@@ -29,6 +29,7 @@ class Template:
     system: str | None
     user: str | None
     own: bool = False  # from a folder of the user's
+    assistant: str | None = None  # what the assistant is made to have answered; sent as it is
 
     @property
     def placeholders(self) -> set[str]:
@@ -106,10 +107,11 @@ class PromptFolder:
             raise DataError(f"prompt {name}: not YAML: {' '.join(str(error).split())}") from error
         if not isinstance(raw, dict) or not (raw.keys() & {"system_prompt", "user_prompt"}):
             raise DataError(f"prompt {name}: expected system_prompt or user_prompt")
-        system, user = raw.get("system_prompt"), raw.get("user_prompt")
-        if not isinstance(system, str | None) or not isinstance(user, str | None):
-            raise DataError(f"prompt {name}: expected system_prompt and user_prompt to be text")
-        template = Template(name, system, user, own)
+        texts = [raw.get(key) for key in ("system_prompt", "user_prompt", "assistant_prompt")]
+        if not all(isinstance(text, str | None) for text in texts):
+            raise DataError(f"prompt {name}: expected its parts to be text")
+        system, user, assistant = texts
+        template = Template(name, system, user, own, assistant)
         places = replace(template, system=None).placeholders if plain_system else template.placeholders
         if missing := needs - places:
             raise DataError(f"prompt {name} has no place for {', '.join(f'{{{m}}}' for m in sorted(missing))}")
@@ -118,6 +120,20 @@ class PromptFolder:
             raise DataError(f"prompt {name} asks for {{{min(unknown)}}}, which is not known here")
         self._used[name] = hashlib.sha256(text.encode()).hexdigest()
         return template
+
+    def has_own(self, name: str) -> bool:
+        """Whether the user's folder has this template."""
+        return self._override is not None and (self._override / f"{name}.yaml").is_file()
+
+    def data(self, name: str) -> Any:
+        """A YAML file of another kind than templates, such as hicupid/examples."""
+        text, _ = self._read(name)
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise DataError(f"prompt {name}: not YAML: {' '.join(str(error).split())}") from error
+        self._used[name] = hashlib.sha256(text.encode()).hexdigest()
+        return value
 
     @property
     def fingerprints(self) -> dict[str, str]:

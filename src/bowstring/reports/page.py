@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _ITEMS = 500  # items on the page; records.jsonl has them all
 
 
 def write_page(metrics: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> str:
     """One self-contained HTML file. Every text in it is escaped: data and answers are shown, never obeyed."""
-    from jinja2 import Environment
-
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"number": number, "place": _place}
-    template = environment.from_string((files("bowstring.reports") / "page.html").read_text(encoding="utf-8"))
+    template = environment().from_string((files("bowstring.reports") / "page.html").read_text(encoding="utf-8"))
     return template.render(
         m=metrics,
         columns={axis: _columns(metrics, groups) for axis, groups in metrics["groups"].items()},
@@ -26,22 +25,38 @@ def write_page(metrics: Mapping[str, Any], records: Sequence[Mapping[str, Any]])
     )
 
 
+def environment() -> Environment:
+    """What all pages are made with: everything is escaped, but for our own style and figures."""
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    made = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    made.filters |= {"number": number, "place": _place}
+    style = (files("bowstring.reports") / "style.css").read_text(encoding="utf-8")
+    made.globals["style"] = Markup(style)  # noqa: S704 - a file of ours
+    return made
+
+
 def number(value: float | None, metric: str = "") -> str:
     """A value as papers print it: correlations and 1-10 scores with two places, percentages with one."""
     if value is None:
         return "–"
-    return f"{value:.2f}" if _range(metric) != (0.0, 100.0) else f"{value:,.1f}"
+    low, high = in_range(metric)
+    return f"{value:,.1f}" if high == 100.0 else f"{value:.2f}" if low < 0 or high > 1 else f"{value:.3f}"
 
 
 def _place(value: float, metric: str) -> float:
     """Where a value stands in its range, in percent."""
-    low, high = _range(metric)
+    low, high = in_range(metric)
     return round(100 * (value - low) / (high - low), 2)
 
 
-def _range(metric: str) -> tuple[float, float]:
+def in_range(metric: str) -> tuple[float, float]:
+    """The least and the most that a metric can be."""
     if metric.endswith("correlation"):
         return -1.0, 1.0
+    if metric in ("bleu", "rouge_l"):
+        return 0.0, 1.0
     return (0.0, 10.0) if metric == "generation.score" else (0.0, 100.0)
 
 

@@ -38,7 +38,7 @@ class Asker:
         model: Model,
         store: Store,
         *,
-        schedule: Schedule | None = None,
+        beside: Asker | None = None,
         concurrency: int | None = None,
         price: Price | None = None,
         budget: Budget | None = None,
@@ -49,13 +49,13 @@ class Asker:
         self._stopping = False
         self._store = store
         self.places = concurrency or model.concurrency
-        # Roles of one model share its places: give them one schedule.
-        self.schedule = schedule or Schedule(self.places)
+        # Askers of one model stand beside each other: they share its places and what is in flight.
+        self._schedule: Schedule = beside._schedule if beside else Schedule(self.places)
+        self._in_flight: dict[str, asyncio.Future[Completion]] = beside._in_flight if beside else {}
+        self._answered: set[str] = beside._answered if beside else set()
         self._price = price
         self._budget = budget
         self._fresh = fresh
-        self._in_flight: dict[str, asyncio.Future[Completion]] = {}
-        self._answered: set[str] = set()
 
     def stop(self) -> None:
         """Send nothing more. What is in flight may finish."""
@@ -96,7 +96,7 @@ class Asker:
     async def _ask_model(self, key: str, prompt: Prompt, sampling: Sampling) -> Completion:
         reserved: float | None = None
         try:
-            async with self.schedule.turn(prompt.trunk) as turn:
+            async with self._schedule.turn(prompt.trunk) as turn:
                 if self._stopping:
                     raise Stopped
                 if self._budget and self._price:

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -56,13 +56,20 @@ class Outcome:
     stopped: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Group(Generic[Item]):
+    """Items that belong together. `open` is called when their turn comes, and returns what makes records of them."""
+
+    items: Sequence[Item]
+    open: Callable[[Sequence[Item]], Work[Item]]
+
+
 @dataclass(slots=True)
 class Runner(Generic[Item]):
-    """`open_group` is called when a group's turn comes, and returns what turns its items into records."""
+    """Runs groups in their order, as many at a time as the askers have places for."""
 
-    groups: Sequence[Sequence[Item]]
-    open_group: Callable[[Sequence[Item]], Work[Item]]
-    askers: Mapping[str, Asker]  # by role; two roles may share one
+    groups: Sequence[Group[Item]]
+    askers: Sequence[Asker]
     watch: Callable[[Snapshot], None] = lambda snapshot: None
     _done: int = 0
     _done_before: int | None = None
@@ -70,7 +77,7 @@ class Runner(Generic[Item]):
     _started: float = field(default_factory=time.monotonic)
 
     async def run(self) -> Outcome:
-        total = sum(map(len, self.groups))
+        total = sum(len(group.items) for group in self.groups)
         records: list[Record | None] = [None] * total
         places = asyncio.Semaphore(self._groups_at_once())
         ticker = asyncio.create_task(self._tick(total))
@@ -85,7 +92,7 @@ class Runner(Generic[Item]):
                 task = asyncio.create_task(self._run_group(group, start, records, places))
                 tasks.add(task)
                 tasks = {t for t in tasks if not t.done() or t.exception()}
-                start += len(group)
+                start += len(group.items)
             await self._finish(tasks)
         finally:
             restore()
@@ -95,15 +102,15 @@ class Runner(Generic[Item]):
 
     def _groups_at_once(self) -> int:
         """Enough groups open for every place to be taken by a first branch, and one to come."""
-        return max(asker.places for asker in self.askers.values()) + 1 if self.askers else 64
+        return max(asker.places for asker in self.askers) + 1 if self.askers else 64
 
     async def _run_group(
-        self, group: Sequence[Item], start: int, records: list[Record | None], places: asyncio.Semaphore
+        self, group: Group[Item], start: int, records: list[Record | None], places: asyncio.Semaphore
     ) -> None:
         try:
-            work = self.open_group(group)
+            work = group.open(group.items)
             # Not a TaskGroup: it would cancel the others' requests at the first error.
-            running = [self._run_item(work, item, start + n, records) for n, item in enumerate(group)]
+            running = [self._run_item(work, item, start + n, records) for n, item in enumerate(group.items)]
             for ended in await asyncio.gather(*running, return_exceptions=True):
                 if isinstance(ended, BaseException):
                     raise ended
@@ -136,7 +143,7 @@ class Runner(Generic[Item]):
     def stop(self, reason: str) -> None:
         """Let what is in flight finish, and start nothing more."""
         self._stopped = self._stopped or reason
-        for asker in self.askers.values():
+        for asker in self.askers:
             asker.stop()
 
     def _listen_for_interrupts(self) -> Callable[[], None]:
@@ -166,7 +173,7 @@ class Runner(Generic[Item]):
             await asyncio.sleep(_TICK)
 
     def _snapshot(self, total: int, *, finished: bool) -> Snapshot:
-        tallies = [asker.tally for asker in {id(a): a for a in self.askers.values()}.values()]
+        tallies = [asker.tally for asker in self.askers]
         costs = [t.cost for t in tallies if t.cost is not None]
         if self._done_before is None and any(t.asked for t in tallies):
             self._done_before = self._done

@@ -1,0 +1,312 @@
+"""Evaluations on their way: one or several of one data set, run together, each into a folder of its own.
+
+Several that run together are a sweep. They share their models, the store, the budget, what is in flight and what is
+derived from a history; a user's turn comes for all of them at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import platform
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any
+
+from bowstring import __version__
+from bowstring.benchmarks.benchmark import Benchmark
+from bowstring.errors import UsageError
+from bowstring.judging import builtin
+from bowstring.models.interface import Model
+from bowstring.models.prices import Price, Prices
+from bowstring.reports.page import write_page
+from bowstring.runs.asking import Asker
+from bowstring.runs.budget import Budget
+from bowstring.runs.folder import RunFolder, fingerprint
+from bowstring.runs.runner import Group, Record, Runner, Snapshot
+from bowstring.runs.store import Store
+
+STORE_NAME = "responses.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What does not change a result: how much, how fast, where to, at what cost."""
+
+    out: Path | None = None
+    store: Path | None = None
+    runs: Path = Path("runs")
+    limit: int | None = None
+    concurrency: int | None = None
+    fresh: bool = False
+    batch: bool = False
+    max_cost: float | None = None
+    prices: Path | None = None
+    prompts: Path | None = None
+    timeout: float = 600.0
+    attempts: int = 6
+
+    def __post_init__(self) -> None:
+        for name in ("limit", "concurrency", "attempts"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise UsageError(f"{name} is {value!r}; expected a whole number from 1")
+        for name in ("max_cost", "timeout"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, int | float) and 0 <= value < float("inf")):
+                raise UsageError(f"{name} is {value!r}; expected a number from 0")
+
+    @property
+    def store_path(self) -> Path:
+        return self.store or (self.out.parent if self.out else self.runs) / STORE_NAME
+
+
+@dataclass(slots=True)
+class Run:
+    """A run that has ended: its folder, its numbers, and why it ended early if it did."""
+
+    folder: Path
+    metrics: dict[str, Any]
+    complete: bool
+    stopped: str | None = None
+
+    def commonest_failure(self) -> tuple[str, int]:
+        """The reason that most failed requests have, and how many have it."""
+        reasons = Counter(
+            part["failure"]["reason"]
+            for record in self.records()
+            for part in (record, record.get("inference", {}), record.get("generation", {}))
+            if "failure" in part
+        )
+        return reasons.most_common(1)[0] if reasons else ("", 0)
+
+    def records(self) -> list[dict[str, Any]]:
+        with (self.folder / "records.jsonl").open(encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """One configuration: what is asked, how it is judged, and the folder it goes to."""
+
+    benchmark: str
+    items: Benchmark
+    configuration: dict[str, Any]
+    folder: Path
+
+
+@dataclass(slots=True)
+class Running:
+    """Evaluations that are ready to run together: everything is checked, and nothing has been asked."""
+
+    evaluations: Sequence[Evaluation]
+    models: dict[str, Model]  # by role: model, judge, matcher; a role without one is the builtin judge's
+    options: RunOptions
+    prices: Prices
+    watch: Callable[[Snapshot], None] = field(default=lambda snapshot: None)
+    _runner: Runner[Any] | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
+
+    def run(self) -> list[Run]:
+        """Run to the end, or to where it is stopped; where a loop is running already, on a thread of its own."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            try:
+                return asyncio.run(self._run())
+            except asyncio.CancelledError as cancelled:  # interrupted twice
+                raise KeyboardInterrupt from cancelled
+        return self._run_elsewhere()
+
+    def _run_elsewhere(self) -> list[Run]:
+        result: list[list[Run] | BaseException] = []
+
+        def elsewhere() -> None:
+            try:
+                result.append(asyncio.run(self._run()))
+            except BaseException as error:  # raised again where it was called
+                result.append(error)
+
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        try:
+            thread.join()
+        except KeyboardInterrupt:
+            if self._loop is not None and self._runner is not None:
+                self._loop.call_soon_threadsafe(self._runner.stop, "interrupted")
+            thread.join()
+        if isinstance(result[0], BaseException):
+            raise result[0]
+        return result[0]
+
+    async def _run(self) -> list[Run]:
+        folders: list[RunFolder] = []
+        store: Store | None = None
+        try:
+            for evaluation in self.evaluations:
+                folders.append(RunFolder(evaluation.folder))
+                _check_folder(evaluation)
+            store = Store(self.options.store_path)
+            self._write_manifests(folders, "running")
+            askers = self._askers(store)
+            records, stopped = await self._records(askers)
+            return [
+                self._finish(*of_one, stopped)
+                for of_one in zip(self.evaluations, folders, records, askers, strict=True)
+            ]
+        except (Exception, asyncio.CancelledError):
+            if store is not None:
+                with suppress(OSError):  # the disk may be what failed
+                    self._write_manifests(folders, "failed")
+            raise
+        finally:
+            if store is not None:
+                await store.close()
+            for model in self.models.values():
+                await model.close()
+            for folder in folders:
+                folder.close()
+
+    async def _records(self, askers: Sequence[Mapping[str, Asker]]) -> tuple[list[list[Record | None]], str | None]:
+        """Each evaluation's records, in the order of the data; None for an item that was not reached."""
+        grouped = [
+            [Group(items, partial(e.items.open_group, askers=own)) for items in e.items.groups(self.options.limit)]
+            for e, own in zip(self.evaluations, askers, strict=True)
+        ]
+        # A user's turn comes for all evaluations at once, while what is derived from the history is at hand.
+        turns = [(n, group) for turn in zip_longest(*grouped) for n, group in enumerate(turn) if group is not None]
+        self._loop = asyncio.get_running_loop()
+        self._runner = Runner(
+            [group for _, group in turns], list(chain.from_iterable(own.values() for own in askers)), self.watch
+        )
+        outcome = await self._runner.run()
+        records: list[list[Record | None]] = [[] for _ in self.evaluations]
+        ended = iter(outcome.records)
+        for n, group in turns:
+            records[n] += [next(ended) for _ in group.items]
+        return records, outcome.stopped
+
+    def _askers(self, store: Store) -> list[dict[str, Asker]]:
+        """Each evaluation's askers by role. One queue a server, whoever asks it; everyone counts for themselves."""
+        budget = Budget(self.options.max_cost) if self.options.max_cost is not None else None
+        first: dict[str, Asker] = {}
+        found: list[dict[str, Asker]] = []
+        for _ in self.evaluations:
+            askers = {}
+            for role, model in self.models.items():
+                beside = first.get(model.name)
+                askers[role] = Asker(
+                    beside.model if beside else model,
+                    store,
+                    beside=beside,
+                    concurrency=self.options.concurrency,
+                    price=self.price(model),
+                    budget=budget,
+                    fresh=self.options.fresh,
+                )
+                first.setdefault(model.name, askers[role])
+            found.append(askers)
+        return found
+
+    def price(self, model: Model) -> Price | None:
+        price = self.prices.of(model.identity)
+        return price.times(getattr(model, "discount", 1.0)) if price else None
+
+    def _finish(
+        self,
+        evaluation: Evaluation,
+        folder: RunFolder,
+        reached: Sequence[Record | None],
+        askers: Mapping[str, Asker],
+        stopped: str | None,
+    ) -> Run:
+        records = [r for r in reached if r is not None]
+        complete = len(records) == len(reached)
+        metrics = {
+            "benchmark": evaluation.benchmark,
+            "complete": complete,
+            **evaluation.items.summarize(records),
+            "usage": {role: _usage(asker) for role, asker in askers.items()},
+            "notes": self._notes(evaluation, None if complete else stopped),
+            "config": evaluation.configuration,
+        }
+        folder.write_records(records)
+        folder.write_json("metrics.json", metrics)
+        folder.write_text("report.html", write_page(metrics, records))
+        folder.write_json("run.json", self._manifest(evaluation, "complete" if complete else "stopped"))
+        return Run(evaluation.folder, metrics, complete, None if complete else stopped)
+
+    def _notes(self, evaluation: Evaluation, stopped: str | None) -> list[str]:
+        notes = [f"incomplete: {stopped}"] if stopped else []
+        if evaluation.configuration["judge"] == builtin.NAME:
+            notes.append(builtin.WARNING)
+        notes += evaluation.items.notes()
+        for model in self.models.values():
+            if dropped := getattr(model, "dropped", None):
+                notes.append(f"{model.name} refused {', '.join(dropped)}: sent without")
+        return notes
+
+    def _write_manifests(self, folders: Sequence[RunFolder], status: str) -> None:
+        for evaluation, folder in zip(self.evaluations, folders, strict=False):
+            folder.write_json("run.json", self._manifest(evaluation, status))
+
+    def _manifest(self, evaluation: Evaluation, status: str) -> dict[str, Any]:
+        options = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(self.options).items()}
+        return {
+            "bowstring": __version__,
+            "status": status,
+            "written": datetime.now(UTC).isoformat(timespec="seconds"),
+            "fingerprint": fingerprint(evaluation.configuration),
+            "config": evaluation.configuration,
+            "options": options,
+            "store": str(self.options.store_path),
+            "versions": _versions(),
+        }
+
+
+def _check_folder(evaluation: Evaluation) -> None:
+    """A folder that holds another run is not overwritten."""
+    path = evaluation.folder / "run.json"
+    if not path.is_file():
+        return
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))["fingerprint"]
+    except (ValueError, KeyError, TypeError):
+        return  # not a run of ours, or half of one
+    if found != fingerprint(evaluation.configuration):
+        raise UsageError(f"{evaluation.folder} holds a run of another configuration; choose another --out")
+
+
+def _usage(asker: Asker) -> dict[str, Any]:
+    tally = asker.tally
+    return {
+        "model": asker.model.identity,
+        "requests": tally.asked,
+        "from_store": tally.stored,
+        "failed": tally.failed,
+        "prompt_tokens": tally.usage.prompt,
+        "cached_tokens": tally.usage.cached,
+        "shareable_tokens": round(tally.shareable),
+        "completion_tokens": tally.usage.completion,
+        "cost": tally.cost,
+        "stored_prompt_tokens": tally.stored_usage.prompt,
+        "stored_completion_tokens": tally.stored_usage.completion,
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in ("httpx", "numpy", "pyarrow", "tokenizers", "xllamacpp", "sentence-transformers", "torch"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

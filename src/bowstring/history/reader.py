@@ -1,0 +1,88 @@
+"""One user's history, and whatever is derived from it, each made once: units, indexes, rankings, token counts.
+
+reader = Reader(history, count)
+reader.show(view, evidence=question.evidence, query=question.question)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from bowstring.history.bm25 import TOKENS, Bm25
+from bowstring.history.units import Unit, shown, units_of
+from bowstring.history.views import View
+from bowstring.records import History
+
+# Tokens of each text.
+Count = Callable[[Sequence[str]], list[int]]
+
+
+class Reader:
+    def __init__(self, history: History, count: Count, *, tokens: str = "stems") -> None:
+        self.history = history
+        self._count = count
+        self._tokens = TOKENS[tokens]
+        self._units: dict[str, list[Unit]] = {}
+        self._indexes: dict[str, Bm25] = {}
+        self._orders: dict[tuple[str, str, str], list[int]] = {}
+        self._lengths: dict[str, list[int]] = {}
+
+    def show(self, view: View, *, evidence: Collection[int], query: str) -> History:
+        """What a view shows, in the history's own order."""
+        match view.kind:
+            case "full" | "summary":
+                return self.history
+            case "none":
+                return ()
+            case "gold":
+                return tuple(dialogue for dialogue in self.history if dialogue.id in evidence)
+            case "last":
+                return shown(
+                    self.history, self._newest(view) if view.in_tokens else self.units(view.unit)[-view.number :]
+                )
+            case "bm25" | "dense":
+                units = self.units(view.unit)
+                return shown(self.history, (units[n] for n in self._order(view, query)[: view.number]))
+
+    def units(self, unit: str) -> list[Unit]:
+        if unit not in self._units:
+            self._units[unit] = units_of(self.history, unit)
+        return self._units[unit]
+
+    def rank(self, kind: str, unit: str, query: str, order: list[int]) -> None:
+        """Tell the reader an order that was found elsewhere: the units, best first, of a dense search."""
+        self._orders[kind, unit, query] = order
+
+    def ranked(self, kind: str, unit: str, query: str) -> bool:
+        return (kind, unit, query) in self._orders
+
+    def _order(self, view: View, query: str) -> list[int]:
+        key = (view.kind, view.unit, query)
+        if key not in self._orders:
+            if view.kind == "dense":
+                raise LookupError(f"no order of {view.unit}s was told for {query!r}")
+            self._orders[key] = self._index(view.unit).order(self._tokens(query))
+        return self._orders[key]
+
+    def _index(self, unit: str) -> Bm25:
+        if unit not in self._indexes:
+            self._indexes[unit] = Bm25([self._tokens(u.text) for u in self.units(unit)])
+        return self._indexes[unit]
+
+    def _newest(self, view: View) -> list[Unit]:
+        """The newest units that fit into the view's tokens, without a gap."""
+        units, left = self.units(view.unit), view.number
+        kept = len(units)
+        for length in reversed(self._unit_lengths(view.unit)):
+            left -= length
+            if left < 0:
+                break
+            kept -= 1
+        return units[kept:]
+
+    def _unit_lengths(self, unit: str) -> list[int]:
+        if unit not in self._lengths:
+            texts = [m.text for u in self.units(unit) for m in self.history[u.place].messages[u.first : u.end]]
+            counts = iter(self._count(texts))
+            self._lengths[unit] = [sum(next(counts) for _ in range(u.first, u.end)) for u in self.units(unit)]
+        return self._lengths[unit]

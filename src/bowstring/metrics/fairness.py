@@ -1,0 +1,96 @@
+"""The largest gap between groups of users, and whether chance alone would make one as large.
+
+The gap is that between the best and the worst group as they were found. Its interval resamples the users of these two;
+since they were picked for being extreme, it says how well the gap is known, not that it is real. For that there is
+`p`: the share of random regroupings of the same users whose largest gap is at least as large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bowstring.metrics.intervals import DRAWS, TRUSTED_CLUSTERS, Means, Score
+
+SHUFFLES = 1000
+FEWEST = 10  # users in a group that is compared, as long as two groups have that many
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    value: float
+    low: float
+    high: float
+    n: int  # users
+    best: str
+    worst: str
+    p: float
+    trusted: bool
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def largest_gap(groups: Mapping[str, Mapping[str, Sequence[Score]]], statistic: Callable[[Means], Array]) -> Gap | None:
+    """The gap in a statistic of component means between groups, each {component: scores}; None below two groups."""
+    tables = {name: _Table(components) for name, components in groups.items() if all(components.values())}
+    large = {name: table for name, table in tables.items() if table.users >= FEWEST}
+    tables = large if len(large) > 1 else tables
+    if len(tables) < 2:
+        return None
+    values = {name: float(statistic(table.means())[0]) for name, table in tables.items()}
+    best, worst = max(values, key=lambda g: values[g]), min(values, key=lambda g: values[g])
+    rng = np.random.default_rng(20250603)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        drawn = statistic(tables[best].resampled(rng)) - statistic(tables[worst].resampled(rng))
+        shuffled = _shuffled_gaps(list(tables.values()), statistic, rng)
+    drawn = drawn[np.isfinite(drawn)]
+    gap = values[best] - values[worst]
+    low, high = np.percentile(drawn, [2.5, 97.5]) if len(drawn) else (gap, gap)
+    # One is added on both sides: the order that was found is one of those possible.
+    p = (1 + int((shuffled >= gap - 1e-9).sum())) / (1 + len(shuffled))
+    users = sum(table.users for table in tables.values())
+    trusted = min(tables[best].users, tables[worst].users) >= TRUSTED_CLUSTERS
+    return Gap(gap, float(low), float(high), users, best, worst, p, trusted)
+
+
+class _Table:
+    """Sums and counts of each component by user."""
+
+    def __init__(self, components: Mapping[str, Sequence[Score]]) -> None:
+        names = sorted({score.cluster for scores in components.values() for score in scores})
+        index = {name: n for n, name in enumerate(names)}
+        self.users = len(names)
+        self.sums, self.counts = ({c: np.zeros(len(names)) for c in components} for _ in range(2))
+        for component, scores in components.items():
+            at = [index[score.cluster] for score in scores]
+            np.add.at(self.sums[component], at, [score.value for score in scores])
+            np.add.at(self.counts[component], at, 1.0)
+
+    def means(self) -> dict[str, Array]:
+        return {c: np.asarray([self.sums[c].sum() / self.counts[c].sum()]) for c in self.sums}
+
+    def resampled(self, rng: np.random.Generator) -> dict[str, Array]:
+        weights = rng.multinomial(self.users, np.full(self.users, 1 / self.users), size=DRAWS).astype(np.float64)
+        return {c: (weights @ self.sums[c]) / (weights @ self.counts[c]) for c in self.sums}
+
+
+def _shuffled_gaps(tables: Sequence[_Table], statistic: Callable[[Means], Array], rng: np.random.Generator) -> Array:
+    """The largest gaps when users are dealt to groups of the same sizes at random."""
+    sizes = [table.users for table in tables]
+    starts = np.cumsum([0, *sizes[:-1]])
+    order = rng.permuted(np.tile(np.arange(sum(sizes)), (SHUFFLES, 1)), axis=1)
+    means = {}
+    for component in tables[0].sums:
+        sums = np.concatenate([table.sums[component] for table in tables])[order]
+        counts = np.concatenate([table.counts[component] for table in tables])[order]
+        means[component] = np.add.reduceat(sums, starts, axis=1) / np.add.reduceat(counts, starts, axis=1)
+    found = statistic(means)
+    gaps: Array = np.nanmax(found, axis=1) - np.nanmin(found, axis=1)
+    return gaps[np.isfinite(gaps)]
