@@ -1,6 +1,7 @@
 """`bowstring eval hicupid`: what is asked in each variant, how it is judged and scored, sweeps, upstream's prompts."""
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from bowstring.datasets import load_hicupid
 from bowstring.metrics.text import bleu, rouge_l
 from tests.e2e.test_eval import command, metrics, records
 from tests.support.command import bowstring
+from tests.support.embedding import write_contriever
 from tests.support.server import Server, digest_answer, text_of
 
 MINI = load_hicupid("mini")
@@ -358,3 +360,35 @@ def test_a_dry_run_of_a_sweep_counts_what_is_equal_once(tmp_path):
     assert plan["items"] == 180
     assert plan["roles"]["model"]["after_sharing"] < plan["roles"]["model"]["prompt_tokens"]
     assert plan["roles"]["judge"]["requests"] == 3 * (48 * 2 + 12)
+
+
+def test_dense_search_ranks_by_dot_product_and_embeds_each_text_once(tmp_path):
+    import numpy as np
+
+    from bowstring.models.embedder import Embedder
+
+    folder = write_contriever(tmp_path / "contriever")
+    flags = ["--retriever", str(folder), "--history", "dense/dialogue/2", "--history", "dense/utterance/3"]
+    with Server() as server:
+        ran = bowstring(*command(server, tmp_path / "s", *flags, "--limit", "10"))
+        assert ran.code == 0, ran.err
+        messages = asked(server)
+    embedder = Embedder(str(folder))
+    dialogues = [(d.id, "\n".join(m.text for m in d.messages)) for d in MINI.history(0)]
+    vectors = embedder.embed([text for _, text in dialogues], queries=False)
+    for row in records(tmp_path / "s" / "dense-dialogue-2"):
+        (query,) = embedder.embed([row["question"]], queries=True)
+        best = np.argsort(-(vectors @ query), kind="stable")[:2]
+        assert row["retrieved"] == sorted(dialogues[n][0] for n in best)
+        assert row["question"] in messages
+    stored = tmp_path / "embeddings.sqlite"
+    with sqlite3.connect(stored) as connection:
+        n = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
+    spoken = {m.text for d in MINI.history(0) for m in d.messages if m.role == "user"}
+    assert n == len(spoken | {text for _, text in dialogues}) + 10
+    # What is stored is enough to measure another k: the model is not even loaded.
+    again = ["eval", "hicupid", "--retrieval-only", "--retriever", folder, "--history", "dense/dialogue/3"]
+    ran = bowstring(*again, "--limit", "10", "--out", tmp_path / "k3")
+    assert ran.code == 0, ran.err
+    assert "Loading" not in ran.err
+    assert metrics(tmp_path / "k3")["config"]["retriever"].startswith(str(folder) + "#")

@@ -17,12 +17,14 @@ from typing import Any
 
 from bowstring.benchmarks.benchmark import Benchmark
 from bowstring.benchmarks.cupid import CupidEvaluation, CupidSettings
+from bowstring.benchmarks.dense import VECTORS_NAME, DenseSearch
 from bowstring.benchmarks.hicupid import HicupidEvaluation, HicupidReaders, HicupidSettings
 from bowstring.benchmarks.running import Evaluation, Run, Running, RunOptions
 from bowstring.benchmarks.sweep import AXES, Sweep, Swept, slug, variant_name
 from bowstring.datasets import DataSet, load_cupid, load_hicupid
 from bowstring.errors import UsageError
 from bowstring.judging import builtin
+from bowstring.models.embedder import Embedder
 from bowstring.models.interface import Model
 from bowstring.models.names import open_model
 from bowstring.models.prices import Prices, load_prices
@@ -95,7 +97,8 @@ def _prepare(
     models = {role: open_model(n, patience=patience, tell=tell, with_key=with_keys) for role, n in named.items()}
     prices = load_prices(options.prices)
     _check_budget(options, prices, list(models.values()))
-    loaded, open_items = _opener(chosen[0], str(data), revision, models)
+    search = _dense_search(chosen, options, tell)
+    loaded, open_items = _opener(chosen[0], str(data), revision, models, search)
     evaluations = []
     for one in chosen:
         prompts = PromptFolder(options.prompts)
@@ -107,10 +110,18 @@ def _prepare(
             **({"matcher": models["matcher"].identity} if "matcher" in models else {}),
             "data": {"name": str(data), "revision": revision, "fingerprint": loaded.fingerprint},
             "settings": json.loads(json.dumps(one.configuration())),
+            **({"retriever": search.embedder.identity} if search and one.view().kind == "dense" else {}),
             "prompts": prompts.fingerprints if models else {},
         }
         evaluations.append(Evaluation(benchmark, items, configuration, _folder(options, configuration, one, chosen)))
     return Running(evaluations, models, options, prices, watch), chosen
+
+
+def _dense_search(chosen: Sequence[Settings], options: RunOptions, tell: Callable[[str], None]) -> DenseSearch | None:
+    for one in chosen:
+        if isinstance(one, HicupidSettings) and one.view().kind == "dense":
+            return DenseSearch(Embedder(one.retriever, tell), options.store_path.with_name(VECTORS_NAME))
+    return None
 
 
 def _folder(options: RunOptions, configuration: Mapping[str, Any], one: Settings, chosen: Sequence[Settings]) -> Path:
@@ -126,7 +137,11 @@ def _folder(options: RunOptions, configuration: Mapping[str, Any], one: Settings
 
 
 def _opener(
-    settings: Settings, data: str, revision: str | None, models: Mapping[str, Model]
+    settings: Settings,
+    data: str,
+    revision: str | None,
+    models: Mapping[str, Model],
+    search: DenseSearch | None,
 ) -> tuple[DataSet, Callable[[Settings, PromptFolder], Benchmark]]:
     """The data, and what opens evaluations of it, with whatever those of one data set can share."""
     names = {role: model.name for role, model in models.items()}
@@ -134,7 +149,7 @@ def _opener(
         hicupid = load_hicupid(data, revision=revision, splits=settings.splits, leave_out=("train",))
         readers = HicupidReaders(hicupid, tokens=settings.bm25_tokens)
         return hicupid, lambda one, prompts: HicupidEvaluation(
-            hicupid, one, prompts, readers=readers, judge=names.get("judge")
+            hicupid, one, prompts, readers=readers, search=search, judge=names.get("judge")
         )
     cupid = load_cupid(data, revision=revision)
     return cupid, lambda one, prompts: CupidEvaluation(cupid, one, prompts, matcher=names.get("matcher"))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, get_args
 
 from bowstring.benchmarks.benchmark import Known, Planned, check_choice, check_sampling, gather_in_order
+from bowstring.benchmarks.dense import DenseSearch
 from bowstring.benchmarks.hicupid_prompts import SHOTS, HicupidPrompts, Instruction
 from bowstring.benchmarks.hicupid_scores import recall_of, summarize
 from bowstring.datasets import HicupidSet
@@ -93,10 +94,6 @@ class HicupidReaders:
         if self._counter is None:
             self._counter = embedded_counter()
         return self._counter.count(texts)
-
-
-# Ranks what a dense search finds: the orders of a reader's units, best first, for each of the queries.
-DenseSearch = Callable[[Reader, str, Sequence[str]], Awaitable[None]]
 
 
 class HicupidEvaluation:
@@ -223,7 +220,7 @@ class HicupidEvaluation:
             asked = (askers["model"].ask(self._prompts.summary(d), SUMMARY_SAMPLING) for d in reader.history)
             summaries = [completion.text.strip() for completion in await gather_in_order(*asked)]
         if self._view.kind == "dense" and self._search is not None:
-            await self._search(reader, self._view.unit, [q.question for q in group])
+            await self._search.rank(reader, self._view.unit, [q.question for q in group])
         prepared, context = {}, None
         for question, (prompt, history) in zip(group, self._asked(group, self._view, summaries), strict=True):
             if summaries is not None:

@@ -1,0 +1,117 @@
+"""Embedding models for dense search: any of sentence-transformers', by hub id or folder.
+
+A folder without sentence-transformers' own files (contriever's, say) is read as its authors do: the mean over a text's
+tokens, compared by dot product. Inputs are padded on the right: with absolute positions, padding on the left would
+make a text's embedding depend on its neighbours in the batch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bowstring.errors import DataError, FetchError, UsageError
+
+Vectors = npt.NDArray[np.float32]
+_WEIGHTS = ("*.safetensors", "pytorch_model*.bin", "*.json")
+_NOT_NEEDED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "onnx/*", "openvino/*"]
+_BATCH = 32
+
+
+class Embedder:
+    """An embedding model. `identity` covers its weights; they are loaded when the first text comes."""
+
+    def __init__(self, name: str, tell: Callable[[str], None] = lambda line: None) -> None:
+        self.name = name
+        self._folder = _folder(name, tell)
+        self.identity = f"{name}#{_fingerprint(self._folder)}"
+        self._plain = not (self._folder / "modules.json").is_file()
+        self._normalized = not self._plain and _similarity(self._folder) == "cosine"
+        self._tell = tell
+        self._loading = threading.Lock()
+        self._model: Any = None
+
+    def embed(self, texts: Sequence[str], *, queries: bool) -> Vectors:
+        """A row a text; rows of queries and of what is searched compare by dot product."""
+        model = self._loaded()
+        encode = model.encode_query if queries else model.encode_document
+        found: Vectors = encode(
+            list(texts), batch_size=_BATCH, show_progress_bar=False, normalize_embeddings=self._normalized
+        )
+        return np.ascontiguousarray(found, dtype=np.float32)
+
+    def _loaded(self) -> Any:
+        with self._loading:
+            if self._model is None:
+                self._tell(f"Loading {self.name} …")
+                self._model = self._load()
+        return self._model
+
+    def _load(self) -> Any:
+        sentence_transformers = _library()
+        logging.getLogger("sentence_transformers").setLevel(logging.ERROR)  # that it makes the pooling is meant
+        try:
+            model = sentence_transformers.SentenceTransformer(str(self._folder), local_files_only=True)
+        except Exception as error:  # the library raises whatever its parts do
+            reason = " ".join(str(error).split())[:200]
+            raise DataError(f"--retriever {self.name}: not an embedding model that can be loaded: {reason}") from error
+        if self._plain:
+            model.tokenizer.padding_side = "right"
+        return model
+
+
+def _library() -> Any:
+    try:
+        import sentence_transformers
+    except ImportError as error:
+        raise UsageError("dense search needs sentence-transformers: pip install 'bowstring[dense]'") from error
+    return sentence_transformers
+
+
+def _folder(name: str, tell: Callable[[str], None]) -> Path:
+    path = Path(name).expanduser()
+    if path.is_dir():
+        if not (path / "config.json").is_file() and not (path / "modules.json").is_file():
+            raise DataError(f"--retriever {name}: no config.json or modules.json there; expected an embedding model")
+        return path
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    _library()  # before gigabytes are fetched for nothing
+    logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
+    tell(f"Fetching {name} …")
+    try:
+        return Path(snapshot_download(name, ignore_patterns=_NOT_NEEDED))
+    except HFValidationError as error:
+        raise UsageError(f"--retriever {name}: no such folder, and no hub id; expected one of them") from error
+    except (HfHubHTTPError, OSError) as error:
+        reason = str(error).strip().splitlines()[0][:200]
+        raise FetchError(f"--retriever {name} could not be fetched: {reason}") from error
+
+
+def _fingerprint(folder: Path) -> str:
+    """A hash of what decides an embedding: weights, configuration, vocabulary."""
+    digest = hashlib.sha256()
+    for path in sorted({p for pattern in _WEIGHTS for p in folder.rglob(pattern)} | set(folder.glob("vocab.txt"))):
+        digest.update(str(path.relative_to(folder)).encode())
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()[:16]
+
+
+def _similarity(folder: Path) -> str | None:
+    path = folder / "config_sentence_transformers.json"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError:
+        return None
+    return found.get("similarity_fn_name") if isinstance(found, dict) else None

@@ -1,0 +1,56 @@
+"""Embeddings that were made once: a SQLite file beside the store of responses, by the hash of what was embedded."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from bowstring.errors import StoreError
+
+Vector = npt.NDArray[np.float32]
+_AT_ONCE = 500  # keys in one query
+
+
+def vector_key(model: str, kind: str, text: str) -> str:
+    return hashlib.sha256(f"{model}\0{kind}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class VectorStore:
+    """Opened anew for every call, so that any thread may use it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def get(self, keys: Sequence[str]) -> dict[str, Vector]:
+        """The vectors of those keys that are there."""
+        found: dict[str, Vector] = {}
+        if not self.path.is_file():
+            return found
+        try:
+            with sqlite3.connect(self.path, timeout=60) as connection:
+                for start in range(0, len(keys), _AT_ONCE):
+                    part = keys[start : start + _AT_ONCE]
+                    marks = ", ".join("?" * len(part))
+                    query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"  # noqa: S608 - marks alone
+                    found |= {key: np.frombuffer(raw, np.float32) for key, raw in connection.execute(query, part)}
+            connection.close()
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.path} cannot be read: {error}; remove it to embed again") from error
+        return found
+
+    def put(self, vectors: Mapping[str, Vector]) -> None:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with sqlite3.connect(self.path, timeout=60) as connection:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL)")
+                rows = [(key, vector.tobytes()) for key, vector in vectors.items()]
+                connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+            connection.close()
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(f"{self.path} cannot be written: {error}; choose another with --store") from error
