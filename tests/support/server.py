@@ -127,7 +127,8 @@ class Server:
         first, *lines = head.decode("latin-1").split("\r\n")
         headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in lines if line)}
         raw = await reader.readexactly(int(headers.get("content-length", 0)))
-        request = Request(first.split(" ")[1], headers, raw, json.loads(raw) if raw else {})
+        plain = not headers.get("content-type", "").startswith("multipart/")
+        request = Request(first.split(" ")[1], headers, raw, json.loads(raw) if raw and plain else {})
         self.requests.append(request)
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)

@@ -24,7 +24,9 @@ from bowstring.benchmarks.sweep import AXES, Sweep, Swept, slug, variant_name
 from bowstring.datasets import DataSet, load_cupid, load_hicupid
 from bowstring.errors import UsageError
 from bowstring.judging import builtin
+from bowstring.models.batch import Batch
 from bowstring.models.embedder import Embedder
+from bowstring.models.endpoint import Endpoint
 from bowstring.models.interface import Model
 from bowstring.models.names import open_model
 from bowstring.models.prices import Prices, load_prices
@@ -37,6 +39,8 @@ BENCHMARKS: Mapping[str, type[HicupidSettings] | type[CupidSettings]] = {
     "hicupid": HicupidSettings,
     "cupid": CupidSettings,
 }
+LEDGER_NAME = "batches"
+
 Settings = HicupidSettings | CupidSettings
 
 
@@ -95,6 +99,8 @@ def _prepare(
     named = _roles(benchmark, chosen[0], {"model": model, "judge": judge, "matcher": matcher})
     patience = Patience(attempts=options.attempts, timeout=options.timeout)
     models = {role: open_model(n, patience=patience, tell=tell, with_key=with_keys) for role, n in named.items()}
+    if options.batch:
+        models = _in_batches(models, options, tell)
     prices = load_prices(options.prices)
     _check_budget(options, prices, list(models.values()))
     search = _dense_search(chosen, options, tell)
@@ -115,6 +121,20 @@ def _prepare(
         }
         evaluations.append(Evaluation(benchmark, items, configuration, _folder(options, configuration, one, chosen)))
     return Running(evaluations, models, options, prices, watch), chosen
+
+
+def _in_batches(models: Mapping[str, Model], options: RunOptions, tell: Callable[[str], None]) -> dict[str, Model]:
+    """The models that have a batch API, asked through it; the others as they are."""
+    found = dict(models)
+    for role, model in models.items():
+        if isinstance(model, Endpoint):
+            ledger = options.store_path.with_name(LEDGER_NAME)
+            found[role] = Batch(model, ledger, tell, fresh=options.fresh)
+        else:
+            tell(f"{model.name} has no batch API here: it is asked one by one.")
+    if not any(isinstance(model, Batch) for model in found.values()):
+        raise UsageError("--batch: no model here speaks OpenAI's batch API; expected openai/NAME or a server like it")
+    return found
 
 
 def _dense_search(chosen: Sequence[Settings], options: RunOptions, tell: Callable[[str], None]) -> DenseSearch | None:

@@ -207,7 +207,7 @@ class Running:
                     beside.model if beside else model,
                     store,
                     beside=beside,
-                    concurrency=self.options.concurrency,
+                    concurrency=None if getattr(model, "at_once", False) else self.options.concurrency,
                     price=self.price(model),
                     budget=budget,
                     fresh=self.options.fresh,
@@ -217,8 +217,8 @@ class Running:
         return found
 
     def price(self, model: Model) -> Price | None:
-        price = self.prices.of(model.identity)
-        return price.times(getattr(model, "discount", 1.0)) if price else None
+        price, discount = self.prices.of(model.identity), getattr(model, "discount", None)
+        return price.in_batches(discount) if price and discount is not None else price
 
     def _finish(
         self,

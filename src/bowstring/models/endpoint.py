@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import re
 import weakref
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
+from bowstring.errors import ModelError
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
 from bowstring.models.transport import Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Finish, Message, Prompt, Sampling, Trunk, Usage
+
+if TYPE_CHECKING:
+    import httpx
 
 _FINISH: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
 _OPTIONAL = ("temperature", "top_k", "top_p", "seed")
@@ -37,7 +43,7 @@ class Endpoint:
         self.concurrency = concurrency
         self.dropped: list[str] = []
         self._model = model
-        self._url = url.rstrip("/") + "/chat/completions"
+        self.url = url.rstrip("/")
         self._transport = Transport(name, {"Authorization": f"Bearer {key}"} if key else {}, patience)
         self._leave_out = set(leave_out)
         self._length_field = length_field
@@ -45,14 +51,14 @@ class Endpoint:
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
         while True:
-            sent = self._settings(sampling)
+            sent = self.settings(sampling)
             try:
                 completion: Completion = await self._transport.post(
-                    self._url, self._body(prompt, sent), read_completion
+                    f"{self.url}/chat/completions", self.body(prompt, sent), read_completion
                 )
                 return completion
             except Rejected as rejected:
-                if not self._adapt(rejected.message, sent):
+                if not self.adapt(rejected.message, sent):
                     raise RequestFailed("rejected", f"{self.name}: 400 {rejected.message}") from rejected
 
     async def close(self) -> None:
@@ -61,7 +67,35 @@ class Endpoint:
     def stop(self) -> None:
         self._transport.stop()
 
-    def _settings(self, sampling: Sampling) -> dict[str, Any]:
+    async def get(self, path: str) -> dict[str, Any]:
+        return await self._exchange("GET", path)
+
+    async def post(self, path: str, value: Mapping[str, Any]) -> dict[str, Any]:
+        return await self._exchange("POST", path, json=dict(value))
+
+    async def upload(self, name: str, content: bytes, *, purpose: str) -> str:
+        """Send a file, and return its id."""
+        part = {"file": (name, content, "application/jsonl")}
+        answer = await self._exchange("POST", "files", files=part, data={"purpose": purpose})
+        return str(answer["id"])
+
+    async def content(self, file: str) -> str:
+        """A file's text."""
+        url = f"{self.url}/files/{quote(file, safe='')}/content"
+        found = await self._transport.exchange(lambda: self._transport.plain_request("GET", url), lambda r: r.text)
+        return str(found)
+
+    async def _exchange(self, method: str, path: str, **content: Any) -> dict[str, Any]:
+        url = f"{self.url}/{path}"
+        try:
+            found = await self._transport.exchange(
+                lambda: self._transport.plain_request(method, url, **content), _read_object
+            )
+        except (Rejected, RequestFailed) as failed:
+            raise ModelError(f"{self.name}: {method} {path.partition('?')[0]}: {failed}") from failed
+        return dict(found)
+
+    def settings(self, sampling: Sampling) -> dict[str, Any]:
         settings: dict[str, Any] = {"model": self._model, self._length_field: sampling.max_tokens}
         for field in _OPTIONAL:
             value = getattr(sampling, field)
@@ -69,7 +103,7 @@ class Endpoint:
                 settings[field] = value
         return settings
 
-    def _adapt(self, message: str, sent: dict[str, Any]) -> bool:
+    def adapt(self, message: str, sent: dict[str, Any]) -> bool:
         """Some models refuse settings that others need. Leave out what this one names, and remember it."""
         if self._length_field == "max_tokens" and "max_completion_tokens" in message:
             self._length_field = "max_completion_tokens"
@@ -83,12 +117,19 @@ class Endpoint:
                 return True
         return False
 
-    def _body(self, prompt: Prompt, settings: dict[str, Any]) -> bytes:
+    def body(self, prompt: Prompt, settings: dict[str, Any]) -> bytes:
         trunk = self._encoded.get(prompt.trunk)
         if trunk is None:
             trunk = self._encoded[prompt.trunk] = encode_trunk(prompt.trunk)
         head = json.dumps(settings, separators=(",", ":")).encode()[:-1]
         return head + b',"messages":[' + trunk + encode_branch(prompt) + b"]}"
+
+
+def _read_object(response: httpx.Response) -> dict[str, Any]:
+    found = response.json()
+    if not isinstance(found, dict):
+        raise ValueError("not an object")
+    return found
 
 
 def encode_trunk(trunk: Trunk) -> bytes:

@@ -34,6 +34,10 @@ class Model(Protocol):
     # A model may also have stop(): called when a run is ending, so that nothing is tried again.
 
 
+class NotYet(Exception):
+    """The run is ending before the answer has come; another run that asks the same will get it."""
+
+
 class RequestFailed(Exception):
     """This request got no answer, and others may: the run goes on."""
 

@@ -25,8 +25,9 @@ class Price:
     cached: float
     output: float
 
-    def times(self, factor: float) -> Price:
-        return Price(self.input * factor, self.cached * factor, self.output * factor)
+    def in_batches(self, factor: float) -> Price:
+        """The price of a batch API, where a cached token costs what any other does."""
+        return Price(self.input * factor, self.input * factor, self.output * factor)
 
     def of(self, usage: Usage) -> float:
         fresh = usage.prompt - usage.cached

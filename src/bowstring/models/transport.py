@@ -42,6 +42,10 @@ _OUT_OF_FORM = (ValueError, KeyError, TypeError, IndexError, AttributeError, Rec
 _CONNECT_ATTEMPTS = 3  # to a server that has never answered
 
 
+class NotFound(ModelError):
+    """The server has no such thing (404)."""
+
+
 class Rejected(Exception):
     """The server says that the request itself is wrong (400, 422); `message` is what it said."""
 
@@ -75,16 +79,20 @@ class Transport:
 
     async def post(self, url: str, body: bytes, read: Callable[[Any], Any], **headers: str) -> Any:
         """Post until there is an answer that `read` can make sense of (it raises ValueError where not)."""
+        return await self.exchange(lambda: self._request(url, body, headers), lambda response: read(response.json()))
+
+    async def exchange(self, request: Callable[[], httpx.Request], read: Callable[[httpx.Response], Any]) -> Any:
+        """Send until there is an answer that `read` can make sense of; `request` makes a new one for every try."""
         for attempt in range(1, self.patience.attempts + 1):
             await self._sleep(self._not_before - time.monotonic())
             pause: float | None = None
             client = self._idle.pop() if self._idle else self._open()
             try:
                 async with asyncio.timeout(self.patience.timeout):
-                    response = await client.send(self._request(url, body, headers))
+                    response = await client.send(request())
                 self._reached = True
                 if response.status_code < 300:
-                    return read(response.json())
+                    return read(response)
                 failure, pause = self._sorted(response)
             except _OUT_OF_FORM as error:
                 failure = RequestFailed("protocol", self._redacted(f"{self.name} answered out of form: {error!r}"))
@@ -103,6 +111,12 @@ class Transport:
             if self._stopped.is_set():
                 break
         raise failure
+
+    def plain_request(self, method: str, url: str, **content: Any) -> httpx.Request:
+        """A request that is not asked often: with whatever content httpx takes, and the server's headers."""
+        headers = {name: value for name, value in self._headers.items() if name != "Content-Type"}
+        timeout = httpx.Timeout(self.patience.timeout, connect=min(15.0, self.patience.timeout))
+        return httpx.Request(method, url, headers=headers, extensions={"timeout": timeout.as_dict()}, **content)
 
     def _request(self, url: str, body: bytes, headers: Mapping[str, str]) -> httpx.Request:
         """Built here and not by the client, which would parse the address and merge its defaults every time."""
@@ -141,12 +155,12 @@ class Transport:
         if status in (401, 403):
             raise ModelError(f"{said} (is the key right, and allowed to use this model?)")
         if status == 404:
-            raise ModelError(f"{said} (is the model's name right?)")
+            raise NotFound(f"{said} (is the model's name right?)")
         if status == 402 or (status == 429 and _QUOTA.search(message)):
             raise ModelError(f"{said} (the account has no credit left)")
         if status in _RETRIED or status >= 500:
             return RequestFailed("server", said), _retry_after(response)
-        if status == 413 or (status == 400 and _CONTEXT.search(message)):
+        if status == 413 or (status == 400 and is_too_long(message)):
             raise RequestFailed("context", said)
         if status in (400, 422):
             raise Rejected(message)
@@ -166,6 +180,11 @@ class Transport:
         if seconds > 0:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopped.wait(), seconds)
+
+
+def is_too_long(message: str) -> bool:
+    """Whether a server's words mean that a prompt does not fit."""
+    return bool(_CONTEXT.search(message))
 
 
 def _message(response: httpx.Response) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field, replace
 
-from bowstring.models.interface import Model, RequestFailed
+from bowstring.models.interface import Model, NotYet, RequestFailed
 from bowstring.models.prices import Price
 from bowstring.records import Completion, Prompt, Sampling, Usage
 from bowstring.runs.budget import Budget
@@ -50,7 +50,8 @@ class Asker:
         self._store = store
         self.places = concurrency or model.concurrency
         # Askers of one model stand beside each other: they share its places and what is in flight.
-        self._schedule: Schedule = beside._schedule if beside else Schedule(self.places)
+        leads = not getattr(model, "at_once", False)
+        self._schedule: Schedule = beside._schedule if beside else Schedule(self.places, leads=leads)
         self._in_flight: dict[str, asyncio.Future[Completion]] = beside._in_flight if beside else {}
         self._answered: set[str] = beside._answered if beside else set()
         self._price = price
@@ -115,6 +116,8 @@ class Asker:
     async def _complete(self, prompt: Prompt, sampling: Sampling, turn: Turn) -> Completion:
         try:
             completion = await self.model.complete(prompt, sampling)
+        except NotYet as pending:
+            raise Stopped from pending
         except RequestFailed as failed:
             self.tally.failed += 1
             # A trunk that is too long for one branch is too long for all: let them find out at once.

@@ -46,8 +46,10 @@ class Turn:
 
 
 class Schedule:
-    def __init__(self, concurrency: int) -> None:
+    def __init__(self, concurrency: int, *, leads: bool = True) -> None:
+        """Without `leads` no branch goes first: there is no cache to warm."""
         self._free = concurrency
+        self._leads = leads
         self._queue: list[tuple[int, int, _Waiter]] = []
         self._numbers = count()
         self._trunks: dict[str, _State] = {}
@@ -56,7 +58,7 @@ class Schedule:
     async def turn(self, trunk: Trunk) -> AsyncIterator[Turn]:
         """Wait for a place among the requests in flight, and hold it."""
         state = self._trunks.setdefault(trunk.digest, _State(len(self._trunks)))
-        shared = trunk.branches > 1
+        shared = self._leads and trunk.branches > 1
         waiter = _Waiter(leads=shared and not state.warm and not state.leading)
         if waiter.leads:
             state.leading = True

@@ -1,0 +1,332 @@
+"""OpenAI's batch API as a model: requests gather, go out as a file, and come back within a day at half the price.
+
+A batch outlives the process that sent it. What was sent is noted in a folder of small files, the ledger, before
+anything waits for it: a later process that asks the same things finds the batch there and collects it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bowstring.errors import ModelError
+from bowstring.models.endpoint import Endpoint, read_completion
+from bowstring.models.interface import NotYet, RequestFailed
+from bowstring.models.transport import NotFound, is_too_long
+from bowstring.records import Completion, FailureKind, Prompt, Sampling
+
+_QUIET = 1.0  # seconds without a new request, after which those that came go out
+_MOST_REQUESTS = 50_000
+_MOST_BYTES = 95_000_000
+_SUBMISSIONS = 3  # of one request: batches expire, and lines of them fail
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
+_ENDED = ("completed", "failed", "expired", "cancelled")
+_AGAIN = {408, 409, 425, 429, 500, 502, 503, 504}
+
+
+@dataclass(slots=True)
+class _Request:
+    prompt: Prompt
+    sampling: Sampling
+    answer: asyncio.Future[Completion]
+    submissions: int = 0
+    sent: dict[str, Any] = field(default_factory=dict)  # the settings of the last submission
+
+
+@dataclass(slots=True)
+class Entry:
+    """A batch in the ledger. Without an `id`, a process ended between the upload and the server's answer."""
+
+    path: Path
+    model: str
+    server: str
+    file: str
+    keys: list[str]
+    id: str | None = None
+    submitted: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    def write(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        draft = self.path.with_suffix(".draft")
+        with draft.open("w", encoding="utf-8") as file:
+            json.dump({k: v for k, v in asdict(self).items() if k != "path"}, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self.path)
+
+
+class Batch:
+    """An endpoint, asked through its batch API."""
+
+    at_once = True  # no branch waits for another: nothing is cached between them
+    discount = 0.5
+    concurrency = 1_000_000
+
+    def __init__(
+        self, endpoint: Endpoint, ledger: Path, tell: Callable[[str], None] = lambda line: None, *, fresh: bool = False
+    ) -> None:
+        self.name = endpoint.name
+        self.identity = endpoint.identity
+        self._endpoint = endpoint
+        self._ledger = ledger
+        self._tell = tell
+        self._fresh = fresh
+        self._requests: dict[str, _Request] = {}  # by key, those that wait for an answer
+        self._gathered: list[str] = []
+        self._entries: dict[str, Entry] | None = None  # by key, those of the ledger
+        self._tasks: dict[str, asyncio.Task[None]] = {}  # by the entry's file
+        self._gathering: asyncio.Task[None] | None = None
+        self._last = 0.0
+        self._stopped = asyncio.Event()
+
+    @property
+    def dropped(self) -> list[str]:
+        return self._endpoint.dropped
+
+    async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
+        if self._stopped.is_set():
+            raise NotYet
+        key = request_key(self.identity, prompt, sampling)
+        if key not in self._requests:
+            self._requests[key] = _Request(prompt, sampling, asyncio.get_running_loop().create_future())
+            self._gather(key)
+        return await asyncio.shield(self._requests[key].answer)
+
+    def stop(self) -> None:
+        """The run is ending: batches go on without us, and whoever waits for them is told so."""
+        if self._stopped.is_set():
+            return
+        self._stopped.set()
+        self._endpoint.stop()
+        for entry in {e.path: e for e in (self._entries or {}).values() if str(e.path) in self._tasks}.values():
+            self._tell(f"{entry.id} goes on at the server; the same command collects it.")
+        self._end_all(NotYet())
+
+    async def close(self) -> None:
+        for task in (*self._tasks.values(), self._gathering):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+        await self._endpoint.close()
+
+    def _gather(self, key: str) -> None:
+        self._gathered.append(key)
+        self._last = asyncio.get_running_loop().time()
+        if self._gathering is None or self._gathering.done():
+            self._gathering = asyncio.create_task(self._guarded(self._submit_gathered()))
+
+    async def _guarded(self, work: Any) -> None:
+        """An error that ends the run reaches everyone who waits."""
+        try:
+            await work
+        except Exception as error:
+            self._end_all(error)
+
+    def _end_all(self, error: Exception) -> None:
+        for request in self._requests.values():
+            if not request.answer.done():
+                request.answer.set_exception(error)
+                request.answer.exception()  # it may be that nobody waits any more
+
+    async def _submit_gathered(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._gathered and not self._stopped.is_set():
+            while (wait := self._last + _QUIET - loop.time()) > 0:
+                await asyncio.sleep(wait)
+            if self._entries is None:
+                self._entries = await self._read_ledger()
+            gathered, self._gathered = self._gathered, []
+            for key in gathered:
+                if (entry := self._entries.get(key)) is not None:
+                    self._watch(entry)
+            for keys, body in self._files([key for key in gathered if key not in self._entries]):
+                if self._stopped.is_set():
+                    return
+                await self._submit(keys, body)
+
+    def _files(self, keys: list[str]) -> Iterator[tuple[list[str], bytes]]:
+        """Requests as the lines of files, each within the server's limits."""
+        part: list[str] = []
+        lines: list[bytes] = []
+        size = 0
+        for key in keys:
+            line = self._line(key)
+            if part and (len(part) == _MOST_REQUESTS or size + len(line) > _MOST_BYTES):
+                yield part, b"".join(lines)
+                part, lines, size = [], [], 0
+            part.append(key)
+            lines.append(line)
+            size += len(line)
+        if part:
+            yield part, b"".join(lines)
+
+    def _line(self, key: str) -> bytes:
+        request = self._requests[key]
+        request.sent = self._endpoint.settings(request.sampling)
+        head = json.dumps({"custom_id": key, "method": "POST", "url": "/v1/chat/completions"}).encode()[:-1]
+        return head + b', "body": ' + self._endpoint.body(request.prompt, request.sent) + b"}\n"
+
+    async def _submit(self, keys: list[str], body: bytes) -> None:
+        for key in keys:
+            self._requests[key].submissions += 1
+        file = await self._endpoint.upload("bowstring.jsonl", body, purpose="batch")
+        name = hashlib.sha256(f"{file}{keys[0]}".encode()).hexdigest()[:16]
+        path = self._ledger / f"{name}.json"
+        entry = Entry(path, self.identity, self._endpoint.url, file, keys)
+        entry.write()  # before the server is asked, so that a batch is never sent twice
+        asked = {"input_file_id": file, "endpoint": "/v1/chat/completions", "completion_window": "24h"}
+        entry.id = _id(await self._endpoint.post("batches", asked))
+        entry.write()
+        self._entries = (self._entries or {}) | dict.fromkeys(keys, entry)
+        self._tell(f"{entry.id}: {len(keys):,} requests to {self.name}, due within a day.")
+        self._watch(entry)
+
+    def _watch(self, entry: Entry) -> None:
+        if str(entry.path) not in self._tasks:
+            self._tasks[str(entry.path)] = asyncio.create_task(self._guarded(self._collect(entry)))
+
+    async def _collect(self, entry: Entry) -> None:
+        """Wait until a batch has ended, and give everyone their answer."""
+        ended = await self._ended(entry)
+        if ended is None:
+            return
+        del self._tasks[str(entry.path)]
+        if ended["status"] == "failed":
+            entry.path.unlink(missing_ok=True)
+            raise ModelError(f"{self.name}: {entry.id} failed: {_why(ended)}")
+        # One that somebody cancelled is not sent again behind their back.
+        kind: FailureKind = "rejected" if ended["status"] == "cancelled" else "server"
+        failed = dict.fromkeys(entry.keys, RequestFailed(kind, f"{self.name}: {entry.id} {ended['status']}"))
+        for file in ("output_file_id", "error_file_id"):
+            if isinstance(ended.get(file), str):
+                for key, outcome in _outcomes(await self._endpoint.content(ended[file]), self.name):
+                    if isinstance(outcome, RequestFailed):
+                        failed[key] = outcome
+                        continue
+                    failed.pop(key, None)
+                    self._answer(key, outcome)
+        self._retry(entry, failed)
+
+    async def _ended(self, entry: Entry) -> dict[str, Any] | None:
+        """The batch once it has ended; None where the run is ending first."""
+        pause, told = _FIRST_PAUSE, ""
+        while not self._stopped.is_set():
+            try:
+                found = await self._endpoint.get(f"batches/{entry.id}")
+            except NotFound as error:
+                reason = f"the server does not know {entry.id} any more: remove {entry.path} to submit it again"
+                raise ModelError(f"{self.name}: {reason}") from error
+            if found.get("status") in _ENDED:
+                return dict(found)
+            counts = found.get("request_counts") or {}
+            said = f"{entry.id}: {found.get('status')}, {counts.get('completed', 0):,} of {len(entry.keys):,} done"
+            if said != told:
+                self._tell(said)
+                told = said
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopped.wait(), pause)
+            pause = min(pause * 1.5, _LONGEST_PAUSE)
+        return None
+
+    def _answer(self, key: str, completion: Completion) -> None:
+        request = self._requests.get(key)
+        if request is not None and not request.answer.done():
+            request.answer.set_result(completion)
+
+    def _retry(self, entry: Entry, failed: dict[str, RequestFailed]) -> None:
+        """What failed is not looked for in this batch again; where another try may help, it is sent again."""
+        if not failed:
+            return
+        entry.keys = [key for key in entry.keys if key not in failed]
+        entry.write()
+        for key, failure in failed.items():
+            (self._entries or {}).pop(key, None)
+            request = self._requests.get(key)
+            if request is None or request.answer.done():
+                continue
+            adapted = failure.kind == "rejected" and self._endpoint.adapt(failure.reason, request.sent)
+            if (adapted or failure.kind == "server") and request.submissions < _SUBMISSIONS:
+                self._gather(key)
+            else:
+                request.answer.set_exception(failure)
+                request.answer.exception()
+
+    async def _read_ledger(self) -> dict[str, Entry]:
+        """The batches of this model that may hold answers, by key."""
+        found: dict[str, Entry] = {}
+        if self._fresh or not self._ledger.is_dir():
+            return found
+        for path in sorted(self._ledger.glob("*.json")):
+            try:
+                entry = Entry(path, **json.loads(path.read_text(encoding="utf-8")))
+            except (ValueError, TypeError, OSError) as error:
+                raise ModelError(f"{path} cannot be read as a batch: {error}; remove it to submit again") from error
+            if (entry.model, entry.server) != (self.identity, self._endpoint.url):
+                continue
+            if entry.id is None and not await self._found_at_server(entry):
+                path.unlink(missing_ok=True)
+                continue
+            found |= dict.fromkeys(entry.keys, entry)
+        return found
+
+    async def _found_at_server(self, entry: Entry) -> bool:
+        """Whether a batch whose id was never heard of exists all the same."""
+        listed = await self._endpoint.get("batches?limit=100")
+        for batch in listed.get("data") or []:
+            if isinstance(batch, dict) and batch.get("input_file_id") == entry.file:
+                entry.id = _id(batch)
+                entry.write()
+                return True
+        return False
+
+
+def request_key(model: str, prompt: Prompt, sampling: Sampling) -> str:
+    """What a line of a batch is called: the same request has the same name on any day."""
+    settings = json.dumps(asdict(sampling), sort_keys=True)
+    return hashlib.sha256(f"{model}\0{settings}\0{prompt.digest}".encode()).hexdigest()
+
+
+def _outcomes(content: str, name: str) -> Iterator[tuple[str, Completion | RequestFailed]]:
+    """The lines of an output or an error file: each a request's key with what came of it."""
+    for line in content.splitlines():
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            key = row["custom_id"]
+            response = row.get("response") or {}
+            status = response.get("status_code")
+            if status == 200 and not row.get("error"):
+                yield key, read_completion(response["body"])
+                continue
+            error = row.get("error") or (response.get("body") or {}).get("error") or {}
+            said = " ".join(str(error.get("message") or error.get("code") or error).split())[:300]
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+            continue  # a line that says nothing; its request counts as not answered
+        if status is None or status in _AGAIN:
+            yield key, RequestFailed("server", f"{name}: {said}")
+        elif is_too_long(said):
+            yield key, RequestFailed("context", f"{name}: {said}")
+        else:
+            yield key, RequestFailed("rejected", f"{name}: {status} {said}")
+
+
+def _id(batch: Any) -> str:
+    found = batch.get("id") if isinstance(batch, dict) else None
+    if not isinstance(found, str) or not found.replace("-", "").replace("_", "").isalnum():
+        raise ModelError(f"the server answered without a batch's id: {str(batch)[:200]}")
+    return found
+
+
+def _why(batch: dict[str, Any]) -> str:
+    errors = (batch.get("errors") or {}).get("data") or []
+    said = [str(e.get("message") or e.get("code")) for e in errors if isinstance(e, dict)]
+    return "; ".join(said)[:300] or "the server does not say why"
