@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from bowstring.history import Reader
+from bowstring.history.units import text_of
 from bowstring.models.embedder import Embedder, Vectors
 from bowstring.runs.vectors import VectorStore, vector_key
 
@@ -30,7 +31,7 @@ class DenseSearch:
                 await asyncio.to_thread(self._rank, reader, unit, wanted)
 
     def _rank(self, reader: Reader, unit: str, queries: Sequence[str]) -> None:
-        texts = [u.text for u in reader.units(unit)]
+        texts = [text_of(reader.history, u) for u in reader.units(unit)]
         orders: list[list[int]] = [[] for _ in queries]
         if texts:
             scores = self._vectors(queries, queries=True) @ self._vectors(texts, queries=False).T

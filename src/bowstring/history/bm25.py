@@ -7,8 +7,9 @@ index.scores(["c"])
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, count
 
 import numpy as np
 import numpy.typing as npt
@@ -31,29 +32,29 @@ class Bm25:
     """Scores as rank_bm25's BM25Okapi gives them: a term in more than half of the documents gets a small weight."""
 
     def __init__(self, documents: Sequence[Sequence[str]]) -> None:
-        lengths = np.array([len(d) for d in documents], dtype=np.float64)
-        mean = lengths.mean() if len(documents) else 0.0
         self._n = len(documents)
-        norm = K1 * (1 - B + B * lengths / mean) if mean else np.full(self._n, K1)
-        counts = [Counter(d) for d in documents]
-        found: dict[str, list[tuple[int, int]]] = {}
-        for at, counted in enumerate(counts):
-            for term, count in counted.items():
-                found.setdefault(term, []).append((at, count))
-        idf = {t: float(np.log(self._n - len(p) + 0.5) - np.log(len(p) + 0.5)) for t, p in found.items()}
-        floor = EPSILON * sum(idf.values()) / len(idf) if idf else 0.0
-        self._postings: dict[str, tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]] = {}
-        for term, places in found.items():
-            at_ = np.array([p for p, _ in places])
-            count_ = np.array([c for _, c in places], dtype=np.float64)
-            weight = idf[term] if idf[term] >= 0 else floor
-            self._postings[term] = (at_, weight * count_ * (K1 + 1) / (count_ + norm[at_]))
+        self._ids: dict[str, int] = defaultdict(count().__next__)
+        terms = np.fromiter(map(self._ids.__getitem__, chain.from_iterable(documents)), dtype=np.int64)
+        lengths = np.array([len(d) for d in documents], dtype=np.int64)
+        places = np.repeat(np.arange(self._n), lengths)
+        # A row for every document that a term is in, by terms: `starts` says where those of a term begin.
+        pairs, counts = np.unique(terms * self._n + places, return_counts=True)
+        term, self._places = np.divmod(pairs, self._n) if self._n else (pairs, pairs)
+        self._starts: list[int] = np.searchsorted(term, np.arange(len(self._ids) + 1)).tolist()
+        frequency = np.diff(self._starts)
+        idf = np.log(self._n - frequency + 0.5) - np.log(frequency + 0.5)
+        # Summed one by one, as there, to the last digit.
+        weight = np.where(idf >= 0, idf, EPSILON * sum(idf.tolist()) / max(len(idf), 1))
+        mean = lengths.mean() if terms.size else 1.0
+        norm = K1 * (1 - B + B * lengths / mean)
+        self._values = weight[term] * counts * (K1 + 1) / (counts + norm[self._places])
 
     def scores(self, query: Sequence[str]) -> npt.NDArray[np.float64]:
         scores = np.zeros(self._n)
         for term in query:
-            if (posting := self._postings.get(term)) is not None:
-                np.add.at(scores, posting[0], posting[1])
+            if (found := self._ids.get(term)) is not None:
+                rows = slice(self._starts[found], self._starts[found + 1])
+                scores[self._places[rows]] += self._values[rows]  # a document has one row a term
         return scores
 
     def order(self, query: Sequence[str]) -> list[int]:

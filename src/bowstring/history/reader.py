@@ -24,6 +24,7 @@ class Reader:
         self._tokens = TOKENS[tokens]
         self._units: dict[str, list[Unit]] = {}
         self._indexes: dict[str, Bm25] = {}
+        self._message_terms: dict[tuple[int, int], list[str]] = {}
         self._orders: dict[tuple[str, str, str], list[int]] = {}
         self._lengths: dict[str, list[int]] = {}
 
@@ -42,7 +43,7 @@ class Reader:
                 )
             case "bm25" | "dense":
                 units = self.units(view.unit)
-                return shown(self.history, (units[n] for n in self._order(view, query)[: view.number]))
+                return shown(self.history, [units[n] for n in sorted(self.order(view, query)[: view.number])])
 
     def units(self, unit: str) -> list[Unit]:
         if unit not in self._units:
@@ -56,7 +57,8 @@ class Reader:
     def ranked(self, kind: str, unit: str, query: str) -> bool:
         return (kind, unit, query) in self._orders
 
-    def _order(self, view: View, query: str) -> list[int]:
+    def order(self, view: View, query: str) -> list[int]:
+        """The units that a view searches, best first."""
         key = (view.kind, view.unit, query)
         if key not in self._orders:
             if view.kind == "dense":
@@ -66,8 +68,18 @@ class Reader:
 
     def _index(self, unit: str) -> Bm25:
         if unit not in self._indexes:
-            self._indexes[unit] = Bm25([self._tokens(u.text) for u in self.units(unit)])
+            self._indexes[unit] = Bm25([self._terms(u) for u in self.units(unit)])
         return self._indexes[unit]
+
+    def _terms(self, unit: Unit) -> list[str]:
+        """A unit's terms. Those of a message are made once, whatever units it is part of."""
+        terms: list[str] = []
+        for n in range(unit.first, unit.searched):
+            place = (unit.place, n)
+            if place not in self._message_terms:
+                self._message_terms[place] = self._tokens(self.history[unit.place].messages[n].text)
+            terms += self._message_terms[place]
+        return terms
 
     def _newest(self, view: View) -> list[Unit]:
         """The newest units that fit into the view's tokens, without a gap."""

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from bowstring.records import Dialogue, History
+from bowstring.records import Dialogue, History, Message
 
 UTTERANCE = "utterance"  # every other unit is a whole dialogue, whatever a benchmark calls it
 
 
 class Unit(NamedTuple):
-    """Messages `first` to `end` of the dialogue at `place` in a history, and the text a search looks at."""
+    """Messages `first` to `end` of the dialogue at `place` in a history; a search looks at those to `searched`."""
 
     place: int
     first: int
     end: int
-    text: str
+    searched: int
 
 
 def units_of(history: History, unit: str) -> list[Unit]:
@@ -29,21 +29,28 @@ def units_of(history: History, unit: str) -> list[Unit]:
         if unit == UTTERANCE:
             starts = [n for n, message in enumerate(dialogue.messages) if message.role == "user" or n == 0]
             ends = [*starts[1:], len(dialogue.messages)]
-            found += [Unit(place, a, b, dialogue.messages[a].text) for a, b in zip(starts, ends, strict=True)]
+            found += [Unit(place, a, b, a + 1) for a, b in zip(starts, ends, strict=True)]
         else:
-            text = "\n".join(message.text for message in dialogue.messages)
-            found.append(Unit(place, 0, len(dialogue.messages), text))
+            found.append(Unit(place, 0, len(dialogue.messages), len(dialogue.messages)))
     return found
 
 
+def text_of(history: History, unit: Unit) -> str:
+    """What a search looks at."""
+    return "\n".join(message.text for message in history[unit.place].messages[unit.first : unit.searched])
+
+
 def shown(history: History, units: Iterable[Unit]) -> History:
-    """What of a history some of its units show: their dialogues, cut down to them, in their own order."""
+    """What of a history some of its units, given in order, show: their dialogues, cut down to them."""
     kept: dict[int, list[Unit]] = {}
-    for unit in sorted(units):
+    for unit in units:
         kept.setdefault(unit.place, []).append(unit)
     return tuple(_cut(history[place], chosen) for place, chosen in kept.items())
 
 
 def _cut(dialogue: Dialogue, units: Sequence[Unit]) -> Dialogue:
-    messages = tuple(message for unit in units for message in dialogue.messages[unit.first : unit.end])
-    return dialogue if len(messages) == len(dialogue.messages) else Dialogue(dialogue.id, dialogue.kind, messages)
+    messages: list[Message] = []
+    for unit in units:
+        messages += dialogue.messages[unit.first : unit.end]
+    whole = len(messages) == len(dialogue.messages)
+    return dialogue if whole else Dialogue(dialogue.id, dialogue.kind, tuple(messages))
