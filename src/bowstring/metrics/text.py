@@ -20,9 +20,9 @@ from rapidfuzz.distance import LCSseq
 
 _ORDERS = (1, 2, 3, 4)
 
-# mteval's v13a in one pass of its own order: symbols stand alone; then a period or comma that does not follow a
-# digit; then one that no digit follows; then a dash behind a digit.
-_SYMBOL = re.compile(r"([\{-\~\[-\` -\&\(-\+\:-\@\/])")
+# mteval's v13a in its own order: symbols stand alone; then a period or comma that does not follow a digit; then one
+# that no digit follows; then a dash behind a digit. (It counts the space among the symbols, to no effect.)
+_SYMBOL = re.compile(r"([{-~\[-`!-&(-+:-@/])")
 _STOP_AFTER_OTHER = re.compile(r"([^0-9])([\.,])")
 _STOP_BEFORE_OTHER = re.compile(r"([\.,])([^0-9])")
 _DASH_AFTER_DIGIT = re.compile(r"([0-9])(-)")
@@ -32,17 +32,16 @@ _NOT_ROUGE = re.compile(r"[^a-z0-9]+")
 
 def bleu(prediction: str, reference: str) -> float:
     """Smoothed BLEU-4."""
-    said, wanted = _tokens_13a(prediction), _tokens_13a(reference)
+    said, (wanted, expected) = _tokens_13a(prediction), _reference_grams(reference)
     if not said or not wanted:
         return 0.0
-    expected = _reference_grams(reference)
     log_sum = 0.0
-    for order in _ORDERS:
-        grams = Counter(_grams(said, order))
-        known = expected[order - 1]
-        matches = sum(min(count, known[gram]) for gram, count in grams.items() if gram in known)
+    for order, known in zip(_ORDERS, expected, strict=True):
+        # Mostly few are shared, so only those are counted.
+        shared = [gram for gram in _grams(said, order) if gram in known]
+        matches = sum(min(count, known[gram]) for gram, count in Counter(shared).items()) if shared else 0
         log_sum += math.log((matches + 1.0) / (max(len(said) - order + 1, 0) + 1.0))
-    brevity = 1.0 if len(said) > len(wanted) else math.exp(1 - len(wanted) / len(said))
+    brevity = 1.0 if len(said) > wanted else math.exp(1 - wanted / len(said))
     return math.exp(log_sum / len(_ORDERS)) * brevity
 
 
@@ -64,9 +63,12 @@ def _tokens_13a(text: str) -> list[str]:
         for entity, character in _ENTITIES:
             text = text.replace(entity, character)
     text = _SYMBOL.sub(r" \1 ", f" {text} ")
-    text = _STOP_AFTER_OTHER.sub(r"\1 \2 ", text)
-    text = _STOP_BEFORE_OTHER.sub(r" \1 \2", text)
-    return _DASH_AFTER_DIGIT.sub(r"\1 \2 ", text).split()
+    if "." in text or "," in text:
+        text = _STOP_AFTER_OTHER.sub(r"\1 \2 ", text)
+        text = _STOP_BEFORE_OTHER.sub(r" \1 \2", text)
+    if "-" in text:
+        text = _DASH_AFTER_DIGIT.sub(r"\1 \2 ", text)
+    return text.split()
 
 
 def _grams(tokens: Sequence[str], order: int) -> zip[tuple[str, ...]]:
@@ -74,9 +76,10 @@ def _grams(tokens: Sequence[str], order: int) -> zip[tuple[str, ...]]:
 
 
 @lru_cache(maxsize=4096)
-def _reference_grams(reference: str) -> tuple[Counter[tuple[str, ...]], ...]:
+def _reference_grams(reference: str) -> tuple[int, tuple[Counter[tuple[str, ...]], ...]]:
+    """How many tokens it has, and its rows of one to four of them."""
     tokens = _tokens_13a(reference)
-    return tuple(Counter(_grams(tokens, order)) for order in _ORDERS)
+    return len(tokens), tuple(Counter(_grams(tokens, order)) for order in _ORDERS)
 
 
 def _rouge_words(text: str) -> tuple[str, ...]:
