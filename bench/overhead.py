@@ -6,7 +6,8 @@
 
 A history has 530 messages and 70 KB, as published. The model answers at once, in this process, the same for both:
 Bowstring (store and records included, no judge) and Inspect AI, which gets as many questions as fit into a minute or so
-and is timed per question. A third line is Bowstring through HTTP to a server on loopback in another process.
+and is timed per question. Further lines are Bowstring through HTTP to a server on loopback in another process, without
+and with a judge that is asked there too. Last, where the time goes: the latter, a tenth of it, under a profiler.
 """
 
 import argparse
@@ -40,7 +41,7 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def measure_ours(questions: int, url: str | None) -> dict[str, float]:
+def measure_ours(questions: int, url: str | None, *, judged: bool = False) -> dict[str, float]:
     import bowstring
     from bowstring.records import Completion
 
@@ -57,12 +58,53 @@ def measure_ours(questions: int, url: str | None) -> dict[str, float]:
     root = data(-(-questions // BRANCHES))
     with tempfile.TemporaryDirectory() as out:
         model = f"openai/m@{url}" if url else Instant()
+        judge = f"openai/judge@{url}" if judged else "builtin"
         start, cpu = time.perf_counter(), time.process_time()
-        run = bowstring.evaluate("hicupid", model=model, data=str(root), out=Path(out) / "r", limit=questions)
+        run = bowstring.evaluate(
+            "hicupid", model=model, judge=judge, data=str(root), out=Path(out) / "r", limit=questions
+        )
         seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
         assert run.complete
         assert run.metrics["failed"] == 0
     return {"questions": questions, "ms": 1000 * seconds / questions, "cpu_ms": 1000 * cpu / questions, "MiB": peak()}
+
+
+ROOMS = {
+    "HTTP (httpx, httpcore, h11, anyio)": ("/httpx/", "/httpcore/", "/h11/", "/anyio/", "/certifi/"),
+    "event loop (asyncio, selectors)": ("/asyncio/", "selectors.py", "select.epoll", "socket", "contextvars"),
+    "store (SQLite, hashes)": ("/runs/store.py", "sqlite3", "_hashlib", "hashlib", "/runs/asking.py", "zlib"),
+    "scheduling": ("/runs/schedule.py", "/runs/runner.py"),
+    "text overlap (BLEU, ROUGE-L)": ("/metrics/text.py", "rapidfuzz", "re.Pattern", "'sub'", "collections/__init__"),
+    "metrics and intervals": ("/metrics/", "hicupid_scores.py", "numpy", "_operator"),
+    "prompts, records, verdicts": ("/benchmarks/", "/prompts/", "/records.py", "/judging/", "/history/"),
+    "data": ("/datasets/", "pyarrow"),
+    "JSON": ("json",),
+    "report page": ("jinja2", "markupsafe", "/reports/", "<template>"),
+    "imports": ("importlib", "marshal", "posix.stat", "io.open_code"),
+}
+
+
+def measure_where(questions: int, url: str) -> dict[str, float]:
+    import cProfile
+    import pstats
+
+    profile = cProfile.Profile()
+    profile.enable()
+    measure_ours(questions, url, judged=True)
+    profile.disable()
+    spent = dict.fromkeys([*ROOMS, "other"], 0.0)
+    for (file, _, name), (_, _, own, _, callers) in pstats.Stats(profile).stats.items():
+        room = room_of(f"{file}:{name}")
+        if room != "other" or not callers:
+            spent[room] += own
+            continue
+        for (caller, _, calling), shares in callers.items():  # len() and its like count for whoever calls them
+            spent[room_of(f"{caller}:{calling}")] += shares[2]
+    return spent
+
+
+def room_of(where: str) -> str:
+    return next((room for room, marks in ROOMS.items() if any(mark in where for mark in marks)), "other")
 
 
 def measure_inspect(questions: int) -> dict[str, float]:
@@ -104,7 +146,8 @@ def measure_inspect(questions: int) -> dict[str, float]:
 
 async def serve() -> None:
     """The fastest server there is: reads a request, writes the same answer."""
-    content = {"role": "assistant", "content": "Try the plums; they are in season."}
+    said = "Try the plums; they are in season.\nBetter Response: Tie\nSatisfaction: NO"  # an answer and a verdict
+    content = {"role": "assistant", "content": said}
     usage = {"prompt_tokens": 17000, "completion_tokens": 9}
     body = json.dumps({"choices": [{"message": content, "finish_reason": "stop"}], "usage": usage}).encode()
     answer = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
@@ -128,7 +171,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--questions", type=int, default=20_000)
     parser.add_argument("--inspect-questions", type=int, default=120)
-    parser.add_argument("--measure", help="(internal) ours, http:URL, inspect, or serve")
+    parser.add_argument("--measure", help="(internal) ours, http:URL, judged:URL, where:URL, inspect, or serve")
     args = parser.parse_args()
     if args.measure:
         if args.measure == "serve":
@@ -136,8 +179,9 @@ def main() -> None:
         elif args.measure == "inspect":
             print(json.dumps(measure_inspect(args.inspect_questions)))
         else:
-            url = args.measure.removeprefix("http:") if args.measure.startswith("http:") else None
-            print(json.dumps(measure_ours(args.questions, url)))
+            what, _, url = args.measure.partition(":")
+            found = measure_where(args.questions // 10, url) if what == "where" else None
+            print(json.dumps(found or measure_ours(args.questions, url or None, judged=what == "judged")))
         return
     data(-(-args.questions // BRANCHES))
     data(-(-args.inspect_questions // BRANCHES))
@@ -151,12 +195,16 @@ def main() -> None:
     ours = measure("ours")
     inspect = measure("inspect") if importlib.util.find_spec("inspect_ai") else None
     server = subprocess.Popen([sys.executable, __file__, "--measure", "serve"], stdout=subprocess.PIPE, text=True)
-    http = measure(f"http:http://127.0.0.1:{server.stdout.readline().strip()}/v1")
+    url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
+    http, judged, where = measure(f"http:{url}"), measure(f"judged:{url}"), measure(f"where:{url}")
     server.kill()
     print(f"{'':34}{'questions':>10}{'ms each':>10}{'CPU ms':>10}{'peak MiB':>10}")
-    rows = [("bowstring", ours), ("bowstring through HTTP", http)]
+    rows = [("bowstring", ours), ("bowstring through HTTP", http), ("the same, judged through HTTP", judged)]
     for name, row in [*rows, ("Inspect AI", inspect)] if inspect else rows:
         print(f"{name:34}{row['questions']:>10,.0f}{row['ms']:>10.2f}{row['cpu_ms']:>10.2f}{row['MiB']:>10.0f}")
+    print("\nwhere the time of the last goes")
+    for room, seconds in sorted(where.items(), key=lambda pair: -pair[1]):
+        print(f"  {room:40}{seconds / sum(where.values()):>8.1%}")
     if inspect is None:
         print("Inspect AI is not installed: pip install 'bowstring[inspect]'")
         return

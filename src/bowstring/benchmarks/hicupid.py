@@ -24,7 +24,7 @@ from bowstring.metrics.text import bleu, rouge_l
 from bowstring.models.interface import RequestFailed
 from bowstring.models.tokens import TokenCounter, embedded_counter
 from bowstring.prompts import PromptFolder
-from bowstring.records import QUESTION_TYPES, Completion, History, Profile, Prompt, Question, Sampling
+from bowstring.records import QUESTION_TYPES, Completion, History, Profile, Prompt, Question, Sampling, fields_of
 from bowstring.runs.asking import Asker
 from bowstring.runs.runner import Record, Work
 
@@ -279,10 +279,10 @@ class HicupidEvaluation:
     def _about(self, question: Question) -> Record:
         user = self._profiles.get(question.user_id)
         known = {
-            "persona": asdict(question.persona) if question.persona else None,
-            "profile": asdict(question.profile) if question.profile else None,
-            "schedule": asdict(question.schedule) if question.schedule else None,
-            "user_profile": asdict(user) if user else None,
+            "persona": fields_of(question.persona) if question.persona else None,
+            "profile": fields_of(question.profile) if question.profile else None,
+            "schedule": fields_of(question.schedule) if question.schedule else None,
+            "user_profile": fields_of(user) if user else None,
         }
         return {
             "key": question.key,

@@ -10,12 +10,11 @@ question sees another part of the history, only an instruction that comes first 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Literal
 
 from bowstring.errors import DataError
 from bowstring.prompts import PromptFolder, Template
-from bowstring.records import QUESTION_TYPES, Dialogue, History, Message, Prompt, Question, Trunk
+from bowstring.records import QUESTION_TYPES, Dialogue, History, Message, Prompt, Question, Trunk, fields_of
 
 Instruction = Literal["system", "user"]
 SHOTS = (0, 1, 3, 5)
@@ -88,7 +87,7 @@ class HicupidPrompts:
         values = {"question": question.question, "answer": answer}
         for known in (question.persona, question.profile, question.schedule):
             if known is not None:
-                values |= asdict(known)
+                values |= fields_of(known)
         gold = question.personalized_answer
         values["answer_a"], values["answer_b"] = (answer, gold) if answer_is == "A" else (gold, answer)
         fixed, rest = self._judges[question.type].user_parts(**values)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from bowstring.records import Profile
 
@@ -81,11 +82,11 @@ def age_group(age: str) -> str:
     return next((name for below, name in _AGES if int(found[0]) < below), _OLDEST)
 
 
+@lru_cache(maxsize=4096)
 def occupation_group(occupation: str) -> str:
     words = re.findall(r"[a-z]+", occupation.lower())
     for field, beginnings in _FIELDS:
-        known = beginnings.split()
-        if any(word == b or (len(b) > 3 and word.startswith(b)) for word in words for b in known):
+        if any(word == b or (len(b) > 3 and word.startswith(b)) for word in words for b in beginnings.split()):
             return field
     return _OTHER
 

@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from bowstring.errors import ModelError
 from bowstring.models.endpoint import Endpoint, read_completion
 from bowstring.models.interface import NotYet, RequestFailed
 from bowstring.models.transport import NotFound, is_too_long
-from bowstring.records import Completion, FailureKind, Prompt, Sampling
+from bowstring.records import Completion, FailureKind, Prompt, Sampling, fields_of
 
 _QUIET = 1.0  # seconds without a new request, after which those that came go out
 _MOST_REQUESTS = 50_000
@@ -57,7 +57,7 @@ class Entry:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         draft = self.path.with_suffix(".draft")
         with draft.open("w", encoding="utf-8") as file:
-            json.dump({k: v for k, v in asdict(self).items() if k != "path"}, file, indent=1)
+            json.dump({k: v for k, v in fields_of(self).items() if k != "path"}, file, indent=1)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(self.path)
@@ -290,7 +290,7 @@ class Batch:
 
 def request_key(model: str, prompt: Prompt, sampling: Sampling) -> str:
     """What a line of a batch is called: the same request has the same name on any day."""
-    settings = json.dumps(asdict(sampling), sort_keys=True)
+    settings = json.dumps(fields_of(sampling), sort_keys=True)
     return hashlib.sha256(f"{model}\0{settings}\0{prompt.digest}".encode()).hexdigest()
 
 

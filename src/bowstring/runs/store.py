@@ -17,12 +17,12 @@ import threading
 import time
 import zlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from bowstring.errors import StoreError
-from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, Usage
+from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, Usage, fields_of
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS trunks (hash TEXT PRIMARY KEY, messages BLOB NOT NULL) WITHOUT ROWID;
@@ -49,7 +49,7 @@ _PATIENCE_MS = 60_000  # how long to wait for another process that is writing
 
 def request_key(model: str, prompt: Prompt, sampling: Sampling) -> str:
     """What a response is stored under: the model, the whole prompt, how it was sampled."""
-    settings = json.dumps(asdict(sampling), sort_keys=True)
+    settings = json.dumps(fields_of(sampling), sort_keys=True)
     return hashlib.sha256(f"{model}\0{settings}\0{prompt.digest}".encode()).hexdigest()
 
 
@@ -172,7 +172,7 @@ def _row(response: Response) -> tuple[object, ...]:
         response.model,
         response.prompt.trunk.digest,
         json.dumps([[m.role, *m.parts] for m in response.prompt.branch]),
-        json.dumps(asdict(response.sampling), sort_keys=True),
+        json.dumps(fields_of(response.sampling), sort_keys=True),
         _storable(completion.text),
         completion.finish,
         None if completion.reasoning is None else _storable(completion.reasoning),
