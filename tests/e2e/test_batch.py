@@ -194,3 +194,92 @@ def test_cupid_runs_in_batches_too(tmp_path):
         assert ran.code == 0, ran.err
         assert chats(server) == 0
     assert_right(tmp_path / "r")
+
+
+def test_answers_may_hold_any_character_a_file_can(tmp_path):
+    """Line separators of other alphabets stand raw in JSON; a line of the file ends at a newline alone."""
+    said = "one\u2028two\u2029three\u0085four"
+    with BatchServer(lambda messages, body: said, raw=True) as server:
+        base = ["eval", "hicupid", "--model", server.model("m"), "--batch", "--limit", "3"]
+        ran = bowstring(*base, "--out", tmp_path / "r")
+    assert ran.code == 0, ran.err
+    assert len(server.batches) == 1
+    assert {r["answer"] for r in records(tmp_path / "r")} == {said}
+
+
+def test_a_batch_that_was_made_before_the_server_failed_is_not_made_again(tmp_path):
+    made: list[int] = []
+
+    def fails_after(request):
+        if request.path == "/v1/batches" and request.body and len(made) < 2:
+            server._answered(request)
+            made.append(1)
+            return Reply(502, b"bad gateway")
+        return None
+
+    with BatchServer() as server:
+        server.faults = fails_after
+        ran = bowstring(*command(server, tmp_path / "r", "--batch", "--limit", "5"))
+    assert ran.code == 0, ran.err
+    assert [len(server.inputs(n)) for n in range(len(server.batches))] == [5, 5]
+
+
+@pytest.mark.parametrize("status", [400, 404, 410])
+def test_results_that_the_server_has_no_more_are_asked_for_again(tmp_path, status):
+    gone: list[str] = []
+
+    def fault(request):
+        if request.path.endswith("/content") and not gone:
+            gone.append(request.path)
+            return Reply(status, b'{"error": {"message": "no such file"}}')
+        return None
+
+    with BatchServer(faults=fault) as server:
+        ran = bowstring(*command(server, tmp_path / "r", "--batch", "--limit", "5"))
+    assert ran.code == 0, ran.err
+    assert "has its results no more" in ran.err
+    assert len(server.batches) == 3
+
+
+@pytest.mark.parametrize("counts", [None, {"completed": None}, [1], {"completed": "three"}])
+def test_counts_that_make_no_sense_are_not_shown(tmp_path, counts):
+    with BatchServer(polls=1, counts=counts) as server:
+        ran = bowstring(*command(server, tmp_path / "r", "--batch", "--limit", "2"))
+    assert ran.code == 0, ran.err
+    assert "batch_0: in_progress" in ran.err
+
+
+def test_the_reason_of_an_error_line_is_told_in_any_form(tmp_path):
+    def lines(n, body):
+        return {"response": {"status_code": 400, "body": {"error": "bad thing"}}} if body["model"] == "m" else True
+
+    with BatchServer(lines=lines) as server:
+        ran = bowstring(*command(server, tmp_path / "r", "--batch", "--limit", "2"))
+    assert ran.code == 1
+    assert "400 bad thing" in ran.err
+    assert len(server.batches) == 1, "what was refused is not sent again"
+
+
+def test_a_fresh_run_that_was_stopped_finds_its_own_batch_and_no_older_one(tmp_path):
+    with BatchServer() as server:
+        args = command(server, tmp_path / "r", "--batch", "--limit", "5")
+        assert bowstring(*args).code == 0
+        server.polls = 10**9
+        first = start([*args, "--fresh"])
+        wait_for_batch(server, 3)
+        first.send_signal(signal.SIGKILL)
+        first.communicate(timeout=60)
+        server.polls = 0
+        ran = bowstring(*args, "--fresh")
+        assert ran.code == 0, ran.err
+        assert len(server.batches) == 4, "two of the first run, two of the fresh one"
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"model": 1}', '{"model": "m", "file": "f", "keys": null}'])
+def test_a_damaged_ledger_is_named(tmp_path, text):
+    (tmp_path / "batches").mkdir()
+    (tmp_path / "batches" / "x.json").write_text(text)
+    with BatchServer() as server:
+        ran = bowstring(*command(server, tmp_path / "r", "--batch", "--limit", "5"))
+    assert ran.code == 1
+    assert "x.json cannot be read as a batch" in ran.err.splitlines()[-1]

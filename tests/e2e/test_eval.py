@@ -26,7 +26,8 @@ def command(server: Server, out: Path, *more: str) -> list[str]:
 
 
 def records(out: Path) -> list[dict]:
-    return [json.loads(line) for line in (out / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+    with (out / "records.jsonl").open(encoding="utf-8", newline="\n") as file:
+        return [json.loads(line) for line in file]
 
 
 def metrics(out: Path) -> dict:

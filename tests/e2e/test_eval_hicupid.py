@@ -12,7 +12,7 @@ from bowstring.metrics.text import bleu, rouge_l
 from tests.e2e.test_eval import command, metrics, records
 from tests.support.command import bowstring
 from tests.support.embedding import write_contriever
-from tests.support.server import Server, digest_answer, text_of
+from tests.support.server import Reply, Server, digest_answer, text_of
 
 MINI = load_hicupid("mini")
 QUESTIONS = {q.key: q for q in MINI.questions()}
@@ -331,6 +331,12 @@ def test_upstreams_prompts_are_read_as_data_and_run_word_for_word(tmp_path):
         ("INFERENCE_PROMPTS = {'zero/system': [{'role': 'user', 'content': 'x'}]}", "expected a system message"),
         ("EVALUATION_PROMPTS = {'persona': 'who is better?'}", "has no place for {answer_a}"),
         ("EVALUATION_PROMPTS = {'persona': [1]}", "expected messages with a role and a content"),
+        ("INFERENCE_PROMPTS = {\n'zero/system': f()}", "line 2: INFERENCE_PROMPTS['zero/system'] is not plain data"),
+        ("INFERENCE_PROMPTS = f()", "line 1: INFERENCE_PROMPTS is not plain data"),
+        (
+            "INFERENCE_PROMPTS = {'few/user/1': [{'role': 'system', 'content': 'x'}]}",
+            "expected a system message, or a user's and an assistant's",
+        ),
         ("(", "not Python that can be parsed"),
     ],
 )
@@ -392,3 +398,35 @@ def test_dense_search_ranks_by_dot_product_and_embeds_each_text_once(tmp_path):
     assert ran.code == 0, ran.err
     assert "Loading" not in ran.err
     assert metrics(tmp_path / "k3")["config"]["retriever"].startswith(str(folder) + "#")
+
+
+def test_dense_search_does_not_forget_a_user_who_waits(tmp_path, monkeypatch):
+    """More users than readers are kept at a time."""
+    monkeypatch.setattr("bowstring.benchmarks.hicupid._READERS", 1)
+    folder = write_contriever(tmp_path / "contriever")
+    run = package.evaluate(
+        "hicupid", retrieval_only=True, history="dense/utterance/3", retriever=str(folder), out=tmp_path / "r"
+    )
+    assert run.metrics["n"] == 60
+
+
+def test_a_sweep_and_a_run_do_not_overwrite_each_other(tmp_path):
+    base = {"model": lambda messages: "x", "limit": 2}
+    package.evaluate("hicupid", history="gold", out=tmp_path / "a" / "r", **base)
+    with pytest.raises(package.BowstringError, match="holds a run"):
+        package.sweep("hicupid", history=["gold", "none"], out=tmp_path / "a" / "r", **base)
+    package.sweep("hicupid", history=["gold", "none"], out=tmp_path / "b" / "s", **base)
+    with pytest.raises(package.BowstringError, match="holds a sweep"):
+        package.evaluate("hicupid", history="gold", out=tmp_path / "b" / "s", **base)
+
+
+def test_a_failing_point_is_named(tmp_path):
+    def fault(request):
+        messages = request.body.get("messages", [])
+        return Reply(400, b'{"error": "no"}') if request.body.get("model") == "m" and len(messages) == 2 else None
+
+    with Server(faults=fault) as server:
+        ran = bowstring(*command(server, tmp_path / "s", "--history", "full", "--history", "none", "--limit", "3"))
+    assert ran.code == 1
+    assert "none: 3 of 3 items failed" in ran.err
+    assert "full: " not in ran.err

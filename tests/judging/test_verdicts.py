@@ -23,6 +23,19 @@ from bowstring.judging.verdicts import read_pairwise, read_satisfaction
         ("Better Response: A\nOn reflection:\nBetter Response: B", "B"),
         ("Both are fine.", None),
         ("Better Response: both", None),
+        ("Better Response: A tie", "tie"),
+        ("Better Response: a tie between both", "tie"),
+        ("Better Response: A and B are equally good", None),
+        ("Better Response: A/B", None),
+        ("Better Response: A|B|Tie", None),
+        ("Better Response: A, B or Tie", None),
+        ("Better Response: B (A ignores the trip)", "B"),
+        ("Better Response:\n\nA is fine but B is better", None),
+        ("### Better Response\n**B**", "B"),
+        ("3. Better Response: B", "B"),
+        ("Better Response: \\boxed{B}", "B"),
+        ("Better Response: a bit better is B", None),
+        ("Better Response: A\nNo, wait.\nBetter Response: Neither", None),
         ("Better Response: Although A is good", None),
         ("Better Response:", None),
         ("I would not say Better Response: A", None),
@@ -61,3 +74,10 @@ def test_the_builtin_judge_writes_verdicts_that_are_read(side):
     assert read_pairwise(builtin.pairwise(general, gold, general, answer_is=side)) == ("B" if side == "A" else "A")
     assert read_satisfaction(builtin.satisfaction("You already have the dental check-up then.", "dental check-up"))
     assert not read_satisfaction(builtin.satisfaction("Booked! Enjoy.", "dental check-up"))
+
+
+@pytest.mark.parametrize(
+    "said", ["Satisfaction: YES/NO", "Satisfaction: YES or NO", "Satisfaction: YES\nSatisfaction: N/A", "Satisfaction:"]
+)
+def test_an_echo_or_an_unreadable_last_line_is_no_verdict(said):
+    assert read_satisfaction(said) is None

@@ -3,7 +3,7 @@
 import pytest
 
 from bowstring.errors import DataError
-from bowstring.prompts.constants import read_constants
+from bowstring.prompts.constants import NotData, read_constants
 
 
 @pytest.mark.parametrize(
@@ -12,6 +12,9 @@ from bowstring.prompts.constants import read_constants
         ("X = 'a'", "a"),
         ('X = """\n a\n""".strip()', "a"),
         ("X = ' a '.lstrip().rstrip()", "a"),
+        ("X = '\\na\\n'.strip('\\n')", "a"),
+        ("X = {'k': 'a', 'l': f(), **{}}['k'] if 0 else 'b'", NotData(1)),
+        ("X = {'k': 'a', 'l':\n f()}", {"k": "a", "l": NotData(2)}),
         ("X = 'a' 'b' + 'c'", "abc"),
         ("Y = 'a'\nX = {'k': [Y, (1, -2.5, None, True)]}", {"k": ["a", (1, -2.5, None, True)]}),
         ("X: str = 'a'", "a"),
@@ -31,15 +34,21 @@ def test_data_is_read(source, value):
         "X = [c for c in 'abc']",
         "X = 'a'.join(['b'])",
         "X = 'a' * 10**9",
-        "X = {'k': unknown}",
-        "X = {**{}}",
         "X = 'a'\nX = print()",
-        "X: str",
-        "def X(): pass",
     ],
 )
-def test_nothing_is_run_and_what_is_no_data_is_not_there(source):
+def test_nothing_is_run_and_what_is_no_data_knows_its_line(source):
+    assert read_constants(source, "c.py")["X"] == NotData(source.count("\n") + 1)
+
+
+@pytest.mark.parametrize("source", ["X: str", "def X(): pass", "X.y = 1", "X[0] = 1"])
+def test_what_is_no_assignment_is_not_there(source):
     assert "X" not in read_constants(source, "c.py")
+
+
+def test_a_string_that_doubles_does_not_grow_for_ever():
+    source = "A = 'x' * 1\nA = 'xxxxxxxxxxxxxxxx'\n" + "A = A + A\n" * 60
+    assert isinstance(read_constants(source, "c.py")["A"], NotData)
 
 
 @pytest.mark.parametrize("source", ["X = (", "\0", "X = " + "[" * 5000])

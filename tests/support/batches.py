@@ -22,12 +22,16 @@ class BatchServer(Server):
         polls: int = 0,
         ends: Callable[[int], str] = lambda n: "completed",
         lines: Callable[[int, dict[str, Any]], Any] = lambda n, body: True,
+        counts: Any = None,
+        raw: bool = False,
         **more: Any,
     ) -> None:
         super().__init__(answer, **more)
         self.polls = polls
         self.ends = ends
         self.lines = lines
+        self.counts = counts
+        self.raw = raw  # whether files have every character as it is
         self.files: dict[str, str] = {}
         self.batches: list[dict[str, Any]] = []
 
@@ -62,6 +66,7 @@ class BatchServer(Server):
     def _look(self, n: int) -> dict[str, Any]:
         batch = self.batches[n]
         batch["looks"] += 1
+        batch["request_counts"] = self.counts
         if batch["status"] in ("validating", "in_progress"):
             batch["status"] = "in_progress" if batch["looks"] <= self.polls else self.ends(n)
             if batch["status"] != "in_progress":
@@ -81,7 +86,7 @@ class BatchServer(Server):
         # A server may answer in any order.
         for field, rows in (("output_file_id", done[::-1]), ("error_file_id", failed)):
             name = f"{field}-{n}"
-            self.files[name] = "".join(json.dumps(row) + "\n" for row in rows)
+            self.files[name] = "".join(json.dumps(row, ensure_ascii=not self.raw) + "\n" for row in rows)
             batch[field] = name if rows else None
         if batch["status"] == "failed":
             batch["errors"] = {"data": [{"code": "invalid", "message": "the file is not to our taste"}]}

@@ -178,8 +178,9 @@ def _opener(
 def _roles(benchmark: str, settings: Settings, named: Mapping[str, Any]) -> dict[str, Any]:
     """The models that are to be opened, by role."""
     if isinstance(settings, HicupidSettings) and settings.retrieval_only:
-        if named["model"] is not None:
-            raise UsageError("--retrieval-only asks no model: leave out --model")
+        for role, name in named.items():
+            if name is not None and name != builtin.NAME:
+                raise UsageError(f"--retrieval-only asks no model: leave out --{role}")
         return {}
     if named["model"] is None:
         raise UsageError("Missing option '--model': the model to evaluate, such as openai/gpt-4o-mini or embedded")

@@ -63,6 +63,8 @@ class HicupidSettings:
         check_choice("bm25-tokens", self.bm25_tokens, tuple(TOKENS))
         if self.retrieval_only and not view.searches:
             raise UsageError(f"--retrieval-only --history {self.history}: expected a search, such as bm25/utterance/5")
+        if self.retrieval_only and (self.shots or self.both_orders or self.instruction != "system"):
+            raise UsageError("--retrieval-only asks nothing: leave out --shots, --instruction and --both-orders")
 
     def view(self) -> View:
         return parse_view(self.history, kinds=get_args(Kind), units=UNITS)
@@ -136,6 +138,8 @@ class HicupidEvaluation:
         notes = []
         if self.settings.retrieval_only:
             notes.append("retrieval alone: no model was asked")
+        if not self.settings.splits and self.data.splits == ("train",):
+            notes.append("the set has no other split than train: its questions may be those a model was trained on")
         if self._judge is not None and "hicupid" in self._judge.lower() and not self._prompts.judge_is_imported:
             notes.append(
                 "the judge is fine-tuned, and ran on other words than it was trained on: import them (--prompts)"
@@ -172,7 +176,8 @@ class HicupidEvaluation:
             guessed = None in found
             summaries = ["word " * 30 if text is None else text.strip() for text in found]
         view = View("bm25", self._view.number, unit=self._view.unit) if guessed and not summaries else self._view
-        for question, (prompt, _) in zip(group, self._asked(group, view, summaries), strict=True):
+        reader = self._readers.of(group[0].user_id)
+        for question, (prompt, _) in zip(group, self._asked(group, reader, view, summaries), strict=True):
             sampling = self.sampling(question)
             yield Planned("model", prompt, sampling, min(self.settings.max_tokens, 60), guessed)
             if "judge" in roles:
@@ -182,12 +187,11 @@ class HicupidEvaluation:
                     yield Planned("judge", judged, JUDGE_SAMPLING, 90, estimated=answer is None)
 
     def _asked(
-        self, group: Sequence[Question], view: View, summaries: Sequence[str] | None
+        self, group: Sequence[Question], reader: Reader, view: View, summaries: Sequence[str] | None
     ) -> list[tuple[Prompt, History]]:
         """The prompts of a group, in order, and the part of the history in each."""
         if summaries is not None:
             return [(p, ()) for p in self._prompts.together(group, (), self._prompts.notes(summaries))]
-        reader = self._readers.of(group[0].user_id)
         if view.by_question:
             seen = [reader.show(view, evidence=q.evidence, query=q.question) for q in group]
             return [(self._prompts.alone(q, history), history) for q, history in zip(group, seen, strict=True)]
@@ -221,21 +225,22 @@ class HicupidEvaluation:
             summaries = [completion.text.strip() for completion in await gather_in_order(*asked)]
         if self._view.kind == "dense" and self._search is not None:
             await self._search.rank(reader, self._view.unit, [q.question for q in group])
+        kinds = {dialogue.id: dialogue.kind for dialogue in reader.history}
         prepared, context = {}, None
-        for question, (prompt, history) in zip(group, self._asked(group, self._view, summaries), strict=True):
+        for question, (prompt, history) in zip(group, self._asked(group, reader, self._view, summaries), strict=True):
             if summaries is not None:
                 context = {"turns": 0, "characters": len(self._prompts.notes(summaries))}
             elif context is None or self._view.by_question:
                 context = _size(history)
-            prepared[question.key] = (prompt, {"shown": context} | self._found(question, history))
+            prepared[question.key] = (prompt, {"shown": context} | self._found(question, history, kinds))
         return prepared
 
-    def _found(self, question: Question, history: History) -> Record:
+    def _found(self, question: Question, history: History, kinds: Mapping[int, str]) -> Record:
         """Whether what the answer needs is in the part of the history that is shown, where that is in doubt."""
         seen: Record = {}
         if self._view.searches or self._view.kind == "last":
             found = [dialogue.id for dialogue in history]
-            seen["recall"] = recall_of(question, found)
+            seen["recall"] = recall_of(question, found, kinds)
             if self._view.searches:
                 seen["retrieved"] = found
         return seen

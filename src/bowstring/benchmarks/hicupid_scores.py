@@ -16,19 +16,23 @@ from bowstring.records import QUESTION_TYPES, Profile, Question
 from bowstring.runs.runner import Record
 
 _AXES = ("type", "split", "sentiment", "category", *demographics.AXES)
-_PROFILE_DIALOGUES = 5  # of a profile question's evidence; behind them comes the persona's
 # Which question types count for how much in a total; the first of both as published.
 _SCORE_WEIGHTS = {"persona": 25, "profile": 5, "schedule": 5}  # 10 schedule questions at half weight
 _RECALL_WEIGHTS = {"persona": 25, "profile": 5, "schedule": 10}
 _QUESTIONS = 40
 
 
-def recall_of(question: Question, found: Collection[int]) -> float:
-    """Whether any gold dialogue was found; for profile questions, half for the profile and half for the persona."""
+def recall_of(question: Question, found: Collection[int], kinds: Mapping[int, str]) -> float:
+    """Whether any gold dialogue was found; for profile questions, half for the profile and half for the persona.
+
+    Published evidence has the five profile dialogues first; which they are is told by their type (`kinds`).
+    """
     parts = [question.evidence]
     if question.type == "profile":
-        parts = [question.evidence[:_PROFILE_DIALOGUES], question.evidence[_PROFILE_DIALOGUES:]]
-    return sum(any(dialogue in found for dialogue in part) for part in parts) / len(parts)
+        profile = tuple(d for d in question.evidence if kinds.get(d) == "profile")
+        rest = tuple(d for d in question.evidence if kinds.get(d) != "profile")
+        parts = [part for part in (profile, rest) if part]
+    return sum(any(dialogue in found for dialogue in part) for part in parts) / len(parts) if parts else 0.0
 
 
 def summarize(records: Sequence[Record]) -> dict[str, Any]:

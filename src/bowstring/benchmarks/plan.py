@@ -57,6 +57,7 @@ class Plan:
     roles: dict[str, RolePlan]
     tokenizer: str
     prices_dated: str
+    batch: bool = False
 
 
 class _Lengths:
@@ -105,4 +106,6 @@ def make_plan(running: Running) -> Plan:
         store.shut()
     for name, model in running.models.items():
         roles[name].price(running.price(model))
-    return Plan(sum(len(group) for _, group in groups), len(groups), roles, lengths.name, running.prices.dated)
+    return Plan(
+        sum(len(group) for _, group in groups), len(groups), roles, lengths.name, running.prices.dated, options.batch
+    )

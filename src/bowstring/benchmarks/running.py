@@ -273,7 +273,9 @@ class Running:
 
 
 def _check_folder(evaluation: Evaluation) -> None:
-    """A folder that holds another run is not overwritten."""
+    """A folder that holds another run, or a sweep, is not overwritten."""
+    if (evaluation.folder / "sweep.json").is_file():
+        raise UsageError(f"{evaluation.folder} holds a sweep; choose another --out")
     path = evaluation.folder / "run.json"
     if not path.is_file():
         return

@@ -6,6 +6,7 @@ sweep.json and report.html.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.benchmarks.running import Evaluation, Run, Running
+from bowstring.errors import UsageError
 from bowstring.models.tokens import TokenCounter, counter_or_none
 from bowstring.reports.sweep_page import write_sweep_page
-from bowstring.runs.folder import RunFolder
+from bowstring.runs.folder import RunFolder, fingerprint
 
 # What a sweep can go over: each may be a list.
 AXES = ("history", "shots", "instruction")
@@ -48,6 +50,7 @@ class Sweep:
     tell: Callable[[str], None] = field(default=lambda line: None)
 
     def run(self) -> Swept:
+        self._check_folder()
         runs = dict(zip(self.evaluations, self.running.run(), strict=True))
         summary = self._summary(runs)
         folder = RunFolder(self.folder)
@@ -57,6 +60,24 @@ class Sweep:
         finally:
             folder.close()
         return Swept(self.folder, runs, summary)
+
+    def _check_folder(self) -> None:
+        """A folder that holds a run, or a sweep of something else, is not overwritten; one with other points grows."""
+        if (self.folder / "run.json").is_file():
+            raise UsageError(f"{self.folder} holds a run; choose another --out for the sweep")
+        path = self.folder / "sweep.json"
+        if path.is_file():
+            try:
+                found = json.loads(path.read_text(encoding="utf-8"))["fingerprint"]
+            except (ValueError, KeyError, TypeError):
+                return
+            if found != self._fingerprint():
+                raise UsageError(f"{self.folder} holds a sweep of another model, judge or data; choose another --out")
+
+    def _fingerprint(self) -> str:
+        """Of what all points have in common."""
+        first = next(iter(self.evaluations.values())).configuration
+        return fingerprint({k: first[k] for k in ("benchmark", "model", "judge", "data")})
 
     def _summary(self, runs: Mapping[str, Run]) -> dict[str, Any]:
         counter = counter_or_none("embedded", self.tell)
@@ -77,6 +98,7 @@ class Sweep:
         first = next(iter(runs.values())).metrics
         return {
             "benchmark": first["benchmark"],
+            "fingerprint": self._fingerprint(),
             "points": points,
             "tokenizer": counter.name if counter else f"{_ABOUT:g} characters a token",
             "notes": list(dict.fromkeys(note for run in runs.values() for note in run.metrics["notes"])),

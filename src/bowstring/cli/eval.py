@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -223,17 +222,18 @@ def _evaluate(benchmark: str, context: typer.Context) -> int:
             return _print_plan(sweep.running, json=json)
         swept = sweep.run()
         print_json(swept.summary) if json else print_sweep(swept, console())
-        runs, folder = list(swept.points.values()), swept.folder
+        named, folder = swept.points, swept.folder
     else:
         running = prepare(benchmark, **common)
         if dry_run:
             return _print_plan(running, json=json)
         runs = running.run()
         print_json(runs[0].metrics) if json else print_run(runs[0], console())
-        folder = runs[0].folder
+        named, folder = {"": runs[0]}, runs[0].folder
     if not json:
         print(f"\n{folder / 'report.html'}")
-    return max(say_how_it_ended(run) for run in _worst(runs))
+    stopped = next((run for run in named.values() if run.stopped), None)  # if one was, all were
+    return say_how_it_ended(stopped) if stopped else max(say_how_it_ended(run, name) for name, run in named.items())
 
 
 def _print_plan(running: Running, *, json: bool) -> int:
@@ -248,11 +248,6 @@ def _print_plan(running: Running, *, json: bool) -> int:
     return 0
 
 
-def _worst(runs: Sequence[Run]) -> Sequence[Run]:
-    """The runs to speak of: one that was stopped, since all were, or else all of them."""
-    return next(([run] for run in runs if run.stopped), runs)
-
-
 def _plain(value: Any) -> Any:
     """An option's value as the API takes it."""
     if isinstance(value, StrEnum):
@@ -260,7 +255,7 @@ def _plain(value: Any) -> Any:
     return [_plain(v) for v in value] if isinstance(value, list | tuple) else value
 
 
-def say_how_it_ended(run: Run) -> int:
+def say_how_it_ended(run: Run, name: str = "") -> int:
     """The exit code, after a line on stderr where something is left to do."""
     from bowstring.cli.output import plain, tell
 
@@ -268,7 +263,8 @@ def say_how_it_ended(run: Run) -> int:
         tell(f"Stopped ({run.stopped}). What was answered is kept: the same command goes on from there.")
         return 130 if run.stopped == "interrupted" else 1
     if run.metrics["failed"]:
-        tell(f"{run.metrics['failed']:,} of {run.metrics['n']:,} items failed; the same command tries them again.")
+        of = f"{name}: " if name else ""
+        tell(f"{of}{run.metrics['failed']:,} of {run.metrics['n']:,} items failed; the same command tries them again.")
         reason, n = run.commonest_failure()
         tell(f"{n:,} of them: {plain(reason)}")
         return 1

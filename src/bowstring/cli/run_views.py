@@ -19,6 +19,9 @@ from bowstring.reports.sweep_page import columns, main_metric
 
 def print_plan(plan: Plan, to: Console) -> None:
     to.print(f"{plan.items:,} items in {plan.groups:,} groups; nothing was asked.\n")
+    if not plan.roles:
+        to.print("No model would be asked, and nothing paid for.")
+        return
     table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
     table.add_column("")
     for role in plan.roles:
@@ -36,10 +39,12 @@ def print_plan(plan: Plan, to: Console) -> None:
         table.add_row(label, *(shown(p) for p in plan.roles.values()))
     to.print(table)
     models = ", ".join(plain(p.model) for p in plan.roles.values())
-    note = (
-        f"\nTokens by {plain(plan.tokenizer)}. Prices of {models} as of {plan.prices_dated}. Sharing assumes that "
-        "the server caches trunks."
+    sharing = (
+        "In batches: at half the price, and nothing is cached."
+        if plan.batch
+        else "Sharing assumes that the server caches trunks."
     )
+    note = f"\nTokens by {plain(plan.tokenizer)}. Prices of {models} as of {plan.prices_dated}. {sharing}"
     to.print(note, style="dim", markup=False)
 
 

@@ -19,8 +19,8 @@ from typing import Literal
 from bowstring.errors import UsageError
 
 Kind = Literal["full", "gold", "none", "last", "bm25", "dense", "summary"]
-_LAST = re.compile(r"last:(\d{1,6})(k?)")
-_FOUND = re.compile(r"(bm25|dense)/(\w+)/(\d{1,3})")
+_LAST = re.compile(r"last:([1-9]\d{0,5})(k?)")
+_FOUND = re.compile(r"(bm25|dense)/(\w+)/([1-9]\d{0,5})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,6 @@ def parse_view(name: str, *, kinds: Sequence[Kind], units: Sequence[str]) -> Vie
     view = _parse(name, units)
     if view is None or view.kind not in kinds or (view.searches and view.unit not in units):
         raise UsageError(f"--history {name}: expected {_forms(kinds, units)}")
-    if (view.searches or view.kind == "last") and view.number < 1:
-        raise UsageError(f"--history {name}: expected at least 1")
     return view
 
 

@@ -25,7 +25,7 @@ class Unreadable(ValueError):
 
 def read_checklist(text: str) -> tuple[str, ...]:
     """The items of a checklist, at most four; raises Unreadable."""
-    return _read(text, "checklist", _to_checklist)
+    return read_keyed(text, "checklist", _to_checklist)
 
 
 def read_labels(text: str, items: Sequence[str]) -> tuple[float, ...]:
@@ -34,10 +34,10 @@ def read_labels(text: str, items: Sequence[str]) -> tuple[float, ...]:
     The index decides which item a label belongs to. The entry's text only repairs an index that is missing,
     double or outside; what is still open then makes the whole unreadable.
     """
-    return _read(text, "results", lambda value: _to_labels(value, items))
+    return read_keyed(text, "results", lambda value: _to_labels(value, items))
 
 
-def _read(text: str, key: str, convert: Callable[[Any], T]) -> T:
+def read_keyed(text: str, key: str, convert: Callable[[Any], T]) -> T:
     """The last value in the text that is meant, for models correct themselves.
 
     Meant are objects with the key; only where there is none of them, bare lists. What lies inside another value is

@@ -13,22 +13,52 @@ from typing import Literal
 
 Choice = Literal["A", "B", "tie"]
 
-# The choice is the first word after the label: judges go on to explain, and name the other side.
-_SIDE = r"(?:(?:answer|response|assistant|option)\W*)?"
-_BETTER = re.compile(rf"^[^\w\n]*better (?:response|answer)\W*:\W*{_SIDE}(A|B|tie)\b", re.IGNORECASE | re.MULTILINE)
-_SATISFIED = re.compile(r"^[^\w\n]*satisfaction\W*:\W*(yes|no)\b", re.IGNORECASE | re.MULTILINE)
+# A verdict line: a label, perhaps numbered and decorated, and what follows its colon; or a heading, and the next line.
+_PREFIX = r"^[^\w\n]*(?:\d{1,2}[.)][^\w\n]*)?(?:(?:the|final|overall|my)\s+){0,2}"
+_BETTER = re.compile(_PREFIX + r"better (?:response|answer)[^\w\n:]*(?::(?P<rest>.*)|$)", re.IGNORECASE)
+_SATISFIED = re.compile(_PREFIX + r"satisfaction[^\w\n:]*(?::(?P<rest>.*)|$)", re.IGNORECASE)
+_MARKS = re.compile(r"\\boxed|[*_`{}\[\]()\"'“”$#]+")
+_TIE = re.compile(r"\W*(?:it(?:'?s| is)\s+)?(?:an?\s+)?(?:tie|draw)\b", re.IGNORECASE)
+_SIDE = re.compile(r"\W*(?:(?i:answer|response|assistant|option)\W*)?(?P<side>[AaBb])\b(?P<after>.*)")
+# Another choice at once behind the first is no choice: 'A/B', 'A and B are equal', 'A or B'.
+_ANOTHER = re.compile(
+    r"\s*(?:[/|&+,]|,?\s*(?:and|or|vs\.?|versus)\b)\s*(?:(?:answer|response)\s+)?(?:A|B|tie)\b(?!\w)", re.IGNORECASE
+)
+_YES_NO = re.compile(r"\W*(yes|no)\b(?!\s*(?:[/|]|or\b))", re.IGNORECASE)
 
 
 def read_pairwise(text: str) -> Choice | None:
-    """The last verdict in `text`, or None where there is none."""
-    found = _BETTER.findall(text)
-    if not found:
+    """What the last verdict line says, or None where there is none or it cannot be read."""
+    said = _last(text, _BETTER)
+    if said is None:
         return None
-    last = found[-1].upper()
-    return "tie" if last == "TIE" else "A" if last == "A" else "B"
+    if _TIE.match(said):
+        return "tie"
+    match = _SIDE.match(said)
+    if match is None or _ANOTHER.match(match["after"]):
+        return None
+    if match["side"].islower() and match["after"].strip(" .!"):
+        return None  # 'a bit better is B': an article
+    return "A" if match["side"] in "Aa" else "B"
 
 
 def read_satisfaction(text: str) -> bool | None:
-    """Whether the last verdict in `text` is yes, or None where there is none."""
-    found = _SATISFIED.findall(text)
-    return found[-1].lower() == "yes" if found else None
+    """Whether the last verdict line says yes, or None where there is none or it cannot be read."""
+    said = _last(text, _SATISFIED)
+    match = _YES_NO.match(said) if said is not None else None
+    return match[1].lower() == "yes" if match else None
+
+
+def _last(text: str, label: re.Pattern[str]) -> str | None:
+    """What the last line with this label says, without its marks; where it says nothing, the next line's one word."""
+    lines = text.splitlines()
+    for n in range(len(lines) - 1, -1, -1):
+        match = label.match(lines[n])
+        if match is None:
+            continue
+        said = _MARKS.sub(" ", match["rest"] or "").strip()
+        if said:
+            return said
+        following = next((_MARKS.sub(" ", line).strip() for line in lines[n + 1 :] if line.strip()), "")
+        return following if len(following.split()) == 1 else ""
+    return None

@@ -38,7 +38,7 @@ class Gap:
 
 
 def largest_gap(groups: Mapping[str, Mapping[str, Sequence[Score]]], statistic: Callable[[Means], Array]) -> Gap | None:
-    """The gap in a statistic of component means between groups, each {component: scores}; None below two groups."""
+    """The gap in a statistic of component means between groups, each {component: scores}; None where there is none."""
     tables = {name: _Table(components) for name, components in groups.items() if all(components.values())}
     large = {name: table for name, table in tables.items() if table.users >= FEWEST}
     tables = large if len(large) > 1 else tables
@@ -52,6 +52,8 @@ def largest_gap(groups: Mapping[str, Mapping[str, Sequence[Score]]], statistic: 
         shuffled = _shuffled_gaps(list(tables.values()), statistic, rng)
     drawn = drawn[np.isfinite(drawn)]
     gap = values[best] - values[worst]
+    if gap <= 0:
+        return None
     low, high = np.percentile(drawn, [2.5, 97.5]) if len(drawn) else (gap, gap)
     # One is added on both sides: the order that was found is one of those possible.
     p = (1 + int((shuffled >= gap - 1e-9).sum())) / (1 + len(shuffled))
@@ -92,5 +94,6 @@ def _shuffled_gaps(tables: Sequence[_Table], statistic: Callable[[Means], Array]
         counts = np.concatenate([table.counts[component] for table in tables])[order]
         means[component] = np.add.reduceat(sums, starts, axis=1) / np.add.reduceat(counts, starts, axis=1)
     found = statistic(means)
-    gaps: Array = np.nanmax(found, axis=1) - np.nanmin(found, axis=1)
-    return gaps[np.isfinite(gaps)]
+    found = found[np.isfinite(found).all(axis=1)]  # a group may have been dealt nobody with some type of question
+    gaps: Array = found.max(axis=1) - found.min(axis=1)
+    return gaps

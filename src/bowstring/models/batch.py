@@ -47,10 +47,11 @@ class Entry:
 
     path: Path
     model: str
-    server: str
     file: str
     keys: list[str]
     id: str | None = None
+    fresh: bool = False  # of a run with --fresh, which looks at no other
+    collected: bool = False
     submitted: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     def write(self) -> None:
@@ -180,14 +181,27 @@ class Batch:
         file = await self._endpoint.upload("bowstring.jsonl", body, purpose="batch")
         name = hashlib.sha256(f"{file}{keys[0]}".encode()).hexdigest()[:16]
         path = self._ledger / f"{name}.json"
-        entry = Entry(path, self.identity, self._endpoint.url, file, keys)
+        entry = Entry(path, self.identity, file, keys, fresh=self._fresh)
         entry.write()  # before the server is asked, so that a batch is never sent twice
-        asked = {"input_file_id": file, "endpoint": "/v1/chat/completions", "completion_window": "24h"}
-        entry.id = _id(await self._endpoint.post("batches", asked))
-        entry.write()
+        await self._create(entry)
         self._entries = (self._entries or {}) | dict.fromkeys(keys, entry)
         self._tell(f"{entry.id}: {len(keys):,} requests to {self.name}, due within a day.")
         self._watch(entry)
+
+    async def _create(self, entry: Entry) -> None:
+        """Have the server make the batch. Where it fails, it may have made it all the same: that is looked up first."""
+        asked = {"input_file_id": entry.file, "endpoint": "/v1/chat/completions", "completion_window": "24h"}
+        for attempt in range(1, self._endpoint.attempts + 1):
+            try:
+                entry.id = _id(await self._endpoint.post_once("batches", asked))
+                entry.write()
+                return
+            except ModelError:
+                if attempt == self._endpoint.attempts or self._stopped.is_set():
+                    raise
+                await self._endpoint.pause(attempt)
+                if await self._found_at_server(entry):
+                    return
 
     def _watch(self, entry: Entry) -> None:
         if str(entry.path) not in self._tasks:
@@ -206,14 +220,22 @@ class Batch:
         kind: FailureKind = "rejected" if ended["status"] == "cancelled" else "server"
         failed = dict.fromkeys(entry.keys, RequestFailed(kind, f"{self.name}: {entry.id} {ended['status']}"))
         for file in ("output_file_id", "error_file_id"):
-            if isinstance(ended.get(file), str):
-                for key, outcome in _outcomes(await self._endpoint.content(ended[file]), self.name):
-                    if isinstance(outcome, RequestFailed):
-                        failed[key] = outcome
-                        continue
-                    failed.pop(key, None)
-                    self._answer(key, outcome)
-        self._retry(entry, failed)
+            if not isinstance(ended.get(file), str):
+                continue
+            content = await self._endpoint.content(ended[file])
+            if content is None:
+                self._tell(f"{entry.id}: the server has its results no more; what they were is sent again.")
+                continue
+            for key, outcome in _outcomes(content, self.name):
+                if isinstance(outcome, RequestFailed):
+                    failed[key] = outcome
+                    continue
+                failed.pop(key, None)
+                self._answer(key, outcome)
+        entry.collected = True
+        entry.keys = [key for key in entry.keys if key not in failed]
+        entry.write()
+        self._retry(failed)
 
     async def _ended(self, entry: Entry) -> dict[str, Any] | None:
         """The batch once it has ended; None where the run is ending first."""
@@ -226,8 +248,10 @@ class Batch:
                 raise ModelError(f"{self.name}: {reason}") from error
             if found.get("status") in _ENDED:
                 return dict(found)
-            counts = found.get("request_counts") or {}
-            said = f"{entry.id}: {found.get('status')}, {counts.get('completed', 0):,} of {len(entry.keys):,} done"
+            counts = found.get("request_counts")
+            done = counts.get("completed") if isinstance(counts, dict) else None
+            so_far = f", {done:,} of {len(entry.keys):,} done" if isinstance(done, int) else ""
+            said = f"{entry.id}: {found.get('status')}{so_far}"
             if said != told:
                 self._tell(said)
                 told = said
@@ -241,12 +265,8 @@ class Batch:
         if request is not None and not request.answer.done():
             request.answer.set_result(completion)
 
-    def _retry(self, entry: Entry, failed: dict[str, RequestFailed]) -> None:
+    def _retry(self, failed: dict[str, RequestFailed]) -> None:
         """What failed is not looked for in this batch again; where another try may help, it is sent again."""
-        if not failed:
-            return
-        entry.keys = [key for key in entry.keys if key not in failed]
-        entry.write()
         for key, failure in failed.items():
             (self._entries or {}).pop(key, None)
             request = self._requests.get(key)
@@ -262,14 +282,14 @@ class Batch:
     async def _read_ledger(self) -> dict[str, Entry]:
         """The batches of this model that may hold answers, by key."""
         found: dict[str, Entry] = {}
-        if self._fresh or not self._ledger.is_dir():
+        if not self._ledger.is_dir():
             return found
         for path in sorted(self._ledger.glob("*.json")):
             try:
-                entry = Entry(path, **json.loads(path.read_text(encoding="utf-8")))
+                entry = _entry(path)
             except (ValueError, TypeError, OSError) as error:
                 raise ModelError(f"{path} cannot be read as a batch: {error}; remove it to submit again") from error
-            if (entry.model, entry.server) != (self.identity, self._endpoint.url):
+            if entry.model != self.identity or (self._fresh and (not entry.fresh or entry.collected)):
                 continue
             if entry.id is None and not await self._found_at_server(entry):
                 path.unlink(missing_ok=True)
@@ -288,6 +308,14 @@ class Batch:
         return False
 
 
+def _entry(path: Path) -> Entry:
+    entry = Entry(path, **json.loads(path.read_text(encoding="utf-8")))
+    texts = (entry.model, entry.file, entry.id or "", *(entry.keys if isinstance(entry.keys, list) else (None,)))
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("a field is not what it should be")
+    return entry
+
+
 def request_key(model: str, prompt: Prompt, sampling: Sampling) -> str:
     """What a line of a batch is called: the same request has the same name on any day."""
     settings = json.dumps(fields_of(sampling), sort_keys=True)
@@ -296,7 +324,7 @@ def request_key(model: str, prompt: Prompt, sampling: Sampling) -> str:
 
 def _outcomes(content: str, name: str) -> Iterator[tuple[str, Completion | RequestFailed]]:
     """The lines of an output or an error file: each a request's key with what came of it."""
-    for line in content.splitlines():
+    for line in content.split("\n"):  # not splitlines: a text may hold other separators as they are
         if not line.strip():
             continue
         try:
@@ -307,8 +335,10 @@ def _outcomes(content: str, name: str) -> Iterator[tuple[str, Completion | Reque
             if status == 200 and not row.get("error"):
                 yield key, read_completion(response["body"])
                 continue
-            error = row.get("error") or (response.get("body") or {}).get("error") or {}
-            said = " ".join(str(error.get("message") or error.get("code") or error).split())[:300]
+            body = response.get("body")
+            error = row.get("error") or (body.get("error") if isinstance(body, dict) else body) or {}
+            words = (error.get("message") or error.get("code") or error) if isinstance(error, dict) else error
+            said = " ".join(str(words).split())[:300]
         except (ValueError, KeyError, TypeError, IndexError, AttributeError):
             continue  # a line that says nothing; its request counts as not answered
         if status is None or status in _AGAIN:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from bowstring.errors import ModelError
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
-from bowstring.models.transport import Patience, Rejected, Transport, tokens
+from bowstring.models.transport import NotFound, Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Finish, Message, Prompt, Sampling, Trunk, Usage
 
 if TYPE_CHECKING:
@@ -70,26 +70,43 @@ class Endpoint:
     async def get(self, path: str) -> dict[str, Any]:
         return await self._exchange("GET", path)
 
-    async def post(self, path: str, value: Mapping[str, Any]) -> dict[str, Any]:
-        return await self._exchange("POST", path, json=dict(value))
+    async def post_once(self, path: str, value: Mapping[str, Any]) -> dict[str, Any]:
+        """Post without another attempt: the server may have done it before it failed."""
+        return await self._exchange("POST", path, attempts=1, json=dict(value))
+
+    async def pause(self, attempt: int) -> None:
+        await self._transport.pause(attempt)
+
+    @property
+    def attempts(self) -> int:
+        return self._transport.patience.attempts
 
     async def upload(self, name: str, content: bytes, *, purpose: str) -> str:
         """Send a file, and return its id."""
         part = {"file": (name, content, "application/jsonl")}
         answer = await self._exchange("POST", "files", files=part, data={"purpose": purpose})
+        if not isinstance(answer.get("id"), str):
+            raise ModelError(f"{self.name}: POST files: answered without a file's id: {str(answer)[:100]}")
         return str(answer["id"])
 
-    async def content(self, file: str) -> str:
-        """A file's text."""
+    async def content(self, file: str) -> str | None:
+        """A file's text; None where the server has it no more."""
         url = f"{self.url}/files/{quote(file, safe='')}/content"
-        found = await self._transport.exchange(lambda: self._transport.plain_request("GET", url), lambda r: r.text)
+        try:
+            found = await self._transport.exchange(lambda: self._transport.plain_request("GET", url), lambda r: r.text)
+        except (NotFound, Rejected):
+            return None
+        except RequestFailed as failed:
+            if failed.kind == "rejected":  # 410, and what else means that it is gone
+                return None
+            raise ModelError(f"{self.name}: GET files/{file}/content: {failed}") from failed
         return str(found)
 
-    async def _exchange(self, method: str, path: str, **content: Any) -> dict[str, Any]:
+    async def _exchange(self, method: str, path: str, attempts: int | None = None, **content: Any) -> dict[str, Any]:
         url = f"{self.url}/{path}"
         try:
             found = await self._transport.exchange(
-                lambda: self._transport.plain_request(method, url, **content), _read_object
+                lambda: self._transport.plain_request(method, url, **content), _read_object, attempts
             )
         except (Rejected, RequestFailed) as failed:
             raise ModelError(f"{self.name}: {method} {path.partition('?')[0]}: {failed}") from failed

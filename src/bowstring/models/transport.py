@@ -81,9 +81,12 @@ class Transport:
         """Post until there is an answer that `read` can make sense of (it raises ValueError where not)."""
         return await self.exchange(lambda: self._request(url, body, headers), lambda response: read(response.json()))
 
-    async def exchange(self, request: Callable[[], httpx.Request], read: Callable[[httpx.Response], Any]) -> Any:
+    async def exchange(
+        self, request: Callable[[], httpx.Request], read: Callable[[httpx.Response], Any], attempts: int | None = None
+    ) -> Any:
         """Send until there is an answer that `read` can make sense of; `request` makes a new one for every try."""
-        for attempt in range(1, self.patience.attempts + 1):
+        attempts = attempts or self.patience.attempts
+        for attempt in range(1, attempts + 1):
             await self._sleep(self._not_before - time.monotonic())
             pause: float | None = None
             client = self._idle.pop() if self._idle else self._open()
@@ -105,9 +108,9 @@ class Transport:
                     raise ModelError(f"{reason} (is the server running, and its address right?)") from error
             finally:
                 self._idle.append(client)
-            if attempt == self.patience.attempts or self._stopped.is_set():
+            if attempt == attempts or self._stopped.is_set():
                 break
-            await self._pause(attempt, pause)
+            await self.pause(attempt, pause)
             if self._stopped.is_set():
                 break
         raise failure
@@ -166,7 +169,8 @@ class Transport:
             raise Rejected(message)
         raise RequestFailed("rejected", said)
 
-    async def _pause(self, attempt: int, asked: float | None) -> None:
+    async def pause(self, attempt: int, asked: float | None = None) -> None:
+        """Wait before another attempt: as long as the server asked for, or longer every time."""
         if asked is not None:
             # Everyone waits; a little apart, so that they do not all come back at the same moment.
             self._not_before = max(self._not_before, time.monotonic() + min(asked, self.patience.longest_pause))

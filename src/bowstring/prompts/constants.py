@@ -3,14 +3,15 @@
     >>> read_constants('A = " x ".strip(); B = {"k": [A, 1]}', "constants.py")["B"]
     {'k': ['x', 1]}
 
-What is understood: literals, names assigned further up, strings added with +, and .strip() and its like without
-arguments. Any other assignment is left out; one that is needed and left out is missed where it is asked for.
+What is understood: literals, names assigned further up, strings added with +, and .strip() and its like. Whatever else
+there is, at any depth, is a `NotData` that knows its line, so that it can be named where it is needed.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from bowstring.errors import DataError
@@ -18,8 +19,14 @@ from bowstring.errors import DataError
 _METHODS = {"strip": str.strip, "lstrip": str.lstrip, "rstrip": str.rstrip}
 
 
-class _NotData(Exception):
+_LONGEST = 1 << 20  # characters of a string
+
+
+@dataclass(frozen=True, slots=True)
+class NotData:
     """An expression that only running it could tell."""
+
+    line: int
 
 
 def read_constants(source: str, name: str) -> dict[str, Any]:
@@ -37,10 +44,7 @@ def read_constants(source: str, name: str) -> dict[str, Any]:
                 pass
             case _:
                 continue
-        try:
-            found[target] = _value(value, found)
-        except (_NotData, RecursionError):
-            found.pop(target, None)
+        found[target] = _value(value, found)
     return found
 
 
@@ -54,18 +58,17 @@ def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
             return [_value(item, known) for item in items]
         case ast.Tuple(elts=items):
             return tuple(_value(item, known) for item in items)
-        case ast.Dict(keys=keys, values=values) if all(isinstance(k, ast.Constant) for k in keys):
-            return {k.value: _value(v, known) for k, v in zip(keys, values, strict=True) if isinstance(k, ast.Constant)}
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            number = _value(operand, known)
-            if isinstance(number, int | float):
-                return -number
+        case ast.Dict(keys=keys, values=values):
+            pairs = zip(keys, values, strict=True)
+            return {k.value: _value(v, known) for k, v in pairs if isinstance(k, ast.Constant)}
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+            return -number
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             parts = _value(left, known), _value(right, known)
-            if all(isinstance(part, str) for part in parts):
+            if all(isinstance(part, str) for part in parts) and sum(map(len, parts)) <= _LONGEST:
                 return "".join(parts)
-        case ast.Call(func=ast.Attribute(value=text, attr=method), args=[], keywords=[]) if method in _METHODS:
-            found = _value(text, known)
-            if isinstance(found, str):
-                return _METHODS[method](found)
-    raise _NotData(ast.dump(node)[:80])
+        case ast.Call(func=ast.Attribute(value=text, attr=method), args=args, keywords=[]) if method in _METHODS:
+            found, given = _value(text, known), [_value(a, known) for a in args]
+            if isinstance(found, str) and len(given) <= 1 and all(isinstance(a, str) for a in given):
+                return _METHODS[method](found, *given)
+    return NotData(node.lineno)

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from bowstring.errors import DataError, UsageError
-from bowstring.prompts.constants import read_constants
+from bowstring.prompts.constants import NotData, read_constants
 from bowstring.prompts.templates import Template
 
 _LARGEST = 1 << 20
@@ -49,6 +49,14 @@ HICUPID_JUDGES: dict[str, frozenset[str]] = {
     "persona": _COMPARED,
     "profile": _COMPARED | {"age", "occupation"},
     "schedule": frozenset({"datetime", "event", "question", "answer"}),
+}
+
+
+_PERSONA = frozenset({"category", "sentiment"})
+HICUPID_MAY: dict[str, frozenset[str]] = {
+    "persona": _PERSONA,
+    "profile": _PERSONA | {"gender", "personality", "income_range"},
+    "schedule": frozenset(),
 }
 
 
@@ -88,13 +96,13 @@ def import_hicupid(checkout: Path, out: Path) -> Imported:
     constants = read_constants(_text(path), str(path))
     templates, missing = {}, []
     for key, name in HICUPID_ASKING.items():
-        found = _entry(constants, "INFERENCE_PROMPTS", key)
+        found = _entry(constants, path, "INFERENCE_PROMPTS", key)
         if found is None:
             missing.append(name)
         else:
             templates[name] = _asking(_messages(found, path, f"INFERENCE_PROMPTS[{key!r}]"), path, key)
     for key, needs in HICUPID_JUDGES.items():
-        found = _entry(constants, "EVALUATION_PROMPTS", key)
+        found = _entry(constants, path, "EVALUATION_PROMPTS", key)
         if found is None:
             missing.append(f"judge_{key}")
         else:
@@ -119,9 +127,20 @@ def _write(folder: Path, templates: Mapping[str, Mapping[str, str]]) -> list[Pat
     return written
 
 
-def _entry(constants: Mapping[str, Any], name: str, key: str) -> Any:
+def _entry(constants: Mapping[str, Any], path: Path, name: str, key: str) -> Any:
     table = constants.get(name)
-    return table.get(key) if isinstance(table, dict) else None
+    found = table.get(key) if isinstance(table, dict) else table
+    if (line := _line_of_what_is_no_data(found)) is not None:
+        where = f"{name}[{key!r}]" if isinstance(table, dict) else name
+        raise DataError(f"{path} line {line}: {where} is not plain data; expected texts, lists and .strip()")
+    return found if isinstance(table, dict) else None
+
+
+def _line_of_what_is_no_data(value: Any) -> int | None:
+    if isinstance(value, NotData):
+        return value.line
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return next((line for part in parts if (line := _line_of_what_is_no_data(part)) is not None), None)
 
 
 def _messages(found: Any, path: Path, where: str) -> list[dict[str, str]]:
@@ -139,7 +158,7 @@ def _messages(found: Any, path: Path, where: str) -> list[dict[str, str]]:
 def _asking(messages: list[dict[str, str]], path: Path, key: str) -> dict[str, str]:
     """An instruction, which is sent as it is: braces in it are no places."""
     roles = [m["role"] for m in messages]
-    if roles not in (["system"], ["user", "assistant"]):
+    if roles != (["system"] if "system" in key else ["user", "assistant"]):
         raise DataError(
             f"{path}: INFERENCE_PROMPTS[{key!r}]: expected a system message, or a user's and an assistant's"
         )
@@ -156,6 +175,8 @@ def _judging(messages: list[dict[str, str]], path: Path, key: str, needs: frozen
     if missing := needs - Template(key, None, text).placeholders:
         places = ", ".join(f"{{{m}}}" for m in sorted(missing))
         raise DataError(f"{path}: EVALUATION_PROMPTS[{key!r}] has no place for {places}")
+    if unknown := Template(key, None, text).placeholders - needs - HICUPID_MAY[key]:
+        raise DataError(f"{path}: EVALUATION_PROMPTS[{key!r}] asks for {{{min(unknown)}}}, which is not known here")
     return {"user_prompt": text}
 
 

@@ -1,0 +1,110 @@
+"""Making one part of a data set with a model: asked, read strictly, repaired once, asked again where it has a flaw.
+
+maker = Maker(askers, seed=0, quality=Quality())
+factors = await maker.make("model", "factors", key="persona 3", prompt=prompt, read=read_factors, check=check)
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from bowstring.judging.structured import Unreadable
+from bowstring.records import Message, Prompt, Sampling, Trunk
+from bowstring.runs.asking import Asker
+from bowstring.synthesis.quality import Flaw, Quality
+
+T = TypeVar("T")
+TRIES = 3
+
+
+class Dropped(Exception):
+    """A part that could not be made well; what depends on it is left out of the set."""
+
+    def __init__(self, what: str, key: str, reason: str) -> None:
+        super().__init__(f"{what} of {key}: {reason}")
+        self.what = what
+        self.key = key
+        self.reason = reason
+
+
+class Maker:
+    def __init__(
+        self,
+        askers: Mapping[str, Asker],
+        *,
+        seed: int,
+        quality: Quality,
+        temperature: float,
+        tries: int = TRIES,
+    ) -> None:
+        self.askers = askers
+        self.quality = quality
+        self._seed = seed
+        self._temperature = temperature
+        self._tries = tries
+
+    async def make(
+        self,
+        role: str,
+        what: str,
+        *,
+        key: str,
+        prompt: Prompt,
+        read: Callable[[str], T],
+        check: Callable[[T], Flaw | None] = lambda made: None,
+        max_tokens: int,
+    ) -> T:
+        """A part that can be read and has no flaw; raises Dropped after so many tries, with the last reason."""
+        reason = ""
+        for attempt in range(self._tries):
+            asked = prompt if not reason else again(prompt, reason)
+            sampling = self._sampling(f"{what}/{key}/{attempt}", max_tokens)
+            try:
+                made = await self._read(role, what, asked, sampling, read)
+            except Unreadable as error:
+                self.quality.invalid[what] += 1
+                reason = str(error)
+                continue
+            flaw = check(made)
+            if flaw is None:
+                self.quality.made[what] += 1
+                return made
+            self.quality.flaws[flaw.kind] += 1
+            reason = flaw.kind
+        raise Dropped(what, key, reason)
+
+    async def say(self, role: str, key: str, prompt: Prompt, *, max_tokens: int) -> str:
+        """A plain text; raises Dropped where there is none."""
+        said = (await self.askers[role].ask(prompt, self._sampling(key, max_tokens))).text.strip()
+        if not said:
+            raise Dropped("reply", key, "the answer was empty")
+        return said
+
+    async def _read(self, role: str, what: str, prompt: Prompt, sampling: Sampling, read: Callable[[str], T]) -> T:
+        said = (await self.askers[role].ask(prompt, sampling)).text
+        try:
+            return read(said)
+        except Unreadable as error:
+            told = (
+                f"That could not be used: {error}. Answer again, in the form that was asked for and with nothing else."
+            )
+            repaired = Prompt(
+                Trunk(()),
+                (*prompt.messages, Message("assistant", (said or "(nothing)",)), Message("user", (told,))),
+            )
+            made = read((await self.askers[role].ask(repaired, sampling)).text)
+            self.quality.repaired[what] += 1
+            return made
+
+    def _sampling(self, key: str, max_tokens: int) -> Sampling:
+        number = int.from_bytes(hashlib.sha256(f"{self._seed}/{key}".encode()).digest()[:4], "big")
+        return Sampling(max_tokens, self._temperature, seed=number % 2**31)
+
+
+def again(prompt: Prompt, reason: str) -> Prompt:
+    """The same request, told what was wrong with an earlier attempt, so that it is not made again."""
+    *before, last = prompt.messages
+    told = f"\n\n(An earlier attempt could not be used: {reason}. Avoid that.)"
+    return Prompt(Trunk(()), (*before, Message(last.role, (*last.parts, told))))
