@@ -330,7 +330,7 @@ def test_scores_and_correlation_by_hand(tmp_path):
     ("more", "message"),
     [
         (["--history", "bm25/utterance/5"], "--history bm25/utterance/5: expected full, gold, none"),
-        (["--history", "last:0"], "expected at least 1"),
+        (["--history", "last:0"], "expected full, gold, none, last:N"),
         (["--task", "inference", "--oracle-preference"], "--oracle-preference is for generation"),
         (["--matcher", "embedded"], "--matcher needs --judge"),
         (["--data", "mini/hicupid"], "is not a cupid data set"),

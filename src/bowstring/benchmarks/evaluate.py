@@ -23,7 +23,7 @@ from bowstring.benchmarks.running import Evaluation, Run, Running, RunOptions
 from bowstring.benchmarks.sweep import AXES, Sweep, Swept, slug, variant_name
 from bowstring.datasets import DataSet, load_cupid, load_hicupid
 from bowstring.errors import UsageError
-from bowstring.judging import builtin
+from bowstring.judging import builtin, truth
 from bowstring.models.batch import Batch
 from bowstring.models.embedder import Embedder
 from bowstring.models.endpoint import Endpoint
@@ -104,7 +104,8 @@ def _prepare(
     prices = load_prices(options.prices)
     _check_budget(options, prices, list(models.values()))
     search = _dense_search(chosen, options, tell)
-    loaded, open_items = _opener(chosen[0], str(data), revision, models, search)
+    known = truth.load_truth(str(data)) if judge == truth.NAME else None
+    loaded, open_items = _opener(chosen[0], str(data), revision, models, search, known)
     evaluations = []
     for one in chosen:
         prompts = PromptFolder(options.prompts)
@@ -112,7 +113,7 @@ def _prepare(
         configuration = {
             "benchmark": benchmark,
             "model": models["model"].identity if models else None,
-            "judge": models["judge"].identity if "judge" in models else builtin.NAME if models else None,
+            "judge": models["judge"].identity if "judge" in models else str(judge) if models else None,
             **({"matcher": models["matcher"].identity} if "matcher" in models else {}),
             "data": {"name": str(data), "revision": revision, "fingerprint": loaded.fingerprint},
             "settings": json.loads(json.dumps(one.configuration())),
@@ -162,6 +163,7 @@ def _opener(
     revision: str | None,
     models: Mapping[str, Model],
     search: DenseSearch | None,
+    known: truth.Truth | None,
 ) -> tuple[DataSet, Callable[[Settings, PromptFolder], Benchmark]]:
     """The data, and what opens evaluations of it, with whatever those of one data set can share."""
     names = {role: model.name for role, model in models.items()}
@@ -169,7 +171,7 @@ def _opener(
         hicupid = load_hicupid(data, revision=revision, splits=settings.splits, leave_out=("train",))
         readers = HicupidReaders(hicupid, tokens=settings.bm25_tokens)
         return hicupid, lambda one, prompts: HicupidEvaluation(
-            hicupid, one, prompts, readers=readers, search=search, judge=names.get("judge")
+            hicupid, one, prompts, readers=readers, search=search, judge=names.get("judge"), truth=known
         )
     cupid = load_cupid(data, revision=revision)
     return cupid, lambda one, prompts: CupidEvaluation(cupid, one, prompts, matcher=names.get("matcher"))
@@ -186,7 +188,10 @@ def _roles(benchmark: str, settings: Settings, named: Mapping[str, Any]) -> dict
         raise UsageError("Missing option '--model': the model to evaluate, such as openai/gpt-4o-mini or embedded")
     if named["matcher"] is not None and benchmark != "cupid":
         raise UsageError("a matcher is for CUPID")
-    found = {r: n for r, n in named.items() if n is not None and not (r != "model" and n == builtin.NAME)}
+    if named["judge"] == truth.NAME and benchmark != "hicupid":
+        raise UsageError("--judge truth is for HiCUPID sets that were generated offline")
+    own = (builtin.NAME, truth.NAME)
+    found = {r: n for r, n in named.items() if n is not None and not (r != "model" and n in own)}
     if "matcher" in found and "judge" not in found:
         raise UsageError("--matcher needs --judge: the judge writes the checklists that are matched")
     return found

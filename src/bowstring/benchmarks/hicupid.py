@@ -20,6 +20,8 @@ from bowstring.history import Reader, View, parse_view
 from bowstring.history.bm25 import TOKENS
 from bowstring.history.views import Kind
 from bowstring.judging import builtin, verdicts
+from bowstring.judging.truth import NOTE as TRUTH_NOTE
+from bowstring.judging.truth import Truth
 from bowstring.metrics.text import bleu, rouge_l
 from bowstring.models.interface import RequestFailed
 from bowstring.models.tokens import TokenCounter, embedded_counter
@@ -110,6 +112,7 @@ class HicupidEvaluation:
         readers: HicupidReaders | None = None,
         search: DenseSearch | None = None,
         judge: str | None = None,
+        truth: Truth | None = None,
     ) -> None:
         self.data = data
         self.settings = settings
@@ -128,6 +131,7 @@ class HicupidEvaluation:
         self._readers = readers or HicupidReaders(data, tokens=settings.bm25_tokens)
         self._search = search
         self._judge = judge
+        self._truth = truth
         self._profiles: dict[int, Profile] = {q.user_id: q.profile for q in data.questions() if q.profile}
 
     def groups(self, limit: int | None) -> list[list[Question]]:
@@ -135,7 +139,7 @@ class HicupidEvaluation:
         return [list(group) for _, group in groupby(self.items[:limit], key=lambda q: (q.split, q.user_id))]
 
     def notes(self) -> list[str]:
-        notes = []
+        notes = [TRUTH_NOTE] if self._truth is not None else []
         if self.settings.retrieval_only:
             notes.append("retrieval alone: no model was asked")
         if not self.settings.splits and self.data.splits == ("train",):
@@ -277,6 +281,10 @@ class HicupidEvaluation:
         if judge is not None:
             prompt = self._prompts.judge(question, completion.text, answer_is=side)
             return (await judge.ask(prompt, JUDGE_SAMPLING)).text
+        if self._truth is not None:
+            if question.type == "schedule":
+                return self._truth.satisfaction(question, completion.text)
+            return self._truth.pairwise(question, completion.text, answer_is=side)
         if question.type == "schedule" and question.schedule:
             return builtin.satisfaction(completion.text, question.schedule.event)
         return builtin.pairwise(completion.text, question.personalized_answer, question.general_answer, answer_is=side)

@@ -22,6 +22,7 @@ COMMANDS = {
     "prompts": "bring prompts of your own, such as upstream's",
     "models": "which models can be used here, and what the others need",
     "data": "look at data sets, check them, fetch and convert them",
+    "synth": "make a data set, with a model or offline",
 }
 
 _MANUAL = """\

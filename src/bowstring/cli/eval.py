@@ -41,7 +41,12 @@ ModelName = Annotated[
     typer.Option("--model", help="The model to evaluate, such as openai/gpt-4o-mini or embedded.", show_default=False),
 ]
 JudgeName = Annotated[
-    str, typer.Option("--judge", help="The model that judges; builtin needs none, and is a smoke test only.")
+    str,
+    typer.Option(
+        "--judge",
+        help="The model that judges; builtin needs none, and is a smoke test only; truth is for sets made by synth "
+        "--offline.",
+    ),
 ]
 Data = Annotated[str, typer.Option(help="A hub id, a folder, a file, or mini.")]
 Revision = Annotated[str | None, typer.Option(help="The branch, tag or commit of a hub data set.")]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import chain, count
 
 import numpy as np
@@ -16,7 +17,6 @@ import numpy.typing as npt
 
 K1, B, EPSILON = 1.5, 0.75, 0.25
 _WORD = re.compile(r"[^\W_]+")
-_STEM = 5
 _FUNCTION_WORDS = frozenset(
     _WORD.findall(
         "a about all also am an and any are as at be been being but by can could d did do does doing for from had has "
@@ -68,10 +68,14 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def stems(text: str) -> list[str]:
-    """The first letters of the words that carry meaning: 'gardening' finds 'gardens', 'the' finds nothing."""
-    return [word[:_STEM] for word in _WORD.findall(text.lower()) if word not in _FUNCTION_WORDS]
+def stems(text: str, letters: int = 5) -> list[str]:
+    """The first letters of the words that carry meaning: 'gardening' is 'gardens', and 'the' is nothing."""
+    return [word[:letters] for word in _WORD.findall(text.lower()) if word not in _FUNCTION_WORDS]
 
 
-# How texts become terms. Upstream splits at spaces and keeps case; stems find more (docs/results.md).
-TOKENS: Mapping[str, Callable[[str], list[str]]] = {"stems": stems, "words": words, "whitespace": str.split}
+# How texts become terms. Upstream splits at spaces and keeps case; stems of four letters find most (docs/results.md).
+TOKENS: Mapping[str, Callable[[str], list[str]]] = {
+    "stems": partial(stems, letters=4),
+    "words": words,
+    "whitespace": str.split,
+}

@@ -44,7 +44,7 @@ DIMENSIONS = (
     "food",
 )
 _SLOT = re.compile(r"\{(\w+)\}")
-_SENTENCE = re.compile(r"(^|[.!?:] )([a-z])")
+_SENTENCE = re.compile(r"(^|[.!?] )([a-z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,22 @@ def _read(name: str) -> Any:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     text = (files("bowstring.synthesis") / "banks" / name).read_text(encoding="utf-8")
     return yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader, in C where there is one
+
+
+_FIRST_PERSON = {
+    "my": "your",
+    "me": "you",
+    "i": "you",
+    "mine": "yours",
+    "myself": "yourself",
+    "our": "your",
+    "us": "you",
+}
+
+
+def to_you(phrase: str) -> str:
+    """A phrase of the user's as the assistant says it: 'my sister's wedding' is 'your sister's wedding'."""
+    return re.sub(r"\b(my|me|I|mine|myself|our|us)\b", lambda found: _FIRST_PERSON[found[0].lower()], phrase)
 
 
 def fill(line: str, values: dict[str, str]) -> str:

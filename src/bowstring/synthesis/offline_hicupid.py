@@ -14,10 +14,11 @@ from datetime import date, timedelta
 from typing import Any
 
 from bowstring.records import Profile, Schedule
-from bowstring.synthesis.banks import DIMENSIONS, Dimension, Relation, dimension, fill, people
+from bowstring.synthesis.banks import DIMENSIONS, Dimension, Relation, dimension, fill, people, to_you
+from bowstring.synthesis.quality import gives_away
 from bowstring.synthesis.users import Asked, Deal, PersonaPart, SchedulePart, Sizes, Turns, User, put_together
 
-_WORDS_SAID, _WORDS_ANSWERED = 27, 28  # of a message in a dialogue on a persona; about 32 tokens each
+_WORDS_SAID, _WORDS_ANSWERED = 24, 25  # of a message in a dialogue on a persona; about 32 tokens each
 _FIRST_DAY = date(2025, 1, 6)
 _DAYS = 350
 
@@ -66,8 +67,7 @@ class OfflineHicupid:
         self, user: int, of: Dimension, profile: _ProfileParts, rng: random.Random, *, with_profile: bool
     ) -> PersonaPart:
         relation, entity = self._personas[of.name][self._deal.persona(user, of.name)]
-        situations = rng.sample(of.situations, 2)
-        questions = rng.sample(of.lines["questions"], 2)
+        situations, questions = _topics(of, entity, rng)
         profile_asked = None
         if with_profile:
             plain = _asked(of, relation, entity, questions[1], situations[1], rng)
@@ -92,7 +92,8 @@ class OfflineHicupid:
         for kind, reply in zip(kinds, replies, strict=True):
             values = _values(of, entity, rng)
             said = _long_enough(fill(next(lines[kind]), values), people()["tails"], _WORDS_SAID, rng)
-            answered = _long_enough(fill(reply, values), people()["reply_tails"], _WORDS_ANSWERED, rng)
+            spoken = values | {"s": to_you(values["s"])}
+            answered = _long_enough(fill(reply, spoken), people()["reply_tails"], _WORDS_ANSWERED, rng)
             turns.append((said, answered))
         return turns
 
@@ -152,11 +153,20 @@ def _long_enough(text: str, tails: Sequence[str], words: int, rng: random.Random
     return text
 
 
+def _topics(of: Dimension, entity: str, rng: random.Random) -> tuple[list[str], list[str]]:
+    """Two situations and two questions that do not give the entity away."""
+    while True:
+        situations, questions = rng.sample(of.situations, 2), rng.sample(of.lines["questions"], 2)
+        if not any(gives_away(f"{q} {s}", entity) for q, s in zip(questions, situations, strict=True)):
+            return situations, questions
+
+
 def _asked(of: Dimension, relation: Relation, entity: str, question: str, situation: str, rng: random.Random) -> Asked:
     values = _values(of, entity, rng) | {"s": situation}
     answers = of.lines["answers_pos" if relation.sentiment == "POS" else "answers_neg"]
+    spoken = values | {"s": to_you(situation)}
     return Asked(
-        fill(question, values), fill(rng.choice(answers), values), fill(rng.choice(of.lines["general"]), values)
+        fill(question, values), fill(rng.choice(answers), spoken), fill(rng.choice(of.lines["general"]), spoken)
     )
 
 
@@ -181,8 +191,8 @@ def _profile(rng: random.Random) -> _ProfileParts:
     ]
     turns = []
     for part in chosen:
-        said = _long_enough(rng.choice(part["shows"]), bank["tails"], 24, rng)
-        answered = _long_enough(rng.choice(bank["replies"]), bank["reply_tails"], 24, rng)
+        said = _long_enough(rng.choice(part["shows"]), bank["tails"], 25, rng)
+        answered = _long_enough(rng.choice(bank["replies"]), bank["reply_tails"], 25, rng)
         turns.append([(said, answered)])
     record = Profile(*(part["name"] for part in chosen))
     return _ProfileParts(record, turns, [part["uses"] for part in chosen if "uses" in part])
@@ -211,8 +221,8 @@ def _schedules(n: int, rng: random.Random) -> list[SchedulePart]:
     for event, request, day in zip(events, requests, sorted(days), strict=True):
         when = _when(_FIRST_DAY + timedelta(days=day), rng)
         values = {"event": event, "when": when, "request": request}
-        said = _long_enough(fill(rng.choice(bank["booking"]), values), bank["tails"], 33, rng)
-        answered = _long_enough(fill(rng.choice(bank["confirm"]), values), bank["reply_tails"], 33, rng)
+        said = _long_enough(fill(rng.choice(bank["booking"]), values), bank["tails"], 31, rng)
+        answered = _long_enough(fill(rng.choice(bank["confirm"]), values), bank["reply_tails"], 32, rng)
         asked = Asked(*(fill(rng.choice(bank[k]), values) for k in ("asks", "clash", "books")))
         parts.append(SchedulePart(Schedule(when, event), [(said, answered)], asked))
     rng.shuffle(parts)

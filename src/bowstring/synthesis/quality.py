@@ -113,7 +113,7 @@ class Quality:
             said.append(f"could not be read, and were asked for again: {_listed(self.invalid)}")
         if self.repaired:
             said.append(f"repaired by the model itself: {_listed(self.repaired)}")
-        said.append(f"flaws found, and asked for again: {_listed(self.flaws)}" if self.flaws else "no flaws were found")
+        said.append(f"flaws found: {_listed(self.flaws)}" if self.flaws else "no flaws were found")
         if self.dropped:
             reasons = Counter(f"{d['what']}: {d['reason']}" for d in self.dropped)
             said.append(f"dropped: {_listed(reasons)}")

@@ -1,0 +1,53 @@
+"""What lies beside a set that was made: its card, the quality report, and how it was made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bowstring import __version__
+from bowstring.datasets import load
+from bowstring.datasets.card import Origin, write_card
+from bowstring.datasets.describe import describe
+from bowstring.datasets.hicupid import HicupidSet
+from bowstring.datasets.personal import find
+from bowstring.errors import UsageError
+from bowstring.models.tokens import counter_or_none
+from bowstring.synthesis.quality import Quality
+
+QUALITY, MADE, CARD = "quality.json", "made.json", "README.md"
+_MANY = 300  # users from which on tokens and personal information are not looked at again for the card
+
+
+def check_out(folder: Path, configuration: Mapping[str, Any]) -> None:
+    """A folder that holds something else is not written into."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder; choose another --out")
+    path = folder / MADE
+    if path.is_file():
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))["config"]
+        except (ValueError, KeyError, TypeError):
+            found = None
+        if found != json.loads(json.dumps(configuration)):
+            raise UsageError(f"{folder} holds a set that was made otherwise; choose another --out")
+    elif folder.is_dir() and any(p for p in folder.iterdir() if not p.name.startswith(".")):
+        raise UsageError(f"{folder} is not empty; choose another --out")
+
+
+def finish(folder: Path, configuration: Mapping[str, Any], quality: Quality, *, made: str, title: str) -> list[Path]:
+    """Write card, report and configuration, after the set itself; it is loaded, so that a bad one is found now."""
+    data = load(str(folder))
+    many = isinstance(data, HicupidSet) and len(data.user_ids) > _MANY
+    about = describe(data, None if many else counter_or_none("embedded", lambda line: None))
+    card = write_card(about, Origin("cc-by-4.0", made), [] if many else list(find(data)), title=title)
+    texts = {
+        QUALITY: json.dumps(quality.as_json(), indent=2, ensure_ascii=False) + "\n",
+        MADE: json.dumps({"bowstring": __version__, "config": dict(configuration)}, indent=2) + "\n",
+        CARD: card,
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in texts]

@@ -1,0 +1,99 @@
+"""Seeds of personas: the bundled list, a file of one's own, or a data set on the hub.
+
+    people.txt                               a line each
+    people.jsonl                             an object each, the text in a field
+    proj-persona/PersonaHub:instruction      a data set on the hub, a part of it, and the field that has the text
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from bowstring.errors import DataError, FetchError, UsageError
+
+FIELD = "input persona"  # as PersonaHub calls it
+_LONGEST = 600  # characters of a seed
+_MOST = 200_000  # seeds that are read
+
+
+def load_seeds(source: str | None, *, field: str = FIELD, seed: int = 0) -> Sequence[str]:
+    """The seeds, in an order of the seed's own; an error where there are none."""
+    found = list(_bundled() if source is None else _read(source, field))
+    unique = list(dict.fromkeys(" ".join(text.split())[:_LONGEST] for text in found if text.strip()))
+    if not unique:
+        raise DataError(f"{source}: has no seeds; expected a line each, or objects with a field {field!r}")
+    random.Random(f"{seed}/seeds").shuffle(unique)  # noqa: S311 - repeatable on purpose
+    return unique
+
+
+def _bundled() -> Iterator[str]:
+    yield from (files("bowstring.synthesis") / "seeds.txt").read_text(encoding="utf-8").splitlines()
+
+
+def _read(source: str, field: str) -> Iterator[str]:
+    path = Path(source).expanduser()
+    if not path.is_file():
+        path = _from_hub(source)
+    try:
+        if path.suffix == ".parquet":
+            yield from _from_parquet(path, field)
+        elif path.suffix in (".jsonl", ".json"):
+            yield from _from_jsonl(path, field)
+        else:
+            yield from path.read_text(encoding="utf-8").splitlines()[:_MOST]
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+
+
+def _from_jsonl(path: Path, field: str) -> Iterator[str]:
+    with path.open(encoding="utf-8") as file:
+        for n, line in enumerate(file, 1):
+            if n > _MOST:
+                return
+            if not line.strip():
+                continue
+            try:
+                row: Any = json.loads(line)
+            except ValueError as error:
+                raise DataError(f"{path} line {n}: not JSON: {error}") from error
+            text = row if isinstance(row, str) else row.get(field) if isinstance(row, dict) else None
+            if not isinstance(text, str):
+                raise DataError(f"{path} line {n}: no text in the field {field!r}; name another with --seeds-field")
+            yield text
+
+
+def _from_parquet(path: Path, field: str) -> Iterator[str]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        column = pq.read_table(path, columns=[field])[field].slice(0, _MOST)
+    except (pa.ArrowInvalid, KeyError) as error:
+        raise DataError(f"{path}: no field {field!r} that can be read; name another with --seeds-field") from error
+    yield from (text for text in column.to_pylist() if isinstance(text, str))
+
+
+def _from_hub(source: str) -> Path:
+    import logging
+
+    from huggingface_hub import hf_hub_download, list_repo_files
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
+    name, _, part = source.partition(":")
+    try:
+        listed = list_repo_files(name, repo_type="dataset")
+        fitting = [f for f in listed if f.endswith((".jsonl", ".parquet", ".txt")) and part in f]
+        if not fitting:
+            raise UsageError(f"--seeds {source}: {name} has no .jsonl, .parquet or .txt file with {part!r} in its name")
+        return Path(hf_hub_download(name, fitting[0], repo_type="dataset"))
+    except HFValidationError as error:
+        raise UsageError(f"--seeds {source}: no such file, and no hub id; expected one of them") from error
+    except (HfHubHTTPError, OSError) as error:
+        reason = str(error).strip().splitlines()[0][:200]
+        raise FetchError(f"--seeds {source} could not be fetched: {reason}") from error
