@@ -47,6 +47,7 @@ EXAMPLES
     bowstring data show mini 3               read one user: dialogues, questions, answers
     bowstring data pull 12kimih/HiCUPID      fetch the published set from the hub
     bowstring data validate my/set --pii     every problem of a set, personal information included
+    bowstring synth hicupid --offline --users 30 --out DIR     make a set without a model
 
 MODELS
     openai/NAME, anthropic/NAME, google/NAME, together/NAME, openrouter/NAME, bedrock/NAME; openai/NAME@URL for any

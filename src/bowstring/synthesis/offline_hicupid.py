@@ -18,7 +18,8 @@ from bowstring.synthesis.banks import DIMENSIONS, Dimension, Relation, dimension
 from bowstring.synthesis.quality import gives_away
 from bowstring.synthesis.users import Asked, Deal, PersonaPart, SchedulePart, Sizes, Turns, User, put_together
 
-_WORDS_SAID, _WORDS_ANSWERED = 24, 25  # of a message in a dialogue on a persona; about 32 tokens each
+_WORDS_SAID = 22  # about, of a message on a persona
+_LONG_REPLY = 20  # words; a longer one needs no remark behind it
 _FIRST_DAY = date(2025, 1, 6)
 _DAYS = 350
 
@@ -91,9 +92,10 @@ class OfflineHicupid:
         turns = []
         for kind, reply in zip(kinds, replies, strict=True):
             values = _values(of, entity, rng)
-            said = _long_enough(fill(next(lines[kind]), values), people()["tails"], _WORDS_SAID, rng)
+            line = next(lines[kind])
+            said = _long_enough(_led(fill(line, values), line, rng), people()["tails"], _WORDS_SAID, rng)
             spoken = values | {"s": to_you(values["s"])}
-            answered = _long_enough(fill(reply, spoken), people()["reply_tails"], _WORDS_ANSWERED, rng)
+            answered = _dressed(fill(reply, spoken), rng)
             turns.append((said, answered))
         return turns
 
@@ -145,11 +147,23 @@ def _values(of: Dimension, entity: str, rng: random.Random) -> dict[str, str]:
     }
 
 
+def _led(text: str, line: str, rng: random.Random) -> str:
+    """A message whose line has no slots, and so would be the same for everybody, gets a beginning and an end."""
+    if "{" not in line:
+        return f"{rng.choice(people()['leads'])} {text} {rng.choice(people()['tails'])}"
+    return text if rng.random() < 0.6 else f"{rng.choice(people()['leads'])} {text}"
+
+
+def _dressed(reply: str, rng: random.Random) -> str:
+    """A reply between a word before it and a remark behind it: there are few replies to so many messages."""
+    led = f"{rng.choice(people()['reply_leads'])} {reply}"
+    return led if len(reply.split()) > _LONG_REPLY else f"{led} {rng.choice(people()['reply_tails'])}"
+
+
 def _long_enough(text: str, tails: Sequence[str], words: int, rng: random.Random) -> str:
     """A message of about so many words: short ones go on with a remark."""
     while (missing := words - len(text.split())) > 3 or (missing > 0 and rng.random() < 0.5):
-        tail = rng.choice(tails)
-        text = f"{text} {tail}"
+        text = f"{text} {rng.choice(tails)}"
     return text
 
 

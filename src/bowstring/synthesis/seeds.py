@@ -1,8 +1,8 @@
 """Seeds of personas: the bundled list, a file of one's own, or a data set on the hub.
 
-    people.txt                               a line each
-    people.jsonl                             an object each, the text in a field
-    proj-persona/PersonaHub:instruction      a data set on the hub, a part of it, and the field that has the text
+people.txt                               a line each
+people.jsonl                             an object each, the text in a field
+proj-persona/PersonaHub:instruction      a data set on the hub, a part of it, and the field that has the text
 """
 
 from __future__ import annotations

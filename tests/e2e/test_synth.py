@@ -1,0 +1,325 @@
+"""`bowstring synth`: both pipelines against a model that writes what it is asked for, or what it should not."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bowstring.datasets import load_cupid, load_hicupid
+from tests.support.command import bowstring
+from tests.support.server import Server, random_delay
+from tests.support.writer import CUPID_PARTS, HICUPID_PARTS, Writer
+
+SMALL = ["--users", "3", "--dimensions", "4", "--turns", "3", "--schedules", "2", "--profile-questions", "1"]
+
+
+def cupid(server: Server, out: Path, *more: str) -> list[str]:
+    return ["synth", "cupid", "--model", server.model("m"), "--personas", "2", "--out", str(out), *more]
+
+
+def hicupid(server: Server, out: Path, *more: str) -> list[str]:
+    return ["synth", "hicupid", "--model", server.model("m"), *SMALL, "--out", str(out), *more]
+
+
+def quality(out: Path) -> dict:
+    return json.loads((out / "quality.json").read_text())
+
+
+def test_cupid_from_a_model_is_a_set_in_the_published_form(tmp_path):
+    writer = Writer()
+    with Server(writer.answer) as server:
+        ran = bowstring(*cupid(server, tmp_path / "s"))
+        assert ran.code == 0, ran.err
+        validated = bowstring("data", "validate", tmp_path / "s")
+        assert validated.code == 0, validated.out
+        evaluated = bowstring(
+            "eval", "cupid", "--data", tmp_path / "s", "--model", "python:json:dumps", "--out", tmp_path / "e"
+        )
+        assert evaluated.code == 0, evaluated.err
+    instances = load_cupid(str(tmp_path / "s")).instances
+    assert [i.type for i in instances] == ["consistent", "contrastive", "changing"] * 2
+    for consistent, contrastive, changing in (instances[:3], instances[3:]):
+        assert {len(i.sessions) for i in (consistent, contrastive, changing)} == {8}
+        assert consistent.request == contrastive.request == changing.request
+        assert consistent.preference == contrastive.preference != changing.preference
+        main, old, new = consistent.context_factor, consistent.preference, changing.preference
+        assert [s.preference for s in changing.sessions if s.context_factor == main] == [old, old, new, new]
+        assert [s.preference for s in contrastive.sessions if s.context_factor == main] == [old, old]
+        assert sum(s.context_factor == main for s in consistent.sessions) == 2
+        opposite = {s.context_factor for s in contrastive.sessions} - {s.context_factor for s in consistent.sessions}
+        assert len(opposite) == 1, "the contrastive factor"
+        assert 2 <= len(consistent.checklist) <= 4
+        assert all(s.dialogue.messages[-1].role == "user" for s in changing.sessions), "a session ends on the user"
+    made = quality(tmp_path / "s")
+    assert made["made"]["persona"] == 2
+    assert made["flaws"] == made["invalid"] == {}
+    assert "generated" not in (tmp_path / "s" / "README.md").read_text().split("## How it was made")[0]
+
+
+def test_the_simulated_user_hints_at_one_thing_at_a_time_and_forgets_nothing(tmp_path):
+    """A closing message that leaves an item untouched is asked for again."""
+
+    def forgets(what, n):
+        if what == "simulator" and n == 0:
+            return (
+                "#### Evaluation Score\n10\n#### Continue or End?\nEND\n#### Selected Checklist Items\n1\n"
+                "#### Your Message\nThank you."
+            )
+        return None
+
+    with Server(Writer(forgets).answer) as server:
+        ran = bowstring(*cupid(server, tmp_path / "s", "--concurrency", "1"))
+    assert ran.code == 0, ran.err
+    assert quality(tmp_path / "s")["flaws"] == {"the closing message forgets an item": 1}
+    assert "flaws found: 1 the closing message forgets an item" in ran.out
+
+
+def test_roles_of_the_cupid_pipeline_go_to_their_models(tmp_path):
+    with Server(Writer().answer) as server:
+        roles = ["--assistant", server.model("helper"), "--judge", server.model("player")]
+        ran = bowstring(*cupid(server, tmp_path / "s", *roles, "--personas", "1"))
+    assert ran.code == 0, ran.err
+    by_model = {name: [r for r in server.requests if r.body["model"] == name] for name in ("m", "helper", "player")}
+    assert len(by_model["m"]) == 3
+    assert all("at most six sentences" in r.body["messages"][0]["content"] for r in by_model["helper"])
+    assert len(by_model["player"]) == len(by_model["helper"]) + 9, "the user, and nine checklists"
+
+
+def test_hicupid_from_a_model_is_a_set_in_the_published_form(tmp_path):
+    with Server(Writer().answer) as server:
+        ran = bowstring(*hicupid(server, tmp_path / "s"))
+        assert ran.code == 0, ran.err
+    assert bowstring("data", "validate", tmp_path / "s").code == 0
+    data = load_hicupid(str(tmp_path / "s"))
+    assert len(data.user_ids) == 3
+    for user in data.user_ids:
+        kinds = [d.kind for d in data.history(user)]
+        assert sorted(kinds) == ["persona"] * 4 + ["profile"] * 5 + ["schedule"] * 2
+        questions = [q for q in data.questions() if q.user_id == user]
+        assert sorted(q.type for q in questions) == ["persona"] * 4 + ["profile"] + ["schedule"] * 2
+        by_id = {d.id: d for d in data.history(user)}
+        for q in questions:
+            kinds = [by_id[i].kind for i in q.evidence]
+            assert (
+                kinds
+                == {"persona": ["persona"], "schedule": ["schedule"], "profile": ["profile"] * 5 + ["persona"]}[q.type]
+            )
+    evaluated = bowstring(
+        "eval", "hicupid", "--data", tmp_path / "s", "--model", "python:json:dumps", "--out", tmp_path / "e"
+    )
+    assert evaluated.code == 0, evaluated.err
+
+
+def test_users_who_share_a_persona_share_what_was_paid_for(tmp_path):
+    writer = Writer()
+    with Server(writer.answer) as server:
+        ran = bowstring(*hicupid(server, tmp_path / "s", "--share", "3"))
+    assert ran.code == 0, ran.err
+    assert writer.asked["persona_dialogue"] == 4
+    data = load_hicupid(str(tmp_path / "s"))
+    personas = {(q.persona.category, q.persona.entity) for q in data.questions() if q.type == "persona"}
+    assert len(personas) == 4
+
+
+@pytest.mark.parametrize("part", CUPID_PARTS)
+def test_cupid_output_that_cannot_be_used_is_repaired_or_asked_for_again(tmp_path, part):
+    for folder, spoilt, counted in (("repaired", 1, "repaired"), ("again", 2, "invalid")):
+        writer = Writer(lambda what, n, spoilt=spoilt: "I would rather not." if what == part and n < spoilt else None)
+        with Server(writer.answer) as server:
+            ran = bowstring(*cupid(server, tmp_path / folder / "s", "--personas", "1", "--concurrency", "1"))
+        assert ran.code == 0, ran.err
+        found = quality(tmp_path / folder / "s")
+        if part in ("checklist", "simulator"):  # several are under way: the two answers belong to two of them
+            assert sum(found["repaired"].values()) == spoilt
+        else:
+            assert sum(found[counted].values()) == 1
+
+
+@pytest.mark.parametrize("part", HICUPID_PARTS)
+def test_hicupid_output_that_cannot_be_used_is_repaired_or_asked_for_again(tmp_path, part):
+    for folder, spoilt, counted in (("repaired", 1, "repaired"), ("again", 2, "invalid")):
+        writer = Writer(lambda what, n, spoilt=spoilt: '{"x": [1]}' if what == part and n < spoilt else None)
+        with Server(writer.answer) as server:
+            ran = bowstring(*hicupid(server, tmp_path / folder / "s", "--users", "1", "--concurrency", "1"))
+        assert ran.code == 0, ran.err
+        assert sum(quality(tmp_path / folder / "s")[counted].values()) == 1
+
+
+@pytest.mark.parametrize("part", CUPID_PARTS)
+def test_a_persona_that_cannot_be_made_is_dropped_with_its_reason(tmp_path, part):
+    with Server(Writer(lambda what, n: "no" if what == part else None).answer) as server:
+        ran = bowstring(*cupid(server, tmp_path / "s", "--personas", "1"))
+    assert ran.code == 1
+    assert "Nothing could be made" in ran.err
+    assert "dropped: 1 " in ran.err
+    assert not (tmp_path / "s").exists()
+
+
+def test_what_is_dropped_of_a_user_leaves_the_rest(tmp_path):
+    with Server(Writer(lambda what, n: "no" if what == "persona_dialogue" and n < 6 else None).answer) as server:
+        ran = bowstring(*hicupid(server, tmp_path / "s", "--users", "1", "--concurrency", "1"))
+    assert ran.code == 0, ran.err
+    (dropped,) = quality(tmp_path / "s")["dropped"]
+    assert dropped["what"] == "persona dialogue"
+    assert len(load_hicupid(str(tmp_path / "s")).history(0)) == 10
+    assert bowstring("data", "validate", tmp_path / "s").code == 0
+
+
+def spoilt_by(part: str, text: str):
+    return lambda what, n: text if what == part and n == 0 else None
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "flaw"),
+    [
+        (
+            "persona_question",
+            json.dumps(
+                {
+                    "question": "What should I do for a quiet evening at home?",
+                    "personalized_answer": "Take a long walk by the river and read a book.",
+                    "general_answer": "Take a long walk by the river and read the book.",
+                }
+            ),
+            "the personalized answer reads like the general one",
+        ),
+        (
+            "persona_question",
+            json.dumps(
+                {
+                    "question": "Whom should I call about the garden fence this week?",
+                    "personalized_answer": "Ring the carpenter you trust on 0161 496 1234 before noon.",
+                    "general_answer": "A local fence builder will usually give a free quote.",
+                }
+            ),
+            "personal information",
+        ),
+        (
+            "profile_dialogues",
+            json.dumps({"dialogues": [{"user": "I earn $40,000-$50,000 a year.", "assistant": "That is noted."}] * 5}),
+            "the dialogue states the profile",
+        ),
+    ],
+)
+def test_flaws_are_found_counted_and_made_anew(tmp_path, part, text, flaw):
+    with Server(Writer(spoilt_by(part, text)).answer) as server:
+        ran = bowstring(*hicupid(server, tmp_path / "s", "--users", "1", "--concurrency", "1"))
+    assert ran.code == 0, ran.err
+    assert quality(tmp_path / "s")["flaws"] == {flaw: 1}
+
+
+def kill_and_go_on(args: list[str], server: Server, moments: int) -> None:
+    rng = random.Random(5)
+    program = Path(sys.executable).with_name("bowstring")
+    for _ in range(moments):
+        process = subprocess.Popen(
+            [program, *args], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
+        )
+        before, deadline = len(server.requests), time.monotonic() + 30
+        while (
+            len(server.requests) < before + rng.randint(3, 25)
+            and process.poll() is None
+            and time.monotonic() < deadline
+        ):
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("pipeline", [cupid, hicupid])
+def test_a_killed_synthesis_goes_on_and_ends_with_the_same_bytes(tmp_path, pipeline):
+    with Server(Writer().answer, delay=random_delay(0.0, 0.02)) as server:
+        args = pipeline(server, tmp_path / "a" / "s")
+        kill_and_go_on(args, server, 4)
+        assert bowstring(*args).code == 0
+        asked = len(server.requests)
+        assert bowstring(*pipeline(server, tmp_path / "b" / "s")).code == 0
+        whole = len(server.requests) - asked
+    assert asked < whole + 4 * 17, "at most what was in flight is asked again"
+    for path in sorted((tmp_path / "a" / "s").rglob("*.parquet")):
+        assert path.read_bytes() == (tmp_path / "b" / "s" / path.relative_to(tmp_path / "a" / "s")).read_bytes()
+
+
+def test_a_preview_shows_two_writes_nothing_and_is_kept(tmp_path):
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("openai/m@127.0.0.1/v1: {input: 1000, output: 1000}\n")
+    with Server(Writer().answer) as server:
+        args = cupid(server, tmp_path / "s", "--personas", "4", "--prices", str(prices))
+        ran = bowstring(*args, "--preview", "2")
+        assert ran.code == 0, ran.err
+        assert ran.out.count("the first session") == 2
+        assert "These cost $" in ran.out
+        assert "all 4 at that rate $" in ran.out
+        assert not (tmp_path / "s").exists()
+        asked = len(server.requests)
+        assert bowstring(*args).code == 0
+        assert 0.8 * asked < len(server.requests) - asked < 1.2 * asked, "two of the four were there"
+
+
+def test_a_dry_run_projects_and_asks_nothing(tmp_path):
+    ran = bowstring("synth", "cupid", "--model", "openai/gpt-4o-mini", "--personas", "100", "--dry-run", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    assert "simulated user" in ran.out
+    assert "$" in ran.out
+    ran = bowstring("synth", "hicupid", "--model", "openai/gpt-4o-mini", "--users", "100", "--dry-run", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_failing_server_leaves_no_half_set(tmp_path):
+    from tests.support.server import Reply
+
+    def fault(request):
+        return Reply(400, b'{"error": "no"}') if "exactly 3 turns" in json.dumps(request.body) else None
+
+    with Server(Writer().answer, faults=fault) as server:
+        ran = bowstring(*hicupid(server, tmp_path / "s"))
+        assert ran.code == 1
+        assert "Nothing was written" in ran.err
+        assert not (tmp_path / "s").exists()
+        server.faults = lambda request: None
+        assert bowstring(*hicupid(server, tmp_path / "s")).code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["cupid"], "synth cupid needs --model, or --offline"),
+        (["hicupid"], "synth hicupid needs --model, or --offline"),
+        (["cupid", "--model", "embedded", "--sessions", "12"], "--sessions 12: expected 13 to 60"),
+        (["cupid", "--model", "embedded", "--factors", "2"], "--factors 2: expected"),
+        (["hicupid", "--offline", "--model", "embedded"], "--offline asks no model"),
+        (["hicupid", "--offline", "--users", "0"], "--users 0: expected a whole number from 1"),
+        (["hicupid", "--offline", "--dimensions", "26"], "--dimensions 26: expected a whole number from 1 to 25"),
+        (["hicupid", "--model", "embedded", "--seeds", "no/such file"], "no such file, and no hub id"),
+        (["cupid", "--offline", "--out", "."], "is not empty"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(arguments, said, tmp_path):
+    (tmp_path / "something").write_text("x")
+    ran = bowstring("synth", *arguments, cwd=tmp_path, env={"HF_HUB_OFFLINE": "1"})
+    assert ran.code == 2, ran.err
+    assert said in ran.err
+    assert len(ran.err.strip().splitlines()) == 1
+
+
+def test_seeds_of_ones_own(tmp_path):
+    (tmp_path / "seeds.txt").write_text("A baker who sings.\n\nA baker who sings.\n")
+    (tmp_path / "seeds.jsonl").write_text('{"who": "A diver who knits."}\n')
+    for name, more, said in (("seeds.txt", [], "baker"), ("seeds.jsonl", ["--seeds-field", "who"], "diver")):
+        with Server(Writer().answer) as server:
+            args = cupid(server, tmp_path / name / "s", "--personas", "1", "--seeds", str(tmp_path / name), *more)
+            if name in ("seeds.txt", "seeds.jsonl"):
+                args[args.index("--out") + 1] = str(tmp_path / "sets" / name)
+            ran = bowstring(*args)
+            assert ran.code == 0, ran.err
+            assert said in server.requests[0].body["messages"][-1]["content"]
+    (tmp_path / "bad.jsonl").write_text('{"x": 1}\n')
+    ran = bowstring("synth", "cupid", "--model", "embedded", "--seeds", tmp_path / "bad.jsonl")
+    assert ran.code == 2
+    assert "line 1: no text in the field 'input persona'" in ran.err
