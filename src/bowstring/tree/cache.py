@@ -1,0 +1,158 @@
+"""Keys and values of a tree: the trunk's once, each branch's own; and how a model's layers look at them.
+
+The model runs with the attention implementation `NAME`. Its layers hand queries, keys and values of new tokens to the
+state that is active, which keeps them and looks at what the rule in `packing` allows.
+
+    with state.active():
+        model(input_ids=…, position_ids=…, use_cache=False)
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bowstring.tree.attention import Part, attend, group, merge, ungroup
+
+NAME = "bowstring_tree"
+_current = threading.local()
+
+
+class TreeState:
+    """A trunk that grows by chunks, then branches that grow side by side, one grid of new tokens at a time."""
+
+    def __init__(self, layers: int, *, trunk: int, branches: int, width: int) -> None:
+        """`trunk` is its length; `width` the most tokens a branch will have."""
+        self._layers = layers
+        self._size, self._branches, self._width = trunk, branches, width
+        self._keys: list[Tensor] = []  # a layer each: (1, key heads, trunk, width of a head)
+        self._values: list[Tensor] = []
+        self._branch_keys: list[Tensor] = []  # a layer each: (branches, key heads, width, width of a head)
+        self._branch_values: list[Tensor] = []
+        self._filled = 0  # of the trunk
+        self._chunk: int | None = None  # new tokens of the trunk, or None while branches grow
+        self._slots = torch.empty(0)
+        self._mask = torch.empty(0)
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        before = getattr(_current, "state", None)
+        _current.state = self
+        try:
+            yield
+        finally:
+            _current.state = before
+
+    @contextmanager
+    def trunk_chunk(self, n: int) -> Iterator[None]:
+        """While the next `n` tokens of the trunk go through the model."""
+        self._chunk = n
+        with self.active():
+            yield
+        self._filled += n
+        self._chunk = None
+
+    @contextmanager
+    def grid(self, lengths: Tensor, rows: int, columns: int) -> Iterator[None]:
+        """While a grid of `rows` branches by `columns` new tokens goes through; `lengths` is what each branch has."""
+        device = lengths.device
+        self._slots = lengths.view(rows, 1) + torch.arange(columns, device=device)  # where new tokens go
+        at = torch.arange(self._width, device=device)
+        # A new token sees the slots of its own branch up to its own.
+        self._mask = at.view(1, 1, -1) <= self._slots.unsqueeze(-1)
+        with self.active():
+            yield
+
+    def keep(self, rows: Tensor) -> None:
+        """Only these branches go on."""
+        self._branch_keys = [keys[rows] for keys in self._branch_keys]
+        self._branch_values = [values[rows] for values in self._branch_values]
+        self._branches = len(rows)
+
+    def look(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+        """Attention of new tokens, (1, heads, tokens, width), after keeping their keys and values."""
+        self._open(layer, key)
+        return (
+            self._of_trunk(layer, query, key, value, scale)
+            if self._chunk
+            else self._of_grid(layer, query, key, value, scale)
+        )
+
+    def _open(self, layer: int, like: Tensor) -> None:
+        if len(self._keys) > layer:
+            return
+        _, heads, _, width = like.shape
+        for found, shape in (
+            (self._keys, (1, heads, self._size, width)),
+            (self._values, (1, heads, self._size, width)),
+            (self._branch_keys, (self._branches, heads, self._width, width)),
+            (self._branch_values, (self._branches, heads, self._width, width)),
+        ):
+            found.append(like.new_zeros(shape))
+
+    def _of_trunk(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+        start, end = self._filled, self._filled + key.shape[2]
+        keys, values = self._keys[layer], self._values[layer]
+        keys[:, :, start:end], values[:, :, start:end] = key, value
+        heads, key_heads = query.shape[1], key.shape[1]
+        grouped = group(query, key_heads)
+        causal = torch.ones(end - start, end - start, dtype=torch.bool, device=query.device).tril()
+        part = attend(grouped, key, value, scale, causal.repeat(heads // key_heads, 1))
+        if start:
+            part = merge(attend(grouped, keys[:, :, :start], values[:, :, :start], scale), part)
+        return ungroup(part.out, heads)
+
+    def _of_grid(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+        rows, columns = self._slots.shape
+        heads, key_heads, width = query.shape[1], key.shape[1], query.shape[3]
+        keys, values = self._branch_keys[layer], self._branch_values[layer]
+        row = torch.arange(rows, device=query.device).view(-1, 1)
+        # (1, heads, rows * columns, width) to a row a branch.
+        for kept, new in ((keys, key), (values, value)):
+            kept[row, :, self._slots] = new.view(key_heads, rows, columns, width).permute(1, 2, 0, 3)
+        own = query.view(heads, rows, columns, width).transpose(0, 1)
+        mask = self._mask.repeat(1, heads // key_heads, 1).unsqueeze(1)
+        branch = attend(group(own, key_heads), keys, values, scale, mask)
+        part = Part(*_rows_to_one(branch, rows, columns, heads))
+        if self._size:
+            trunk = attend(group(query, key_heads), self._keys[layer], self._values[layer], scale)
+            part = merge(_flat(trunk, heads), part)
+        return part.out
+
+
+def _rows_to_one(part: Part, rows: int, columns: int, heads: int) -> tuple[Tensor, Tensor]:
+    """Parts of (rows, key heads, group * columns, …) as (1, heads, rows * columns, …)."""
+    out = ungroup(part.out, heads).transpose(0, 1).reshape(1, heads, rows * columns, -1)
+    lse = part.lse.reshape(rows, heads, columns).transpose(0, 1).reshape(1, heads, rows * columns)
+    return out, lse
+
+
+def _flat(part: Part, heads: int) -> Part:
+    """A part of (1, key heads, group * tokens, …) as (1, heads, tokens, …)."""
+    return Part(ungroup(part.out, heads), part.lse.reshape(1, heads, -1))
+
+
+def _attention(
+    module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Any, scaling: float | None = None, **_: Any
+) -> tuple[Tensor, None]:
+    """What transformers' layers call."""
+    state: TreeState | None = getattr(_current, "state", None)
+    if state is None:
+        raise RuntimeError("no tree is active: run the model inside one of TreeState's contexts")
+    scale = scaling if scaling is not None else query.shape[-1] ** -0.5
+    out = state.look(module.layer_idx, query, key, value, scale)
+    return out.transpose(1, 2), None
+
+
+def register() -> None:
+    """Tell transformers of the attention, and that it needs no mask."""
+    from transformers import AttentionInterface
+    from transformers.masking_utils import AttentionMaskInterface
+
+    AttentionInterface.register(NAME, _attention)
+    AttentionMaskInterface.register(NAME, lambda *args, **kwargs: None)
