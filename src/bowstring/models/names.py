@@ -2,6 +2,7 @@
 
 openai/NAME, anthropic/NAME, google/NAME, together/NAME, openrouter/NAME, bedrock/NAME
 openai/NAME@http://host:port/v1     any compatible server: vLLM, SGLang, Ollama, llama.cpp
+hf/ID-or-folder[+ADAPTER]           weights of your own, on PyTorch
 embedded                            the model that ships with the install
 python:module:name                  your own code
 """
@@ -81,6 +82,10 @@ def open_model(
         from bowstring.models.embedded import Embedded
 
         return Embedded(tell, patience=patience)
+    if name.startswith("hf/") and len(name) > 3:
+        from bowstring.models.local import LocalModel
+
+        return LocalModel(name.removeprefix("hf/"), tell)
     if name.startswith("python:"):
         from bowstring.models.own import load_own
 
@@ -190,4 +195,4 @@ def _aws_credentials(name: str, *, with_key: bool) -> Any:
 
 
 def _forms() -> str:
-    return ", ".join(f"{p}/NAME" for p in PROVIDERS) + ", openai/NAME@http://host:port/v1"
+    return ", ".join(f"{p}/NAME" for p in PROVIDERS) + ", openai/NAME@http://host:port/v1, hf/FOLDER"

@@ -1,8 +1,8 @@
 """Attention over a tree whose trunk is stored once, in parts that are merged.
 
 A query looks at the trunk and at its own branch. The two are computed apart, each with the logarithm of its sum, and
-put together as one softmax would: out = Σ exp(lseᵢ - lse) outᵢ. So the trunk's keys and values exist once for all branches,
-grouped queries share their key head without copies of it, and no mask of the whole tree is ever made.
+put together as one softmax would: out = Σ exp(lseᵢ - lse) outᵢ. So the trunk's keys and values exist once for all
+branches, grouped queries share their key head without copies of it, and no mask of the whole tree is ever made.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def _flat(part: Part, heads: int) -> Part:
 
 
 def _attention(
-    module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Any, scaling: float | None = None, **_: Any
+    module: Any, query: Tensor, key: Tensor, value: Tensor, _mask: Any, scaling: float | None = None, **_: Any
 ) -> tuple[Tensor, None]:
     """What transformers' layers call."""
     state: TreeState | None = getattr(_current, "state", None)

@@ -1,0 +1,329 @@
+"""Local weights on PyTorch and transformers: `hf/ID-or-folder[+ADAPTER]`.
+
+Requests gather for a moment; those that share a trunk are decoded together as a tree, the trunk going through the model
+once. Models whose attention a tree would get wrong (windows count indices, not positions) take the plain path, one
+prompt at a time, and a line says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bowstring.errors import DataError, FetchError, UsageError
+from bowstring.models.interface import NotYet, RequestFailed
+from bowstring.models.reasoning import split_reasoning
+from bowstring.records import Completion, Prompt, Sampling, Usage
+
+if TYPE_CHECKING:
+    from bowstring.tree.decoding import Drawn
+
+TOGETHER = 64  # branches decoded at a time
+_QUIET = 0.02  # seconds without a new request, after which those that came are decoded
+_DATE = "26 Jul 2024"  # what templates are told is today, so that a prompt is the same on any day
+_TODAY = re.compile(r"strftime_now\([^()]*\)")
+_SAMPLED = 1 << 20  # bytes of a weight file's ends that its fingerprint covers
+_NOT_NEEDED = ["*.onnx", "*.h5", "*.msgpack", "*.gguf", "onnx/*", "original/*", "consolidated*"]
+
+
+@dataclass(slots=True)
+class _Request:
+    prompt: Prompt
+    sampling: Sampling
+    answer: asyncio.Future[Completion]
+
+
+class LocalModel:
+    """Weights in this process. They are loaded when the first request comes."""
+
+    at_once = True  # all branches of a trunk are wanted together
+    concurrency = 128
+
+    def __init__(self, reference: str, tell: Callable[[str], None] = lambda line: None) -> None:
+        _torch()
+        weights, _, adapter = reference.partition("+")
+        self.name = f"hf/{reference}"
+        self._folder = _folder(weights, tell)
+        self._adapter = _folder(adapter, tell) if adapter else None
+        prints = [_fingerprint(folder) for folder in (self._folder, self._adapter) if folder]
+        self.identity = f"hf/{reference}#{'+'.join(prints)}"
+        self._tell = tell
+        self._loaded: Any = None
+        self._waiting: list[_Request] = []
+        self._working: asyncio.Task[None] | None = None
+        self._last = 0.0
+        self._stopped = False
+
+    async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
+        if self._stopped:
+            raise NotYet
+        loop = asyncio.get_running_loop()
+        request = _Request(prompt, sampling, loop.create_future())
+        self._waiting.append(request)
+        self._last = loop.time()
+        if self._working is None or self._working.done():
+            self._working = asyncio.create_task(self._work())
+        return await request.answer
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    async def close(self) -> None:
+        if self._working is not None:
+            self._stopped = True
+            await asyncio.gather(self._working, return_exceptions=True)
+        self._loaded = None
+
+    async def _work(self) -> None:
+        """Decode what waits, a trunk at a time, until nothing does."""
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            while (wait := self._last + _QUIET - loop.time()) > 0:
+                await asyncio.sleep(wait)
+            batch = self._next()
+            try:
+                if self._stopped:
+                    raise NotYet
+                made = await asyncio.to_thread(self._answer, batch)
+            except Exception as error:  # whoever waits must hear of it
+                made = [error] * len(batch)
+            for request, answer in zip(batch, made, strict=True):
+                if request.answer.done():
+                    continue
+                if isinstance(answer, Completion):
+                    request.answer.set_result(answer)
+                else:
+                    request.answer.set_exception(answer)
+
+    def _next(self) -> list[_Request]:
+        """The requests of one trunk: of those that wait, the one that came first."""
+        digest = self._waiting[0].prompt.trunk.digest
+        batch = [r for r in self._waiting if r.prompt.trunk.digest == digest][:TOGETHER]
+        taken = set(map(id, batch))
+        self._waiting = [r for r in self._waiting if id(r) not in taken]
+        return batch
+
+    def _answer(self, batch: Sequence[_Request]) -> list[Completion | Exception]:
+        if self._loaded is None:
+            self._loaded = _Loaded(self._folder, self._adapter, self._tell)
+        return self._loaded.answer([r.prompt for r in batch], [r.sampling for r in batch], lambda: self._stopped)  # type: ignore[no-any-return]
+
+
+class _Loaded:
+    """A model with its tokenizer, on the best device there is."""
+
+    def __init__(self, folder: Path, adapter: Path | None, tell: Callable[[str], None]) -> None:
+        torch = _torch()
+        import transformers
+        from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+        from bowstring.tree.cache import NAME, register
+
+        logging.getLogger("transformers").setLevel(logging.ERROR)
+        transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        tell(f"Loading {folder.name} …")
+        register()
+        try:
+            config = AutoConfig.from_pretrained(folder)
+            self.plain = why_plain(config)
+            if self.plain:
+                tell(f"{folder.name} is asked one prompt at a time: {self.plain}.")
+            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+            if isinstance(self.tokenizer.chat_template, str):
+                self.tokenizer.chat_template = _TODAY.sub(f'"{_DATE}"', self.tokenizer.chat_template)
+            cuda = torch.cuda.is_available()
+            self.model: Any = AutoModelForCausalLM.from_pretrained(
+                folder,
+                dtype=torch.bfloat16 if cuda else torch.float32,
+                attn_implementation="sdpa" if self.plain else NAME,
+            )
+            self.model = self.model.to(torch.device("cuda" if cuda else "cpu"))
+            if adapter is not None:
+                self.model = _with_adapter(self.model, adapter)
+        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise DataError(f"hf/{folder}: not a model that can be loaded: {reason}") from error
+        self.model.eval()
+        self.ends = _ends(self.model, self.tokenizer)
+        self.limit: int = getattr(config.get_text_config(), "max_position_embeddings", None) or 1 << 30
+
+    def answer(
+        self, prompts: Sequence[Prompt], samplings: Sequence[Sampling], stopped: Callable[[], bool]
+    ) -> list[Completion | Exception]:
+        """A completion for every prompt, or why there is none."""
+        ids = [self._tokens(prompt) for prompt in prompts]
+        fits = [n for n, (i, s) in enumerate(zip(ids, samplings, strict=True)) if len(i) + s.max_tokens <= self.limit]
+        answers: list[Completion | Exception] = [
+            RequestFailed("context", f"{len(i):,} tokens and {s.max_tokens} to come exceed the {self.limit:,} it has")
+            for i, s in zip(ids, samplings, strict=True)
+        ]
+        if not fits:
+            return answers
+        way = self._one_by_one if self.plain else self._as_tree
+        drawn, shared = way([ids[n] for n in fits], [samplings[n] for n in fits], stopped)
+        if stopped():
+            return [NotYet() for _ in prompts]
+        for place, (n, one) in enumerate(zip(fits, drawn, strict=True)):
+            text, thought = split_reasoning(self.tokenizer.decode(one.tokens, skip_special_tokens=True).strip())
+            usage = Usage(len(ids[n]), shared if place else 0, len(one.tokens))
+            answers[n] = Completion(text, one.finish, thought, usage)
+        return answers
+
+    def _as_tree(
+        self, ids: Sequence[Sequence[int]], samplings: Sequence[Sampling], stopped: Callable[[], bool]
+    ) -> tuple[list[Drawn], int]:
+        from bowstring.tree.decoding import decode
+        from bowstring.tree.packing import cut
+
+        tree = cut(ids)
+        return decode(self.model, tree, [self._draw(s) for s in samplings], self.ends, stopped=stopped), len(tree.trunk)
+
+    def _draw(self, sampling: Sampling) -> Any:
+        """The request's settings; where it leaves one open, the model's own."""
+        from bowstring.tree.decoding import Draw
+
+        own = self.model.generation_config
+        return Draw(
+            sampling.max_tokens,
+            sampling.temperature if sampling.temperature is not None else (own.temperature or 1.0),
+            sampling.top_k if sampling.top_k is not None else own.top_k,
+            sampling.top_p if sampling.top_p is not None else own.top_p,
+            sampling.seed or 0,
+            own.repetition_penalty or 1.0,
+        )
+
+    def _one_by_one(
+        self, ids: Sequence[Sequence[int]], samplings: Sequence[Sampling], stopped: Callable[[], bool]
+    ) -> tuple[list[Drawn], int]:
+        torch = _torch()
+        from bowstring.tree.decoding import Drawn
+
+        found = []
+        for prompt, sampling in zip(ids, samplings, strict=True):
+            if stopped():
+                break
+            draw = self._draw(sampling)
+            torch.manual_seed(draw.seed)
+            given = torch.tensor([prompt], device=self.model.device)
+            how: dict[str, Any] = {"do_sample": False}
+            if draw.temperature:
+                how = {"do_sample": True, "temperature": draw.temperature, "top_k": draw.top_k, "top_p": draw.top_p}
+            with torch.inference_mode():
+                out = self.model.generate(
+                    given,
+                    attention_mask=torch.ones_like(given),
+                    max_new_tokens=draw.max_tokens,
+                    eos_token_id=sorted(self.ends) or None,
+                    **how,
+                )
+            tokens = out[0, len(prompt) :].tolist()
+            ended = next((n for n, token in enumerate(tokens) if token in self.ends), None)
+            found.append(Drawn(tokens[:ended], "length" if ended is None else "stop"))
+        return found, 0
+
+    def _tokens(self, prompt: Prompt) -> list[int]:
+        messages = [{"role": m.role, "content": m.text} for m in prompt.messages]
+        try:
+            return self._rendered(messages)
+        except Exception as error:
+            if messages[0]["role"] != "system":
+                raise RequestFailed("protocol", f"its chat template refuses the prompt: {error}") from error
+        # Some templates know no system turn: its text then opens the first message of the user.
+        first, *rest = messages[1:]
+        joined = {"role": "user", "content": f"{messages[0]['content']}\n\n{first['content']}"}
+        return self._rendered([joined, *rest])
+
+    def _rendered(self, messages: Sequence[dict[str, str]]) -> list[int]:
+        if self.tokenizer.chat_template is None:
+            text = "".join(f"{m['role']}: {m['content']}\n" for m in messages) + "assistant:"
+            return list(self.tokenizer(text)["input_ids"])
+        found = self.tokenizer.apply_chat_template(
+            list(messages),
+            tokenize=True,
+            add_generation_prompt=True,
+            return_dict=False,
+            date_string=_DATE,
+        )
+        return list(found)
+
+
+def why_plain(config: Any) -> str | None:
+    """Why a model's prompts cannot be a tree; None where they can."""
+    text = config.get_text_config()
+    if getattr(config, "is_encoder_decoder", False):
+        return "it is not decoder-only"
+    kinds = set(getattr(text, "layer_types", None) or ["full_attention"])
+    if kinds - {"full_attention"}:
+        return f"it has layers of the kind {', '.join(sorted(kinds - {'full_attention'}))}, which count indices"
+    if getattr(text, "sliding_window", None) and getattr(text, "use_sliding_window", True):
+        return "its attention has a window, which counts indices"
+    rope = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None) or {}
+    kind = rope.get("rope_type", rope.get("type", "default")) if isinstance(rope, dict) else "default"
+    if kind in ("dynamic", "longrope"):
+        return f"its positions ({kind} RoPE) depend on the length of the whole"
+    return None
+
+
+def _with_adapter(model: Any, adapter: Path) -> Any:
+    try:
+        from peft import PeftModel
+    except ImportError as error:
+        raise UsageError("an adapter needs PEFT: pip install 'bowstring[local]'") from error
+    return PeftModel.from_pretrained(model, str(adapter)).merge_and_unload()
+
+
+def _ends(model: Any, tokenizer: Any) -> frozenset[int]:
+    """Every token that ends an answer."""
+    found = model.generation_config.eos_token_id
+    listed = found if isinstance(found, list | tuple) else [found]
+    return frozenset(token for token in (*listed, tokenizer.eos_token_id) if token is not None)
+
+
+def _torch() -> Any:
+    try:
+        import torch
+        import transformers  # noqa: F401 - both or neither
+    except ImportError as error:
+        raise UsageError("hf/… needs PyTorch and transformers: pip install 'bowstring[local]'") from error
+    return torch
+
+
+def _folder(name: str, tell: Callable[[str], None]) -> Path:
+    """Where the files are; from the hub they are fetched into its cache."""
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return path
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
+    tell(f"Fetching {name}, where it is not here yet …")
+    try:
+        return Path(snapshot_download(name, ignore_patterns=_NOT_NEEDED))
+    except HFValidationError as error:
+        raise UsageError(f"hf/{name}: no such folder, and no hub id; expected one of them") from error
+    except (HfHubHTTPError, OSError) as error:
+        reason = str(error).strip().splitlines()[0][:200]
+        raise FetchError(f"hf/{name} could not be fetched: {reason}") from error
+
+
+def _fingerprint(folder: Path) -> str:
+    """A hash of configuration and vocabulary, and of the ends and sizes of the weight files: gigabytes are not read."""
+    digest = hashlib.sha256()
+    for path in sorted(
+        p for p in folder.iterdir() if p.suffix in (".json", ".safetensors", ".bin", ".jinja", ".model")
+    ):
+        size = path.stat().st_size
+        digest.update(f"{path.name}\0{size}\0".encode())
+        with path.open("rb") as file:
+            digest.update(file.read(_SAMPLED))
+            if size > 2 * _SAMPLED:
+                file.seek(-_SAMPLED, 2)
+                digest.update(file.read())
+    return digest.hexdigest()[:12]

@@ -1,0 +1,164 @@
+"""`hf/…`: local weights, decoded as trees, give what each prompt would get alone."""
+
+import json
+
+import pytest
+
+import bowstring as package
+from bowstring.datasets import load_hicupid
+from bowstring.errors import DataError
+from bowstring.models.local import why_plain
+from tests.support.command import bowstring
+from tests.support.tiny import tiny_model
+
+TEMPLATE = (
+    "{{ strftime_now('%d %b %Y') }}{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+
+
+def write_model(folder, *, template: str = TEMPLATE, **config):
+    """A tiny Llama with a word-level vocabulary of the bundled set."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    data = load_hicupid("mini")
+    said = " ".join(m.text for u in data.user_ids for d in data.history(u) for m in d.messages)
+    words = sorted({word for word, _ in pre_tokenizers.Whitespace().pre_tokenize_str(said)})
+    special = ["<pad>", "<unk>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>"]
+    vocabulary = {word: n for n, word in enumerate([*special, *words])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="<pad>",
+        unk_token="<unk>",
+        eos_token="<|end|>",
+        additional_special_tokens=special[3:],
+    )
+    fast.chat_template = template
+    fast.save_pretrained(folder)
+    model = tiny_model("llama", vocab_size=len(vocabulary), max_position_embeddings=4096, **config)
+    model.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_model(tmp_path_factory.mktemp("tiny"))
+
+
+def alone(folder, messages, n: int) -> str:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    template = TEMPLATE.replace("strftime_now('%d %b %Y')", "'26 Jul 2024'")
+    ids = tokenizer.apply_chat_template(messages, chat_template=template, add_generation_prompt=True, return_dict=False)
+    given = torch.tensor([ids])
+    out = model.generate(given, attention_mask=torch.ones_like(given), do_sample=False, max_new_tokens=n)
+    return tokenizer.decode(out[0, len(ids) :], skip_special_tokens=True).strip()
+
+
+def test_answers_are_those_of_each_question_alone_and_the_trunk_is_read_once(folder, tmp_path):
+    ran = bowstring(
+        "eval", "hicupid", "--model", f"hf/{folder}", "--temperature", "0", "--max-tokens", "12", "--limit", "10",
+        "--out", tmp_path / "r", env={"HF_HUB_OFFLINE": "1"},
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    rows = [json.loads(line) for line in (tmp_path / "r" / "records.jsonl").read_text().splitlines()]
+    found = json.loads((tmp_path / "r" / "metrics.json").read_text())
+    usage = found["usage"]["model"]
+    assert usage["cached_tokens"] / usage["prompt_tokens"] > 0.85
+    instruction = _instruction()
+    history = [{"role": m.role, "content": m.text} for d in load_hicupid("mini").history(0) for m in d.messages]
+    for row in rows[:4]:
+        messages = [{"role": "system", "content": instruction}, *history, {"role": "user", "content": row["question"]}]
+        assert row["answer"] == alone(folder, messages, 12)
+
+
+def _instruction() -> str:
+    from bowstring.prompts import PromptFolder
+
+    return PromptFolder().get("hicupid/ask").system_text(examples="")
+
+
+def test_sampling_is_repeatable_and_does_not_depend_on_the_company(folder, tmp_path):
+    def answers(out, **more):
+        run = package.evaluate(
+            "hicupid", model=f"hf/{folder}", max_tokens=8, out=tmp_path / out / "r", history="last:2", **more
+        )
+        return {r["key"]: r["answer"] for r in run.records()}
+
+    ten = answers("ten", limit=10)
+    three = answers("three", limit=3)
+    assert three == {key: ten[key] for key in three}
+
+
+def test_a_prompt_that_is_too_long_fails_alone(tmp_path):
+    short = write_model(tmp_path / "short")
+    config = json.loads((short / "config.json").read_text())
+    (short / "config.json").write_text(json.dumps(config | {"max_position_embeddings": 64}))
+    run = package.evaluate("hicupid", model=f"hf/{short}", limit=2, max_tokens=8, out=tmp_path / "r")
+    assert {r["failure"]["kind"] for r in run.records()} == {"context"}
+
+
+def test_a_template_without_a_system_turn_gets_its_text_in_the_users(tmp_path):
+    template = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}{% endif %}" + TEMPLATE
+    folder = write_model(tmp_path / "m", template=template)
+    run = package.evaluate("hicupid", model=f"hf/{folder}", limit=2, max_tokens=4, history="none", out=tmp_path / "r")
+    assert run.metrics["failed"] == 0
+
+
+def test_an_adapter_changes_the_answers(folder, tmp_path):
+    import torch
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM
+
+    torch.manual_seed(1)
+    model = get_peft_model(
+        AutoModelForCausalLM.from_pretrained(folder),
+        LoraConfig(r=4, target_modules="all-linear", init_lora_weights=False, task_type="CAUSAL_LM"),
+    )
+    model.save_pretrained(tmp_path / "adapter")
+    common = {"limit": 4, "max_tokens": 8, "temperature": 0.0, "history": "last:2"}
+    base = package.evaluate("hicupid", model=f"hf/{folder}", out=tmp_path / "a" / "r", **common)
+    tuned = package.evaluate("hicupid", model=f"hf/{folder}+{tmp_path / 'adapter'}", out=tmp_path / "b" / "r", **common)
+    assert [r["answer"] for r in base.records()] != [r["answer"] for r in tuned.records()]
+    assert base.metrics["config"]["model"] != tuned.metrics["config"]["model"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"sliding_window": 16}, "window"),
+        ({"layer_types": ["full_attention", "sliding_attention", "full_attention"]}, "sliding_attention"),
+        ({"rope_parameters": {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10000.0}}, "dynamic RoPE"),
+    ],
+)
+def test_what_a_tree_would_get_wrong_takes_the_plain_path(changed, said):
+    from transformers import LlamaConfig
+
+    config = LlamaConfig()
+    for name, value in changed.items():
+        setattr(config, name, value)
+    assert said in why_plain(config)
+
+
+def test_the_plain_path_answers_and_says_so(tmp_path):
+    folder = write_model(tmp_path / "m")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"sliding_window": 4096, "use_sliding_window": True}))
+    told: list[str] = []
+    run = package.evaluate(
+        "hicupid", model=f"hf/{folder}", limit=2, max_tokens=4, history="none", out=tmp_path / "r", tell=told.append
+    )
+    assert run.metrics["failed"] == 0
+    assert any("one prompt at a time" in line for line in told)
+
+
+def test_a_folder_that_is_no_model_is_named(tmp_path):
+    (tmp_path / "m").mkdir()
+    with pytest.raises(DataError, match="not a model that can be loaded"):
+        package.evaluate("hicupid", model=f"hf/{tmp_path / 'm'}", limit=1, out=tmp_path / "r")
