@@ -121,6 +121,7 @@ def test_users_who_share_a_persona_share_what_was_paid_for(tmp_path):
         ran = bowstring(*hicupid(server, tmp_path / "s", "--share", "3"))
     assert ran.code == 0, ran.err
     assert writer.asked["persona_dialogue"] == 4
+    assert writer.asked["persona_question"] >= 12, "what is tested must not be what was trained on"
     data = load_hicupid(str(tmp_path / "s"))
     personas = {(q.persona.category, q.persona.entity) for q in data.questions() if q.type == "persona"}
     assert len(personas) == 4
@@ -147,7 +148,11 @@ def test_hicupid_output_that_cannot_be_used_is_repaired_or_asked_for_again(tmp_p
         with Server(writer.answer) as server:
             ran = bowstring(*hicupid(server, tmp_path / folder / "s", "--users", "1", "--concurrency", "1"))
         assert ran.code == 0, ran.err
-        assert sum(quality(tmp_path / folder / "s")[counted].values()) == 1
+        found = quality(tmp_path / folder / "s")
+        if part == "table":  # those of all dimensions are under way: the two answers belong to two of them
+            assert sum(found["repaired"].values()) == spoilt
+        else:
+            assert sum(found[counted].values()) == 1
 
 
 @pytest.mark.parametrize("part", CUPID_PARTS)
@@ -195,6 +200,18 @@ def spoilt_by(part: str, text: str):
                     "question": "Whom should I call about the garden fence this week?",
                     "personalized_answer": "Ring the carpenter you trust on 0161 496 1234 before noon.",
                     "general_answer": "A local fence builder will usually give a free quote.",
+                }
+            ),
+            "personal information",
+        ),
+        (
+            "schedule_dialogues",
+            json.dumps(
+                {
+                    "dialogues": [
+                        {"user": "At 1 PM on May 2 call 0161 496 1234.", "assistant": "Noted, 1 PM on May 2, 2025."},
+                        {"user": "And at 2 PM on May 3, 2025.", "assistant": "Noted, 2 PM on May 3, 2025."},
+                    ]
                 }
             ),
             "personal information",
@@ -253,8 +270,8 @@ def test_a_preview_shows_two_writes_nothing_and_is_kept(tmp_path):
         ran = bowstring(*args, "--preview", "2")
         assert ran.code == 0, ran.err
         assert ran.out.count("the first session") == 2
-        assert "These cost $" in ran.out
-        assert "all 4 at that rate $" in ran.out
+        assert "These took $" in ran.out
+        assert "all 4 about $" in ran.out
         assert not (tmp_path / "s").exists()
         asked = len(server.requests)
         assert bowstring(*args).code == 0
@@ -298,6 +315,11 @@ def test_a_failing_server_leaves_no_half_set(tmp_path):
         (["hicupid", "--offline", "--dimensions", "26"], "--dimensions 26: expected a whole number from 1 to 25"),
         (["hicupid", "--model", "embedded", "--seeds", "no/such file"], "no such file, and no hub id"),
         (["cupid", "--offline", "--out", "."], "is not empty"),
+        (["hicupid", "--offline", "--preview", "2"], "--offline asks no model: leave out --preview"),
+        (["cupid", "--offline", "--sessions", "20"], "--offline asks no model: leave out --sessions"),
+        (["hicupid", "--offline", "--users", "360", "--share", "1"], "expected --share 3 or more"),
+        (["cupid", "--model", "embedded", "--seeds", "nope.txt"], "--seeds nope.txt: no such file"),
+        (["cupid", "--model", "embedded", "--seeds", "x.csv"], "--seeds x.csv: no such file"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(arguments, said, tmp_path):

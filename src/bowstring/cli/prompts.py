@@ -43,3 +43,5 @@ def import_(
     if done.missing:
         print(f"not there, so the built-in ones serve: {', '.join(done.missing)}")
     print(f"next: bowstring eval {benchmark.value} --prompts {out} --model … --judge …")
+    if benchmark is Upstream.cupid:
+        print(f"      bowstring synth cupid --prompts {out} --model …")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,7 +81,7 @@ def hicupid(
     from bowstring.synthesis.offline import write_hicupid
     from bowstring.synthesis.users import Sizes
 
-    _refuse_model(model)
+    _refuse(context, _ONLINE)
     sizes = Sizes(users, dimensions, turns, schedules, given["profile_questions"], given["share"])
     folder = out or Path("sets") / f"hicupid-offline-{users}-{seed}"
     return _made(folder, write_hicupid(sizes, seed, folder, _Counting(tell)), "hicupid")
@@ -123,7 +124,7 @@ def cupid(
         return _synthesize("cupid", given)
     from bowstring.synthesis.offline import write_cupid
 
-    _refuse_model(model)
+    _refuse(context, (*_ONLINE, "assistant", "judge", "factors", "sessions", "turns"))
     folder = out or Path("sets") / f"cupid-offline-{personas}-{seed}"
     return _made(folder, write_cupid(personas, seed, folder), "cupid")
 
@@ -132,11 +133,21 @@ def _given(context: typer.Context) -> dict[str, Any]:
     return {name: value for name, value in context.params.items() if value is not None}
 
 
-def _refuse_model(model: str | None) -> None:
+# What has no meaning without a model.
+_ONLINE = (
+    *("model", "seeds", "seeds_field", "temperature", "preview", "dry_run", "store", "concurrency", "fresh"),
+    *("max_cost", "prices", "prompts", "timeout", "attempts"),
+)
+
+
+def _refuse(context: typer.Context, names: Sequence[str]) -> None:
+    """Say so where an option was given that --offline cannot honour."""
     from bowstring.errors import UsageError
 
-    if model is not None:
-        raise UsageError("--offline asks no model: leave out --model")
+    for name in names:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise UsageError(f"--offline asks no model: leave out --{name.replace('_', '-')}")
 
 
 class _Counting:
@@ -174,9 +185,10 @@ def _synthesize(benchmark: str, given: dict[str, Any]) -> int:
 
 
 def _print_cost(made: Made, synthesis: Synthesis) -> None:
-    if made.cost is not None and made.items:
-        whole = made.cost / len(made.items) * synthesis.n
-        print(f"\nThese cost ${made.cost:.4f}; all {synthesis.n:,} at that rate ${whole:,.2f}.")
+    found = synthesis.projected(made)
+    if found is not None:
+        cost, whole = found
+        print(f"\nThese took ${cost:.4f}; all {synthesis.n:,} about ${whole:,.2f}.")
 
 
 def _say_how_it_ended(made: Made, synthesis: Synthesis) -> int:

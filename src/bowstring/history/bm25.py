@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 K1, B, EPSILON = 1.5, 0.75, 0.25
 _WORD = re.compile(r"[^\W_]+")
-_FUNCTION_WORDS = frozenset(
+FUNCTION_WORDS = frozenset(
     _WORD.findall(
         "a about all also am an and any are as at be been being but by can could d did do does doing for from had has "
         "have having he her hers him his how i if in into is it its just let ll may me might more most much must my "
@@ -70,7 +70,16 @@ def words(text: str) -> list[str]:
 
 def stems(text: str, letters: int = 5) -> list[str]:
     """The first letters of the words that carry meaning: 'gardening' is 'gardens', and 'the' is nothing."""
-    return [word[:letters] for word in _WORD.findall(text.lower()) if word not in _FUNCTION_WORDS]
+    return [word[:letters] for word in _WORD.findall(text.lower()) if word not in FUNCTION_WORDS]
+
+
+def singular(word: str) -> str:
+    """A noun as one of it is called, as far as its ending tells."""
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and re.search(r"(?:ch|sh|ss|x|z)es$", word):
+        return word[:-2]
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
 # How texts become terms. Upstream splits at spaces and keeps case; stems of four letters find most (docs/results.md).

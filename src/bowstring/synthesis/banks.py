@@ -44,6 +44,7 @@ DIMENSIONS = (
     "food",
 )
 _SLOT = re.compile(r"\{(\w+)\}")
+_DOUBLED = re.compile(r"\b(on|once|at|in|after|before|during|the|a) \1\b")
 _SENTENCE = re.compile(r"(^|[.!?] )([a-z])")
 
 
@@ -129,5 +130,5 @@ def to_you(phrase: str) -> str:
 
 def fill(line: str, values: dict[str, str]) -> str:
     """A line with its slots filled, its sentences beginning with capitals."""
-    text = _SLOT.sub(lambda slot: values[slot[1]], line)
+    text = _DOUBLED.sub(r"\1", _SLOT.sub(lambda slot: values[slot[1]], line))
     return _SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)

@@ -36,6 +36,7 @@ from bowstring.synthesis.cupid_parts import (
 from bowstring.synthesis.making import Dropped, Maker
 from bowstring.synthesis.quality import Flaw
 
+_SATISFIED = 10
 _LAST_REPLY = "\n\n(This is the last response you get: END now, with a closing message.)"
 
 
@@ -187,7 +188,7 @@ class CupidPipeline:
         thought = [Message("assistant", (f"#### Your Message\n{scenario.request}",))]
         touched: set[int] = set()
         for turn in range(1, self.settings.turns + 1):
-            reply = await maker.say("assistant", f"{at}/{turn}", _chat(helper, said), max_tokens=700)
+            reply = await maker.say("assistant", f"{at}/{turn}", _chat(helper, said), _flaw_of_reply, max_tokens=700)
             said.append(Message("assistant", (reply,)))
             last = turn == self.settings.turns
             thought.append(Message("user", (reply + _LAST_REPLY if last else reply,)))
@@ -218,14 +219,24 @@ class _SimulatedCheck:
         self._last = last
 
     def __call__(self, found: Simulated) -> Flaw | None:
-        ends = found.ends or self._last
-        missing = set(range(1, len(self._checklist) + 1)) - self._touched - found.selected
-        if ends and missing:
-            return Flaw("the closing message forgets an item", found.message[:120])
-        if not ends and not found.selected:
-            return Flaw("the feedback hints at nothing", found.message[:120])
+        seen = found.message[:120]
+        if found.ends and found.score < _SATISFIED and not self._last:
+            return Flaw("the user ends before being satisfied", seen)
+        if self._last and not found.ends:
+            return Flaw("the user does not close the conversation", seen)
+        new = found.selected - self._touched
+        if found.ends and set(range(1, len(self._checklist) + 1)) - self._touched - new:
+            return Flaw("the closing message forgets an item", seen)
+        if not found.ends and not found.selected:
+            return Flaw("the feedback hints at nothing", seen)
+        if not found.ends and len(new) > 1:
+            return Flaw("the feedback hints at several things at once", seen)
         quoted = quality.quotes_checklist(found.message, self._checklist)
         return quoted or quality.personal([found.message])
+
+
+def _flaw_of_reply(reply: str) -> Flaw | None:
+    return quality.too_long(reply) or quality.personal([reply])
 
 
 def _flaw_of_series(series: Series) -> Flaw | None:

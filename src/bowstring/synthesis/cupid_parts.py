@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, Field, ValidationError
 
-from bowstring.judging.sections import read_rating
 from bowstring.judging.structured import Unreadable, read_keyed
 from bowstring.records import INSTANCE_TYPES, Dialogue, Instance, InstanceType, Message, Session
 
@@ -31,6 +30,14 @@ CATEGORIES = {
 }
 _FENCE = re.compile(r"```[a-zA-Z]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s*(.+?)\s*$")
+_TITLES = (
+    "evaluation of ai assistant s response",
+    "evaluation score",
+    "continue or end",
+    "selected checklist items",
+    "thinking",
+    "your message",
+)
 _LARGEST = 200_000  # characters of YAML that are looked at
 
 
@@ -149,6 +156,8 @@ def read_series(text: str, n: int, factors: Sequence[FactorOut]) -> Series:
         same = _plain(s.preference) == _plain(factor.preference)
         if not same and factor is not main:
             raise Unreadable(f"session {s.id}: the preference is not the listed one of {factor.factor}")
+        if len(s.request.split()) < 4:
+            raise Unreadable(f"session {s.id}: request_with_factor asks for nothing")
         preference = factor.preference if same else " ".join(s.preference.split())
         scenarios.append(s.model_copy(update={"context_factor": factor.factor, "preference": preference}))
     mains = [s for s in scenarios if s.context_factor == main.factor]
@@ -182,16 +191,16 @@ def read_simulated(text: str, items: int) -> Simulated:
     message = "\n".join(sections.get("your message", [])).strip().strip('"')
     if not message:
         raise Unreadable('there is nothing under "#### Your Message"')
-    score = read_rating("\n".join(["### Evaluation Score", *sections.get("evaluation score", [])]))
+    score = _score(sections.get("evaluation score", []))
     if score is None:
         raise Unreadable('expected a number from 1 to 10 under "#### Evaluation Score"')
     decision = re.findall(r"\b(continue|end)\b", " ".join(sections.get("continue or end", [])).lower())
     if len(set(decision)) != 1:
         raise Unreadable('expected CONTINUE or END under "#### Continue or End?"')
+    if score == 10 and decision[0] != "end":
+        raise Unreadable("a score of 10 means that the conversation ends: END")
     numbers = {int(x) for x in re.findall(r"\b\d{1,2}\b", " ".join(sections.get("selected checklist items", [])))}
-    return Simulated(
-        score, decision[0] == "end" or score == 10, frozenset(k for k in numbers if 1 <= k <= items), message
-    )
+    return Simulated(score, decision[0] == "end", frozenset(k for k in numbers if 1 <= k <= items), message)
 
 
 def build_instances(
@@ -272,11 +281,18 @@ def _sections(text: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     current: list[str] = []
     for line in text.splitlines():
-        if match := _HEADING.match(line):
+        if (match := _HEADING.match(line)) and _plain(match[1]) in _TITLES:
             current = found[_plain(match[1])] = []
         else:
             current.append(line)
     return found
+
+
+def _score(lines: Sequence[str]) -> float | None:
+    """The first number of a section, where it is one from 1 to 10."""
+    found = re.search(r"\d+(?:\.\d+)?", " ".join(lines))
+    score = float(found[0]) if found else None
+    return score if score is not None and 1 <= score <= 10 else None
 
 
 def _plain(text: str) -> str:

@@ -33,7 +33,7 @@ def check_out(folder: Path, configuration: Mapping[str, Any]) -> None:
             found = None
         if found != json.loads(json.dumps(configuration)):
             raise UsageError(f"{folder} holds a set that was made otherwise; choose another --out")
-    elif folder.is_dir() and any(p for p in folder.iterdir() if not p.name.startswith(".")):
+    elif folder.is_dir() and any(p for p in folder.rglob("*") if p.is_file() and p.suffix != ".draft"):
         raise UsageError(f"{folder} is not empty; choose another --out")
 
 

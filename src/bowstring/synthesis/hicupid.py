@@ -10,6 +10,7 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any, Literal, TypeVar
 
@@ -19,11 +20,11 @@ from bowstring.benchmarks.benchmark import gather_in_order
 from bowstring.judging.structured import Unreadable, read_keyed
 from bowstring.prompts import PromptFolder
 from bowstring.records import Message, Persona, Profile, Prompt, Schedule, Trunk, fields_of
-from bowstring.synthesis import quality
+from bowstring.synthesis import banks, quality
 from bowstring.synthesis.banks import DIMENSIONS
 from bowstring.synthesis.making import Dropped, Maker
 from bowstring.synthesis.quality import Flaw
-from bowstring.synthesis.users import Asked, Deal, PersonaPart, SchedulePart, Sizes, User, put_together
+from bowstring.synthesis.users import PROFILE_FIELDS, Asked, Deal, PersonaPart, SchedulePart, Sizes, User, put_together
 
 M = TypeVar("M", bound=BaseModel)
 _CHUNK = 20  # personas asked for at a time
@@ -36,17 +37,8 @@ _TEMPLATES = {
     "persona_dialogue": {"turns", "relation", "entity", "category"},
     "profile_dialogues": {"age", "gender", "personality", "occupation", "income_range"},
     "schedule_dialogues": {"schedules"},
-    "persona_question": {"relation", "entity", "category"},
-    "profile_question": {
-        "relation",
-        "entity",
-        "category",
-        "age",
-        "occupation",
-        "gender",
-        "personality",
-        "income_range",
-    },
+    "persona_question": {"relation", "entity", "category", "occasion"},
+    "profile_question": {"relation", "entity", "category", "occasion", *PROFILE_FIELDS},
     "schedule_questions": {"schedules"},
 }
 
@@ -105,7 +97,7 @@ class HicupidPipeline:
         self._seeds = seeds
         self._dimensions = DIMENSIONS[: settings.sizes.dimensions]
         self._deal = Deal(settings.sizes, settings.seed, self._dimensions)
-        self._tables: dict[str, asyncio.Future[list[Persona]]] = {}
+        self._tables: dict[str, asyncio.Future[list[Persona] | Dropped]] = {}
         self._templates = {
             name: prompts.get(f"hicupid/synthesis/{name}", needs=frozenset(needs)) for name, needs in _TEMPLATES.items()
         }
@@ -116,11 +108,12 @@ class HicupidPipeline:
         sizes = self.settings.sizes
         rng = random.Random(f"{self.settings.seed}/hicupid/{number}")  # noqa: S311 - repeatable on purpose
         with_profile = set(rng.sample(range(len(self._dimensions)), sizes.profile_questions))
+        tables = await self._all_tables(maker)
         profile = await self._profile(number, key, maker)
         parts: list[Any] = await gather_in_order(
             self._profile_turns(key, profile, maker),
             self._schedules(key, profile, maker),
-            self._personas(number, key, profile, with_profile, maker),
+            self._personas(number, key, profile, with_profile, tables, rng, maker),
         )
         profile_turns, schedules, personas = parts
         return put_together(
@@ -133,17 +126,26 @@ class HicupidPipeline:
             rng=rng,
         )
 
-    async def _table(self, dimension: str, maker: Maker) -> list[Persona]:
-        """The personas of a dimension; whoever comes first has them made, the others wait."""
-        if dimension not in self._tables:
-            self._tables[dimension] = asyncio.ensure_future(self._make_table(dimension, maker))
-        return await asyncio.shield(self._tables[dimension])
+    async def _all_tables(self, maker: Maker) -> dict[str, list[Persona] | Dropped]:
+        """The personas of every dimension; whoever comes first has them made, the others wait."""
+        for dimension in self._dimensions:
+            if dimension not in self._tables:
+                self._tables[dimension] = asyncio.ensure_future(self._table(dimension, maker))
+        return {dimension: await asyncio.shield(self._tables[dimension]) for dimension in self._dimensions}
+
+    async def _table(self, dimension: str, maker: Maker) -> list[Persona] | Dropped:
+        """A dimension without personas is left out for everybody, and noted once."""
+        try:
+            return await self._make_table(dimension, maker)
+        except Dropped as dropped:
+            maker.quality.drop(dropped.what, dropped.key, dropped.reason)
+            return dropped
 
     async def _make_table(self, dimension: str, maker: Maker) -> list[Persona]:
         category = dimension.replace("_", " ")
         found: list[Persona] = []
-        while (missing := self.settings.sizes.personas - len(found)) > 0:
-            n = min(_CHUNK, missing)
+        while len(found) < self.settings.sizes.personas:
+            n = min(_CHUNK, self.settings.sizes.personas - len(found))
             known = [p.entity for p in found]
             made = await maker.make(
                 "model",
@@ -213,7 +215,7 @@ class HicupidPipeline:
                 key=key,
                 prompt=self._prompt("schedule_dialogues", schedules=listed),
                 read=partial(_read_list, key="dialogues", model=_TurnOut, n=n),
-                check=lambda made: _missing_date([f"{t.user} {t.assistant}" for t in made], schedules),
+                check=lambda made: _flaw_of_schedule_dialogues(made, schedules),
                 max_tokens=3000,
             ),
             maker.make(
@@ -232,27 +234,36 @@ class HicupidPipeline:
         ]
 
     async def _personas(
-        self, user: int, key: str, profile: Profile, with_profile: set[int], maker: Maker
+        self,
+        user: int,
+        key: str,
+        profile: Profile,
+        with_profile: set[int],
+        tables: Mapping[str, list[Persona] | Dropped],
+        rng: random.Random,
+        maker: Maker,
     ) -> list[PersonaPart]:
         """The persona parts; a dialogue that could not be made is left out with its questions."""
         parts: list[PersonaPart] = []
         asked: list[str] = []
         for n, dimension in enumerate(self._dimensions):
-            table = await self._table(dimension, maker)
+            occasions = rng.sample(banks.dimension(dimension).situations, 2)
+            table = tables[dimension]
+            if isinstance(table, Dropped):
+                continue
             persona = table[self._deal.persona(user, dimension)]
             try:
                 turns = await self._dialogue(persona, maker)
             except Dropped as dropped:
-                maker.quality.dropped.append(
-                    {"what": dropped.what, "key": f"{key}, {dropped.key}", "reason": dropped.reason}
-                )
+                maker.quality.drop(dropped.what, f"{key}, {dropped.key}", dropped.reason)
                 continue
-            question = await self._question("persona_question", key, persona, {}, asked, maker)
-            about = (
-                await self._question("profile_question", key, persona, fields_of(profile), asked, maker)
-                if n in with_profile
-                else None
-            )
+            # Users who share a persona are asked different things: what is tested must not be what was trained on.
+            own = {"occasion": occasions[0]}
+            question = await self._question("persona_question", key, persona, own, asked, maker)
+            about = None
+            if n in with_profile:
+                known = fields_of(profile) | {"occasion": occasions[1]}
+                about = await self._question("profile_question", key, persona, known, asked, maker)
             parts.append(PersonaPart(persona, turns, question, about))
         return parts
 
@@ -260,8 +271,9 @@ class HicupidPipeline:
         n = self.settings.sizes.turns
 
         def check(made: Sequence[_TurnOut]) -> Flaw | None:
-            texts = [t for turn in made for t in (turn.user, turn.assistant)]
-            return quality.states_persona(texts, persona.relation, persona.entity) or quality.personal(texts)
+            said, answered = [turn.user for turn in made], [turn.assistant for turn in made]
+            stated = quality.states_persona(said, answered, persona.relation, persona.entity)
+            return stated or quality.personal([*said, *answered])
 
         made = await maker.make(
             "model",
@@ -285,7 +297,7 @@ class HicupidPipeline:
         template: str,
         key: str,
         persona: Persona,
-        profile: Mapping[str, str],
+        more: Mapping[str, str],
         asked: list[str],
         maker: Maker,
     ) -> Asked | None:
@@ -300,19 +312,19 @@ class HicupidPipeline:
             )
 
         about = f"{persona.category}, {persona.relation} {persona.entity}"
-        values = {"relation": persona.relation, "entity": persona.entity, "category": persona.category, **profile}
+        values = {"relation": persona.relation, "entity": persona.entity, "category": persona.category, **more}
         try:
             made = await maker.make(
                 "model",
                 template.replace("_", " "),
-                key=f"{key}: {about}" if profile else about,
+                key=f"{key}: {about}",
                 prompt=self._prompt(template, **values),
                 read=partial(_read_one, key="question", model=_QuestionOut),
                 check=check,
                 max_tokens=400,
             )
         except Dropped as dropped:
-            maker.quality.dropped.append({"what": dropped.what, "key": f"{key}, {about}", "reason": dropped.reason})
+            maker.quality.drop(dropped.what, f"{key}, {about}", dropped.reason)
             return None
         asked.append(made.question)
         return made.asked
@@ -359,7 +371,10 @@ def _read_personas(text: str, n: int, known: frozenset[str]) -> list[_PersonaOut
             raise Unreadable('expected {"personas": [...]}')
         new: dict[str, _PersonaOut] = {}
         for raw in entries:
-            made = _checked(_PersonaOut, raw)
+            try:
+                made = _checked(_PersonaOut, raw)
+            except Unreadable:
+                continue  # one bad entry does not spoil the others
             if made.entity.lower() not in known:
                 new.setdefault(made.entity.lower(), made)
         if len(new) < n:
@@ -370,27 +385,58 @@ def _read_personas(text: str, n: int, known: frozenset[str]) -> list[_PersonaOut
 
 
 def _read_schedules(text: str, n: int) -> list[_ScheduleOut]:
-    found = _read_list(text, "schedules", _ScheduleOut, n)
-    for schedule in found:
-        if not _WHEN.fullmatch(schedule.datetime.strip()):
-            raise Unreadable(f"{schedule.datetime!r:.60} is not of the form '11 AM on March 13, {_YEAR}'")
-    if len({s.datetime.strip() for s in found}) < n:
+    found = []
+    for schedule in _read_list(text, "schedules", _ScheduleOut, n):
+        found.append(schedule.model_copy(update={"datetime": _canonical(schedule.datetime)}))
+    if len({s.datetime for s in found}) < n:
         raise Unreadable("two appointments are at the same time")
-    return [s.model_copy(update={"datetime": s.datetime.strip()}) for s in found]
+    return found
+
+
+def _canonical(text: str) -> str:
+    """A time in the published form, such as '11 AM on March 13, 2025'; raises Unreadable where it is none."""
+    match = _WHEN.fullmatch(" ".join(text.split()))
+    if match is None:
+        raise Unreadable(f"{text!r:.60} is not of the form '11 AM on March 13, {_YEAR}'")
+    hour, _, minute = match[1].partition(":")
+    try:
+        moment = datetime.strptime(f"{hour}:{minute or '00'} {' '.join(match.groups()[1:])}", "%I:%M %p %B %d %Y")
+    except ValueError as error:
+        raise Unreadable(f"{text!r:.60} is no time: {error}") from error
+    past = f":{moment:%M}" if moment.minute else ""
+    return f"{int(hour)}{past} {match[2]} on {moment:%B} {moment.day}, {moment.year}"
 
 
 def _missing_date(texts: Sequence[str], schedules: Sequence[Schedule]) -> Flaw | None:
-    """Whether a text lacks the day of its appointment."""
+    """Whether a text lacks the day or the hour of its appointment."""
     for text, schedule in zip(texts, schedules, strict=True):
         when = _WHEN.fullmatch(schedule.datetime)
-        if when is not None and not (when[3] in text and re.search(rf"\b{when[4]}\b", text)):
-            return Flaw("the date is missing", text[:120])
+        if when is None:
+            continue
+        day = when[3] in text and re.search(rf"\b{when[4]}(?:st|nd|rd|th)?\b", text)
+        if not day or not re.search(rf"\b{when[1]}(?!\d)", text):
+            return Flaw("the date or the hour is missing", text[:120])
     return None
 
 
+def _flaw_of_schedule_dialogues(made: Sequence[_TurnOut], schedules: Sequence[Schedule]) -> Flaw | None:
+    missing = _missing_date([f"{turn.user} {turn.assistant}" for turn in made], schedules)
+    return missing or quality.personal(text for turn in made for text in (turn.user, turn.assistant))
+
+
 def _flaw_of_schedule_questions(made: Sequence[_QuestionOut], schedules: Sequence[Schedule]) -> Flaw | None:
-    flaws: list[Callable[[], Flaw | None]] = [lambda: _missing_date([q.question for q in made], schedules)]
-    for q, s in zip(made, schedules, strict=True):
+    asked = [q.question for q in made]
+    flaws: list[Callable[[], Flaw | None]] = [lambda: _missing_date(asked, schedules)]
+    for n, (q, s) in enumerate(zip(made, schedules, strict=True)):
+        flaws.append(partial(_names_no_clash, q.personalized_answer, s.event))
         flaws.append(partial(quality.gives_away, q.question, s.event))
         flaws.append(partial(quality.indistinct, q.personalized_answer, q.general_answer))
+        flaws.append(partial(quality.repeats, q.question, asked[:n]))
+        flaws.append(partial(quality.personal, [q.question, q.personalized_answer, q.general_answer]))
     return next((flaw for find in flaws if (flaw := find()) is not None), None)
+
+
+def _names_no_clash(answer: str, event: str) -> Flaw | None:
+    wanted = quality.content(event)
+    named = len(wanted & quality.content(answer)) >= 0.5 * len(wanted)
+    return None if named else Flaw("the answer does not name the clash", answer[:120])

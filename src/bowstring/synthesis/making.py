@@ -55,14 +55,15 @@ class Maker:
         read: Callable[[str], T],
         check: Callable[[T], Flaw | None] = lambda made: None,
         max_tokens: int,
+        repair: bool = True,
     ) -> T:
         """A part that can be read and has no flaw; raises Dropped after so many tries, with the last reason."""
         reason = ""
         for attempt in range(self._tries):
-            asked = prompt if not reason else again(prompt, reason)
+            asked = again(prompt, reason) if reason and repair else prompt
             sampling = self._sampling(f"{what}/{key}/{attempt}", max_tokens)
             try:
-                made = await self._read(role, what, asked, sampling, read)
+                made = await self._read(role, what, asked, sampling, read, repair=repair)
             except Unreadable as error:
                 self.quality.invalid[what] += 1
                 reason = str(error)
@@ -75,18 +76,23 @@ class Maker:
             reason = flaw.kind
         raise Dropped(what, key, reason)
 
-    async def say(self, role: str, key: str, prompt: Prompt, *, max_tokens: int) -> str:
-        """A plain text; raises Dropped where there is none."""
-        said = (await self.askers[role].ask(prompt, self._sampling(key, max_tokens))).text.strip()
-        if not said:
-            raise Dropped("reply", key, "the answer was empty")
-        return said
+    async def say(
+        self, role: str, key: str, prompt: Prompt, check: Callable[[str], Flaw | None], *, max_tokens: int
+    ) -> str:
+        """A plain text, which is never told what was wrong with it: it is one side of a conversation."""
+        return await self.make(
+            role, "reply", key=key, prompt=prompt, read=_not_empty, check=check, max_tokens=max_tokens, repair=False
+        )
 
-    async def _read(self, role: str, what: str, prompt: Prompt, sampling: Sampling, read: Callable[[str], T]) -> T:
+    async def _read(
+        self, role: str, what: str, prompt: Prompt, sampling: Sampling, read: Callable[[str], T], *, repair: bool
+    ) -> T:
         said = (await self.askers[role].ask(prompt, sampling)).text
         try:
             return read(said)
         except Unreadable as error:
+            if not repair:
+                raise
             told = (
                 f"That could not be used: {error}. Answer again, in the form that was asked for and with nothing else."
             )
@@ -101,6 +107,12 @@ class Maker:
     def _sampling(self, key: str, max_tokens: int) -> Sampling:
         number = int.from_bytes(hashlib.sha256(f"{self._seed}/{key}".encode()).digest()[:4], "big")
         return Sampling(max_tokens, self._temperature, seed=number % 2**31)
+
+
+def _not_empty(text: str) -> str:
+    if not text.strip():
+        raise Unreadable("the answer was empty")
+    return text.strip()
 
 
 def again(prompt: Prompt, reason: str) -> Prompt:

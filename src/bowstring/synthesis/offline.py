@@ -10,6 +10,7 @@ from typing import Any
 
 from bowstring.datasets.cupid import write_parquet
 from bowstring.judging.truth import FILE as TRUTH
+from bowstring.records import Persona
 from bowstring.synthesis import quality as checks
 from bowstring.synthesis.finishing import check_out, finish
 from bowstring.synthesis.offline_cupid import OfflineCupid
@@ -83,10 +84,17 @@ def _flaws(user: User) -> Iterator[checks.Flaw]:
         if q.persona is not None:
             found = [*found, checks.gives_away(q.question, q.persona.entity)]
         if q.type == "persona" and q.persona is not None:
-            found = [*found, checks.states_persona(texts[q.evidence[-1]], q.persona.relation, q.persona.entity)]
+            found = [
+                *found,
+                checks.states_persona(texts[q.evidence[-1]][::2], texts[q.evidence[-1]][1::2], *_stated(q.persona)),
+            ]
         found = [*found, checks.repeats(q.question, asked)]
         asked.append(q.question)
         yield from (flaw for flaw in found if flaw is not None)
+
+
+def _stated(persona: Persona) -> tuple[str, str]:
+    return persona.relation, persona.entity
 
 
 def _configuration(benchmark: str, seed: int, sizes: dict[str, Any]) -> dict[str, Any]:

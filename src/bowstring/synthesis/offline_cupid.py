@@ -78,6 +78,7 @@ def _converse(scenario: ScenarioOut, matter: str, hints: list[str], rng: random.
     values = {"factor": scenario.context_factor, "matter": matter}
     paragraphs = rng.sample(bank["paragraphs"], _PARAGRAPHS)
     messages = [Message("user", (scenario.request,))]
+    hints = rng.sample(hints, len(hints))
     for n in range(len(hints) + 1):
         draft = [rng.choice(bank["openings"]), *rng.sample(paragraphs, _PARAGRAPHS), rng.choice(bank["closings"])]
         text = "\n\n".join(fill(line, values) for line in draft)

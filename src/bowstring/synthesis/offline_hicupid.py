@@ -8,11 +8,13 @@ model or a person wrote: load tests and training experiments run on it.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from typing import Any
 
+from bowstring.errors import UsageError
 from bowstring.records import Profile, Schedule
 from bowstring.synthesis.banks import DIMENSIONS, Dimension, Relation, dimension, fill, people, to_you
 from bowstring.synthesis.quality import gives_away
@@ -32,13 +34,18 @@ class OfflineHicupid:
         self.seed = seed
         self.dimensions = [dimension(name) for name in DIMENSIONS[: sizes.dimensions]]
         self._deal = Deal(sizes, seed, [d.name for d in self.dimensions])
+        there = min(len(d.personas()) for d in self.dimensions)
+        if sizes.personas > there:
+            least = math.ceil(sizes.users / (there - 1))
+            need = f"--users {sizes.users:,} --share {sizes.share} needs {sizes.personas:,} personas a dimension"
+            raise UsageError(f"{need}, and the banks have {there}; expected --share {least} or more")
         self._personas = {d.name: self._table(d) for d in self.dimensions}
 
     def _table(self, of: Dimension) -> list[tuple[Relation, str]]:
-        """As many personas as are needed, in an order of the seed's own; they recur only where there are not enough."""
+        """As many personas as are needed, in an order of the seed's own."""
         found = of.personas()
         self._rng("table", of.name).shuffle(found)
-        return [found[n % len(found)] for n in range(self.sizes.personas)]
+        return found[: self.sizes.personas]
 
     def _rng(self, *what: object) -> random.Random:
         return random.Random("/".join(map(str, (self.seed, *what))))  # noqa: S311 - repeatable on purpose
@@ -163,7 +170,9 @@ def _dressed(reply: str, rng: random.Random) -> str:
 def _long_enough(text: str, tails: Sequence[str], words: int, rng: random.Random) -> str:
     """A message of about so many words: short ones go on with a remark."""
     while (missing := words - len(text.split())) > 3 or (missing > 0 and rng.random() < 0.5):
-        text = f"{text} {rng.choice(tails)}"
+        tail = rng.choice(tails)
+        if tail not in text:
+            text = f"{text} {tail}"
     return text
 
 
@@ -256,6 +265,7 @@ def truth_of(generator: OfflineHicupid) -> dict[str, Any]:
         "made by": "bowstring synth hicupid --offline",
         "seed": generator.seed,
         "entities": {d.category: {name: list(cues) for name, cues in d.entities.items()} for d in generator.dimensions},
+        "events": bank["events"],
         "profiles": {
             "occupation": {o["name"]: o["uses"] for o in bank["occupations"]},
             "personality": {p["name"]: p["uses"] for p in bank["personalities"]},

@@ -13,11 +13,23 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from bowstring.datasets.personal import find_in
-from bowstring.history.bm25 import stems, words
+from bowstring.history.bm25 import FUNCTION_WORDS, singular, words
 
 _SAME = 0.8  # of the words of two texts, from which on a reader could not tell them apart
-_LEAKED = 0.6  # of the words of a preference, in a request that should not mention it
+_ADDED = 6  # words that an answer adds to another without becoming one of its own
+_LEAKED = 0.5  # of the words of a preference, in a request that should not mention it
 _QUOTED = 0.8  # of the words of a checklist item, in a message that should only hint at it
+_NAMED = 0.5  # of the words of an entity, in a question that should not name it
+_MOST_SENTENCES = 6
+_IRREGULAR = {"has": "have", "is": "am", "does": "do", "goes": "go", "was": "was"}
+_SHORT_FORMS = {"i m": "i am", "i ve": "i have", "you re": "you are", "you ve": "you have", "don t": "do not"}
+# Words that many entities of a field have in common, and that give none of them away.
+_COMMON = frozenset(
+    words(
+        "food music film movie book game art sport car style class club thing kind type old new modern classic home "
+        "local free video model people work day night time group programme project course"
+    )
+)
 
 
 class Flaw(NamedTuple):
@@ -27,52 +39,90 @@ class Flaw(NamedTuple):
 
 def leaks_preference(request: str, preference: str, allowed: str = "") -> Flaw | None:
     """Whether a request tells the preference; words of the context (`allowed`) are its own to use."""
-    wanted = set(stems(preference)) - set(stems(allowed))
-    share = len(wanted & set(stems(request))) / len(wanted) if wanted else 0.0
-    return Flaw("the request leaks the preference", request[:120]) if share >= _LEAKED and len(wanted) > 2 else None
+    wanted = content(preference) - content(allowed)
+    share = len(wanted & content(request)) / len(wanted) if wanted else 0.0
+    least = _LEAKED if len(wanted) > 2 else 1.0
+    return Flaw("the request leaks the preference", request[:120]) if wanted and share >= least else None
 
 
 def quotes_checklist(message: str, checklist: Iterable[str]) -> Flaw | None:
     """Whether feedback states an item instead of hinting at it."""
-    said = set(stems(message))
+    said = content(message)
     for item in checklist:
-        wanted = set(stems(item)) - {"respo", "answe", "messa", "text"}
+        wanted = content(item) - {"response", "answer", "message", "text"}
         if len(wanted) > 2 and len(wanted & said) / len(wanted) >= _QUOTED:
             return Flaw("the feedback states the checklist", message[:120])
     return None
 
 
-def states_persona(messages: Iterable[str], relation: str, entity: str) -> Flaw | None:
-    """Whether somebody says the persona word for word, or as 'I like …' would."""
-    base = words(relation)
-    verbs = {" ".join(base), *(" ".join([re.sub(r"(?:es|s)$", "", w), *base[1:]]) for w in base[:1])}
-    for message in messages:
-        said = " ".join(words(message))
-        if any(f"{verb} {' '.join(words(entity))}" in said for verb in verbs):
-            return Flaw("the dialogue states the persona", message[:120])
+def states_persona(said: Iterable[str], answered: Iterable[str], relation: str, entity: str) -> Flaw | None:
+    """Whether the user says the persona of themselves, or the assistant says it of them."""
+    thing = r"(?:the |my |a |an |some )?" + re.escape(" ".join(words(entity)))
+    verb = re.escape(_spoken(relation))
+    of_me = rf"\bi (?:\w+ ){{0,2}}?{verb}(?:d|ed)? {thing}\b|\b(?:my favou?rite .{{0,40}}|fan of ){thing}\b"
+    of_you = rf"\byou (?:\w+ ){{0,2}}?{re.sub('^am ', 'are ', verb)}(?:d|ed)? {thing}\b"
+    for pattern, texts in ((of_me, said), (of_you, answered)):
+        for text in texts:
+            if re.search(pattern, _spoken_out(text)):
+                return Flaw("the dialogue states the persona", text[:120])
     return None
 
 
+def _spoken(relation: str) -> str:
+    """A relation as 'I' would say it: 'likes' is 'like', 'has not been to' is 'have not been to'."""
+    first, *rest = words(relation) or [""]
+    if first in _IRREGULAR:
+        first = _IRREGULAR[first]
+    elif first.endswith("ies"):
+        first = first[:-3] + "y"
+    elif re.search(r"(?:ch|sh|ss|x|z|o)es$", first):
+        first = first[:-2]
+    elif first.endswith("s") and not first.endswith("ss"):
+        first = first[:-1]
+    return " ".join([first, *rest])
+
+
+def _spoken_out(text: str) -> str:
+    plain = " ".join(words(text))
+    for short, full in _SHORT_FORMS.items():
+        plain = re.sub(rf"\b{short}\b", full, plain)
+    return plain
+
+
 def gives_away(question: str, entity: str) -> Flaw | None:
-    """Whether a question names what its answer should come from."""
-    wanted = set(stems(entity))
-    named = wanted and wanted <= set(stems(question))
-    return Flaw("the question gives its answer away", question[:120]) if named else None
+    """Whether a question names what its answer should come from, or half of it."""
+    wanted = content(entity)
+    telling = (wanted - _COMMON) or wanted
+    named = len(telling & content(question)) / len(telling) if telling else 0.0
+    return Flaw("the question gives its answer away", question[:120]) if named >= _NAMED else None
 
 
 def repeats(question: str, others: Iterable[str]) -> Flaw | None:
     """Whether a question is nearly one that was asked before."""
-    own = set(stems(question))
+    own = content(question)
     for other in others:
-        if _alike(own, set(stems(other))) >= _SAME:
+        if _alike(own, content(other)) >= _SAME:
             return Flaw("the question repeats another", question[:120])
     return None
 
 
 def indistinct(personalized: str, general: str) -> Flaw | None:
-    """Whether a reader could not tell the personalized answer from the general one."""
-    same = _alike(set(stems(personalized)), set(stems(general))) >= _SAME
+    """Whether a reader could not tell the personalized answer from the general one, or it is that with a preface."""
+    own, other = content(personalized), content(general)
+    wrapped = len(own & other) >= 0.95 * len(other) and len(own - other) <= _ADDED and len(other) > _ADDED
+    same = _alike(own, other) >= _SAME or wrapped
     return Flaw("the personalized answer reads like the general one", personalized[:120]) if same else None
+
+
+def too_long(reply: str) -> Flaw | None:
+    """Whether an assistant that may write six sentences wrote clearly more."""
+    sentences = [s for s in re.split(r"[.!?]+(?:\s|$)|\n+", reply) if len(s.split()) > 2]
+    return Flaw("the reply is longer than six sentences", reply[:120]) if len(sentences) > 2 * _MOST_SENTENCES else None
+
+
+def content(text: str) -> set[str]:
+    """The words that carry meaning, in the singular."""
+    return {singular(word) for word in words(text) if word not in FUNCTION_WORDS and not word.isdigit()}
 
 
 def personal(texts: Iterable[str]) -> Flaw | None:
@@ -100,6 +150,9 @@ class Quality:
     repaired: Counter[str] = field(default_factory=Counter)
     flaws: Counter[str] = field(default_factory=Counter)
     dropped: list[dict[str, str]] = field(default_factory=list)
+
+    def drop(self, what: str, key: str, reason: str) -> None:
+        self.dropped.append({"what": what, "key": key, "reason": reason})
 
     def as_json(self) -> dict[str, Any]:
         counts = {name: dict(sorted(getattr(self, name).items())) for name in ("made", "invalid", "repaired", "flaws")}

@@ -17,6 +17,7 @@ from typing import Any
 from bowstring.errors import DataError, FetchError, UsageError
 
 FIELD = "input persona"  # as PersonaHub calls it
+_KNOWN = (".txt", ".jsonl", ".json", ".parquet")
 _LONGEST = 600  # characters of a seed
 _MOST = 200_000  # seeds that are read
 
@@ -38,16 +39,40 @@ def _bundled() -> Iterator[str]:
 def _read(source: str, field: str) -> Iterator[str]:
     path = Path(source).expanduser()
     if not path.is_file():
+        if path.exists() or path.suffix in _KNOWN or "/" not in source.strip("/"):
+            raise UsageError(
+                f"--seeds {source}: no such file; expected one, or a hub id such as proj-persona/PersonaHub"
+            )
         path = _from_hub(source)
+    if path.suffix not in _KNOWN:
+        raise UsageError(f"--seeds {source}: expected a file that ends in {', '.join(_KNOWN)}")
     try:
         if path.suffix == ".parquet":
             yield from _from_parquet(path, field)
-        elif path.suffix in (".jsonl", ".json"):
+        elif path.suffix == ".json":
+            yield from _from_json(path, field)
+        elif path.suffix == ".jsonl":
             yield from _from_jsonl(path, field)
         else:
             yield from path.read_text(encoding="utf-8").splitlines()[:_MOST]
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from error
+
+
+def _from_json(path: Path, field: str) -> Iterator[str]:
+    try:
+        rows: Any = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"{path}: not JSON: {error}") from error
+    for n, row in enumerate(rows[:_MOST] if isinstance(rows, list) else [rows], 1):
+        yield _text(row, field, f"{path} entry {n}")
+
+
+def _text(row: Any, field: str, where: str) -> str:
+    text = row if isinstance(row, str) else row.get(field) if isinstance(row, dict) else None
+    if not isinstance(text, str):
+        raise DataError(f"{where}: no text in the field {field!r}; name another with --seeds-field")
+    return text
 
 
 def _from_jsonl(path: Path, field: str) -> Iterator[str]:
@@ -61,10 +86,7 @@ def _from_jsonl(path: Path, field: str) -> Iterator[str]:
                 row: Any = json.loads(line)
             except ValueError as error:
                 raise DataError(f"{path} line {n}: not JSON: {error}") from error
-            text = row if isinstance(row, str) else row.get(field) if isinstance(row, dict) else None
-            if not isinstance(text, str):
-                raise DataError(f"{path} line {n}: no text in the field {field!r}; name another with --seeds-field")
-            yield text
+            yield _text(row, field, f"{path} line {n}")
 
 
 def _from_parquet(path: Path, field: str) -> Iterator[str]:
@@ -82,7 +104,7 @@ def _from_hub(source: str) -> Path:
     import logging
 
     from huggingface_hub import hf_hub_download, list_repo_files
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+    from huggingface_hub.errors import HFValidationError
 
     logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
     name, _, part = source.partition(":")
@@ -94,6 +116,8 @@ def _from_hub(source: str) -> Path:
         return Path(hf_hub_download(name, fitting[0], repo_type="dataset"))
     except HFValidationError as error:
         raise UsageError(f"--seeds {source}: no such file, and no hub id; expected one of them") from error
-    except (HfHubHTTPError, OSError) as error:
-        reason = str(error).strip().splitlines()[0][:200]
+    except UsageError:
+        raise
+    except Exception as error:  # whatever the network does, it is one line here
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
         raise FetchError(f"--seeds {source} could not be fetched: {reason}") from error

@@ -18,7 +18,7 @@ from bowstring.datasets.cupid import write_parquet
 from bowstring.errors import UsageError
 from bowstring.models.interface import Model, RequestFailed
 from bowstring.models.names import open_model
-from bowstring.models.prices import Prices, load_prices
+from bowstring.models.prices import Price, Prices, load_prices
 from bowstring.models.transport import Patience
 from bowstring.prompts import PromptFolder
 from bowstring.records import Instance, Usage
@@ -66,7 +66,8 @@ class Made:
 
     @property
     def cost(self) -> float | None:
-        costs = [used["cost"] for used in self.usage.values()]
+        """What the items took, whether it was paid now or before; None where a price is not known."""
+        costs = [used["cost_in_all"] for used in self.usage.values()]
         return None if any(cost is None for cost in costs) else sum(costs)
 
 
@@ -121,7 +122,7 @@ class Synthesis:
             self.folder,
             [r["made"] for r in records if "made" in r],
             quality,
-            {role: _usage(asker) for role, asker in askers.items()},
+            {role: _usage(asker, self.prices.of(asker.model.identity)) for role, asker in askers.items()},
             [r for r in records if "failure" in r],
             outcome.stopped,
             written=False,
@@ -171,6 +172,14 @@ class Synthesis:
         )
         finish(self.folder, self.configuration, made.quality, made=made_by, title=self.folder.name)
         made.written = True
+
+    def projected(self, made: Made) -> tuple[float, float] | None:
+        """What a preview took, and what the whole is likely to: the estimate, held against what was measured."""
+        rows = [row["cost"] for row in self.projection().values()]
+        if made.cost is None or not made.items or None in rows:
+            return None
+        expected = sum(rows) * len(made.items) / self.n
+        return made.cost, sum(rows) * made.cost / expected if expected else 0.0
 
     def projection(self) -> dict[str, dict[str, Any]]:
         """What the whole is likely to take, by role; the cost where prices are known."""
@@ -314,7 +323,7 @@ def _hicupid_estimate(s: Sizes) -> list[Estimate]:
     return [Estimate("model", round(s.dimensions * shared + questions + 5), round(prompt), round(answers))]
 
 
-def _usage(asker: Asker) -> dict[str, Any]:
+def _usage(asker: Asker, price: Price | None) -> dict[str, Any]:
     tally = asker.tally
     return {
         "model": asker.model.identity,
@@ -324,4 +333,5 @@ def _usage(asker: Asker) -> dict[str, Any]:
         "cached_tokens": tally.usage.cached,
         "completion_tokens": tally.usage.completion,
         "cost": tally.cost,
+        "cost_in_all": None if price is None else (tally.cost or 0.0) + price.of(tally.stored_usage),
     }
