@@ -1,0 +1,104 @@
+"""How much faster are 40 questions behind one history, when the history is read once?
+
+    python bench/tree_decode.py --size 1b
+    python bench/tree_decode.py --size 8b
+
+Random weights of Llama's make, a trunk of 17,256 tokens, 40 branches of 12 to 24 tokens, 48 new tokens each, on one GPU in
+bf16. The reference is generate() a question at a time with the whole prompt, as upstream does it (SDPA, use_cache), timed
+on a few. Both greedy; how many first tokens agree is printed (bf16: not all need to).
+"""
+
+import argparse
+import random
+import time
+
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from bowstring.tree.cache import NAME, register
+from bowstring.tree.decoding import Draw, decode
+from bowstring.tree.packing import cut
+
+SIZES = {
+    "tiny": {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4},
+    "1b": {"hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16, "num_attention_heads": 32},
+    "8b": {"hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32},
+}
+
+
+def make(size: str, device: str):
+    torch.manual_seed(0)
+    heads = 2 if size == "tiny" else 8
+    config = LlamaConfig(
+        vocab_size=1000 if size == "tiny" else 128_256,
+        num_key_value_heads=heads,
+        max_position_embeddings=32_768,
+        rope_theta=500_000.0,
+        **SIZES[size],
+    )
+    torch.set_default_dtype(torch.bfloat16 if device == "cuda" else torch.float32)
+    with torch.device(device):
+        model = LlamaForCausalLM(config)
+    torch.set_default_dtype(torch.float32)
+    model.generation_config.eos_token_id = None
+    return model.eval()
+
+
+def wait() -> float:
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--size", choices=SIZES, default="1b")
+    parser.add_argument("--trunk", type=int, default=17_256)
+    parser.add_argument("--branches", type=int, default=40)
+    parser.add_argument("--tokens", type=int, default=48)
+    parser.add_argument("--reference", type=int, default=3, help="questions asked the reference's way")
+    args = parser.parse_args()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    register()
+    model = make(args.size, device)
+    rng = random.Random(1)
+    vocabulary = model.config.vocab_size
+    trunk = [rng.randrange(vocabulary) for _ in range(args.trunk)]
+    prompts = [trunk + [rng.randrange(vocabulary) for _ in range(rng.randint(12, 24))] for _ in range(args.branches)]
+    model.set_attn_implementation("sdpa")
+    alone = []
+    with torch.inference_mode():
+        for n, prompt in enumerate([prompts[0], *prompts[: args.reference]]):
+            if n == 1:
+                start = wait()  # the first one warms up
+            ids = torch.tensor([prompt], device=device)
+            out = model.generate(
+                ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=args.tokens, pad_token_id=0
+            )
+            alone.append(out[0, len(prompt) :].tolist())
+    reference = (wait() - start) / args.reference
+    model.set_attn_implementation(NAME)
+    tree, draws = cut(prompts), [Draw(args.tokens)] * args.branches
+    decode(model, tree, [Draw(2)] * args.branches, set())
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    start = wait()
+    decode(model, tree, [Draw(1)] * args.branches, set())
+    prefill = wait() - start
+    start = wait()
+    found = decode(model, tree, draws, set())
+    whole = wait() - start
+    agree = sum(a == b.tokens for a, b in zip(alone[1:], found, strict=False))
+    first = sum(a[0] == b.tokens[0] for a, b in zip(alone[1:], found, strict=False))
+    peak = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0.0
+    print(f"{args.size} on {device}: trunk {args.trunk:,}, {args.branches} branches, {args.tokens} new tokens")
+    print(f"  one by one       {reference:8.3f} s a question   {reference * args.branches:8.1f} s in all")
+    print(f"  as a tree        {whole / args.branches:8.3f} s a question   {whole:8.1f} s in all   peak {peak:.1f} GiB")
+    print(f"  of which prefill {prefill:8.3f} s, a step {1000 * (whole - prefill) / (args.tokens - 1):6.1f} ms")
+    print(
+        f"  ratio {reference * args.branches / whole:.1f} x; equal answers {agree}, first tokens {first} of {args.reference}"
+    )
+
+
+if __name__ == "__main__":
+    main()
