@@ -3,9 +3,9 @@
     python bench/tree_decode.py --size 1b
     python bench/tree_decode.py --size 8b
 
-Random weights of Llama's make, a trunk of 17,256 tokens, 40 branches of 12 to 24 tokens, 48 new tokens each, on one GPU in
-bf16. The reference is generate() a question at a time with the whole prompt, as upstream does it (SDPA, use_cache), timed
-on a few. Both greedy; how many first tokens agree is printed (bf16: not all need to).
+Random weights of Llama's make, a trunk of 17,256 tokens, 40 branches of 12 to 24 tokens, 48 new tokens each, on one
+GPU in bf16. The reference is generate() a question at a time with the whole prompt, as upstream does it (SDPA,
+use_cache), timed on a few. Both greedy; how many first tokens agree is printed (bf16: not all need to).
 """
 
 import argparse
@@ -95,9 +95,8 @@ def main() -> None:
     print(f"  one by one       {reference:8.3f} s a question   {reference * args.branches:8.1f} s in all")
     print(f"  as a tree        {whole / args.branches:8.3f} s a question   {whole:8.1f} s in all   peak {peak:.1f} GiB")
     print(f"  of which prefill {prefill:8.3f} s, a step {1000 * (whole - prefill) / (args.tokens - 1):6.1f} ms")
-    print(
-        f"  ratio {reference * args.branches / whole:.1f} x; equal answers {agree}, first tokens {first} of {args.reference}"
-    )
+    ratio = reference * args.branches / whole
+    print(f"  ratio {ratio:.1f} x; equal answers {agree}, first tokens {first} of {args.reference}")
 
 
 if __name__ == "__main__":
