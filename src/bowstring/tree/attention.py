@@ -45,6 +45,20 @@ def attend(query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor
     return Part((weights @ value.float()).to(query.dtype), lse)
 
 
+def attend_causal(query: Tensor, key: Tensor, value: Tensor, scale: float) -> Part:
+    """Attention of new tokens, (1, heads, tokens, width), to themselves and those before them; key heads are fewer."""
+    heads, key_heads, tokens = query.shape[1], key.shape[1], query.shape[2]
+    if _has_flash(query):
+        wide_key, wide_value = (t.repeat_interleave(heads // key_heads, dim=1) for t in (key, value))
+        found = torch.ops.aten._scaled_dot_product_flash_attention(
+            query, wide_key, wide_value, 0.0, True, return_debug_mask=False, scale=scale
+        )
+        return Part(found[0], found[1][..., :tokens])
+    causal = torch.ones(tokens, tokens, dtype=torch.bool, device=query.device).tril()
+    part = attend(group(query, key_heads), key, value, scale, causal.repeat(heads // key_heads, 1))
+    return Part(ungroup(part.out, heads), part.lse.reshape(1, heads, tokens))
+
+
 def _has_flash(query: Tensor) -> bool:
     return query.is_cuda and query.dtype in (torch.float16, torch.bfloat16) and query.shape[-1] <= 256
 

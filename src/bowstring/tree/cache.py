@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bowstring.tree.attention import Part, attend, group, merge, ungroup
+from bowstring.tree.attention import Part, attend, attend_causal, group, merge, ungroup
 
 NAME = "bowstring_tree"
 _current = threading.local()
@@ -60,9 +60,8 @@ class TreeState:
     @contextmanager
     def grid(self, lengths: Tensor, rows: int, columns: int) -> Iterator[None]:
         """While a grid of `rows` branches by `columns` new tokens goes through; `lengths` is what each branch has."""
-        device = lengths.device
-        self._slots = lengths.view(rows, 1) + torch.arange(columns, device=device)  # where new tokens go
-        at = torch.arange(self._width, device=device)
+        self._slots = lengths.view(rows, 1) + torch.arange(columns, device=lengths.device)  # where new tokens go
+        at = torch.arange(self._width, device=lengths.device)
         # A new token sees the slots of its own branch up to its own.
         self._mask = at.view(1, 1, -1) <= self._slots.unsqueeze(-1)
         with self.active():
@@ -99,13 +98,12 @@ class TreeState:
         start, end = self._filled, self._filled + key.shape[2]
         keys, values = self._keys[layer], self._values[layer]
         keys[:, :, start:end], values[:, :, start:end] = key, value
-        heads, key_heads = query.shape[1], key.shape[1]
-        grouped = group(query, key_heads)
-        causal = torch.ones(end - start, end - start, dtype=torch.bool, device=query.device).tril()
-        part = attend(grouped, key, value, scale, causal.repeat(heads // key_heads, 1))
+        part = attend_causal(query, key, value, scale)
         if start:
-            part = merge(attend(grouped, keys[:, :, :start], values[:, :, :start], scale), part)
-        return ungroup(part.out, heads)
+            grouped = group(query, key.shape[1])
+            before = attend(grouped, keys[:, :, :start], values[:, :, :start], scale)
+            part = merge(_flat(before, query.shape[1]), part)
+        return part.out
 
     def _of_grid(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
         rows, columns = self._slots.shape

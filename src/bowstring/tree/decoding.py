@@ -15,6 +15,8 @@ from torch import Tensor
 from bowstring.tree.cache import TreeState
 from bowstring.tree.packing import Tree
 
+_WORTH_LEAVING = 0.5  # of the branches that are left, from which on the others are taken out
+_RECORDED_AT = 2  # the step that is recorded; those before it warm up
 CHUNK = 2048  # tokens of a trunk that go through the model at a time: bounds memory, not results
 
 
@@ -44,6 +46,7 @@ class _Branch:
         self.draw = draw
         self.drawn = Drawn()
         self.length = len(tree.branches[number])
+        self.ended = False
         self.generator = torch.Generator(device).manual_seed(draw.seed) if draw.temperature else None
         self.seen: Tensor | None = None
         if draw.repetition_penalty != 1.0:
@@ -52,13 +55,17 @@ class _Branch:
 
     def take(self, token: int, ends: Collection[int]) -> bool:
         """Add a token; whether the branch goes on."""
+        if self.ended:
+            return False
         if token in ends:
             self.drawn.finish = "stop"
+            self.ended = True
             return False
         self.drawn.tokens.append(token)
         if self.seen is not None:
             self.seen = torch.cat([self.seen, self.seen.new_tensor([token])])
-        return len(self.drawn.tokens) < self.draw.max_tokens
+        self.ended = len(self.drawn.tokens) >= self.draw.max_tokens
+        return not self.ended
 
 
 @torch.inference_mode()
@@ -79,19 +86,21 @@ def decode(
     state = TreeState(layers, trunk=len(tree.trunk), branches=len(everyone), width=width)
     _prefill(model, state, tree.trunk, chunk)
     branches, logits = everyone, _first(model, state, tree)
+    step: _Step | None = None
     while not stopped():
-        tokens = [_choose(row, branch) for row, branch in zip(logits, branches, strict=True)]
+        tokens = _choose_all(logits, branches)
         goes_on = [branch.take(token, ends) for branch, token in zip(branches, tokens, strict=True)]
         rows = [n for n, on in enumerate(goes_on) if on]
         if not rows:
             break
-        if len(rows) < len(branches):
+        if len(rows) <= len(branches) * _WORTH_LEAVING:
             state.keep(torch.tensor(rows, device=device))
-        new = torch.tensor([[tokens[n]] for n in rows], device=device)
-        branches = [branches[n] for n in rows]
-        logits = _grow(model, state, new, [b.length for b in branches], len(tree.trunk))
+            branches, tokens, step = [branches[n] for n in rows], [tokens[n] for n in rows], None
+        if step is None:
+            step = _Step(model, state, len(branches), len(tree.trunk))
+        logits = step(tokens, [b.length for b in branches])
         for branch in branches:
-            branch.length += 1
+            branch.length = min(branch.length + 1, width - 1)  # one that has ended goes on to no effect
     return [branch.drawn for branch in everyone]
 
 
@@ -109,24 +118,58 @@ def _first(model: Any, state: TreeState, tree: Tree) -> Tensor:
     padded = [[*branch, *[0] * (columns - len(branch))] for branch in tree.branches]
     last = torch.tensor([len(branch) - 1 for branch in tree.branches], device=model.device)
     grid = torch.tensor(padded, device=model.device)
-    return _through(model, state, grid, [0] * len(padded), len(tree.trunk), last)
+    none = torch.zeros(len(padded), dtype=torch.long, device=model.device)
+    return _through(model, state, grid, none, len(tree.trunk), last)
 
 
-def _grow(model: Any, state: TreeState, new: Tensor, lengths: Sequence[int], trunk: int) -> Tensor:
-    """One more token for every branch; the logits behind it."""
-    return _through(model, state, new, lengths, trunk, torch.zeros(len(new), dtype=torch.long, device=new.device))
+class _Step:
+    """One more token for every branch. On a GPU the step is recorded once and replayed: it is hundreds of small
+    kernels, and starting them one by one would take longer than running them."""
+
+    def __init__(self, model: Any, state: TreeState, rows: int, trunk: int) -> None:
+        self._model, self._state, self._trunk = model, state, trunk
+        device = model.device
+        self._tokens = torch.zeros(rows, 1, dtype=torch.long, device=device)
+        self._lengths = torch.zeros(rows, dtype=torch.long, device=device)
+        self._wanted = torch.zeros(rows, dtype=torch.long, device=device)
+        self._graph: Any = None
+        self._logits: Tensor | None = None
+        self._calls = 0
+
+    def __call__(self, tokens: Sequence[int], lengths: Sequence[int]) -> Tensor:
+        self._tokens.copy_(torch.tensor(tokens).view(-1, 1))
+        self._lengths.copy_(torch.tensor(lengths))
+        self._calls += 1
+        if self._graph is None and self._tokens.is_cuda and self._calls == _RECORDED_AT:
+            self._graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self._graph):
+                self._logits = self._run()
+        if self._graph is None or self._logits is None:
+            return self._run()
+        self._graph.replay()
+        return self._logits
+
+    def _run(self) -> Tensor:
+        return _through(self._model, self._state, self._tokens, self._lengths, self._trunk, self._wanted)
 
 
-def _through(model: Any, state: TreeState, grid: Tensor, lengths: Sequence[int], trunk: int, wanted: Tensor) -> Tensor:
+def _through(model: Any, state: TreeState, grid: Tensor, before: Tensor, trunk: int, wanted: Tensor) -> Tensor:
     """A grid of new tokens through the model as one sequence; logits of the wanted column of every row."""
     rows, columns = grid.shape
-    before = torch.tensor(lengths, device=grid.device)
     places = trunk + before.view(-1, 1) + torch.arange(columns, device=grid.device)
     keep = torch.arange(rows, device=grid.device) * columns + wanted
     with state.grid(before, rows, columns):
         found = model(input_ids=grid.view(1, -1), position_ids=places.view(1, -1), use_cache=False, logits_to_keep=keep)
     logits: Tensor = found.logits[0].float()
     return logits
+
+
+def _choose_all(logits: Tensor, branches: Sequence[_Branch]) -> list[int]:
+    """The next token of every branch; in one go where all take the likeliest."""
+    if all(branch.generator is None and branch.seen is None for branch in branches):
+        tokens: list[int] = logits.argmax(dim=-1).tolist()
+        return tokens
+    return [0 if branch.ended else _choose(row, branch) for row, branch in zip(logits, branches, strict=True)]
 
 
 def _choose(logits: Tensor, branch: _Branch) -> int:
