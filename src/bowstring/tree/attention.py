@@ -37,12 +37,25 @@ def attend(query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor
             query, key, value, 0.0, False, return_debug_mask=False, scale=scale
         )
         return Part(found[0], found[1][..., : query.shape[2]])
-    scores = (query.float() @ key.float().transpose(-1, -2)) * scale
+    scores = _scores(query, key) * scale
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
     lse = torch.logsumexp(scores, dim=-1)
     weights = (scores - lse.unsqueeze(-1)).exp()
+    if query.is_cuda:  # summed in float32 either way, as flash attention does
+        return Part(weights.to(value.dtype) @ value, lse)
     return Part((weights @ value.float()).to(query.dtype), lse)
+
+
+def _scores(query: Tensor, key: Tensor) -> Tensor:
+    """Products in float32, without a copy of the keys in it where the device can do that."""
+    if not query.is_cuda or query.dtype == torch.float32:
+        return query.float() @ key.float().transpose(-1, -2)
+    batch, heads, queries, width = query.shape
+    flat = torch.bmm(
+        query.reshape(-1, queries, width), key.reshape(-1, *key.shape[2:]).transpose(1, 2), out_dtype=torch.float32
+    )
+    return flat.view(batch, heads, queries, -1)
 
 
 def attend_causal(query: Tensor, key: Tensor, value: Tensor, scale: float) -> Part:
