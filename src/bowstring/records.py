@@ -12,6 +12,7 @@ a persona. `key` is that identity as text, for records and messages; it is never
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -230,6 +231,12 @@ class Sampling:
     top_k: int | None = None
     top_p: float | None = None
     seed: int | None = None
+
+
+def request_key(model: str, prompt: Prompt, sampling: Sampling) -> str:
+    """What a response is kept under, in the store and in batches: the model, the whole prompt, how it was sampled."""
+    settings = json.dumps(fields_of(sampling), sort_keys=True)
+    return hashlib.sha256(f"{model}\0{settings}\0{prompt.digest}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import pytest
 
 from bowstring.datasets import load_cupid, load_hicupid
 from tests.support.command import bowstring
+from tests.support.hub import Hub
 from tests.support.server import Server, random_delay
 from tests.support.writer import CUPID_PARTS, HICUPID_PARTS, Writer
 
@@ -335,13 +336,30 @@ def test_seeds_of_ones_own(tmp_path):
     (tmp_path / "seeds.jsonl").write_text('{"who": "A diver who knits."}\n')
     for name, more, said in (("seeds.txt", [], "baker"), ("seeds.jsonl", ["--seeds-field", "who"], "diver")):
         with Server(Writer().answer) as server:
-            args = cupid(server, tmp_path / name / "s", "--personas", "1", "--seeds", str(tmp_path / name), *more)
-            if name in ("seeds.txt", "seeds.jsonl"):
-                args[args.index("--out") + 1] = str(tmp_path / "sets" / name)
-            ran = bowstring(*args)
+            own = ["--personas", "1", "--seeds", str(tmp_path / name), *more]
+            ran = bowstring(*cupid(server, tmp_path / "sets" / name, *own))
             assert ran.code == 0, ran.err
             assert said in server.requests[0].body["messages"][-1]["content"]
     (tmp_path / "bad.jsonl").write_text('{"x": 1}\n')
     ran = bowstring("synth", "cupid", "--model", "embedded", "--seeds", tmp_path / "bad.jsonl")
     assert ran.code == 2
     assert "line 1: no text in the field 'input persona'" in ran.err
+
+
+def test_seeds_from_the_hub(tmp_path):
+    rows = b'{"input persona": "A beekeeper who writes limericks."}\n'
+    with Hub({"someone/people": {"README.md": b"x", "instruction.jsonl": rows, "math.jsonl": b"{}\n"}}) as hub:
+        with Server(Writer().answer) as server:
+            own = ["--personas", "1", "--seeds", "someone/people:instruction"]
+            ran = bowstring(*cupid(server, tmp_path / "s", *own), env=hub.env(tmp_path / "home"))
+            assert ran.code == 0, ran.err
+            assert "beekeeper" in server.requests[0].body["messages"][-1]["content"]
+        missing = ["synth", "cupid", "--model", "embedded", "--seeds", "someone/people:poems"]
+        ran = bowstring(*missing, env=hub.env(tmp_path / "home"))
+        assert ran.code == 2
+        assert "has no .jsonl, .parquet or .txt file with 'poems'" in ran.err
+    gone = bowstring(
+        "synth", "cupid", "--model", "embedded", "--seeds", "no/one", env={"HF_ENDPOINT": "http://127.0.0.1:9"}
+    )
+    assert gone.code == 1
+    assert len(gone.err.strip().splitlines()) == 1

@@ -9,8 +9,8 @@ import textwrap
 import pytest
 
 from bowstring.errors import StoreError
-from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, Usage
-from bowstring.runs.store import Response, Store, request_key
+from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, Usage, request_key
+from bowstring.runs.store import Response, Store
 
 SAMPLING = Sampling(10, 0.6, seed=1)
 

@@ -77,7 +77,8 @@ def prepare_sweep(benchmark: str, **settings: Any) -> Sweep:
     options = running.options
     subject = first.configuration["model"] or "retrieval"
     folder = options.out or options.runs / default_name(f"{benchmark}-sweep", subject, fingerprint({"of": prints}))
-    return Sweep(dict(zip(names, running.evaluations, strict=True)), running, folder)
+    tell = settings.get("tell", lambda line: None)
+    return Sweep(dict(zip(names, running.evaluations, strict=True)), running, folder, tell)
 
 
 def _prepare(

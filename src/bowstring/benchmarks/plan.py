@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from bowstring.benchmarks.benchmark import Planned
 from bowstring.models.prices import Price
 from bowstring.models.tokens import TokenCounter, counter_or_none
-from bowstring.records import Message, Prompt, Sampling, Usage
-from bowstring.runs.store import Store, request_key
+from bowstring.records import Message, Prompt, Sampling, Usage, request_key
+from bowstring.runs.store import Store
 
 if TYPE_CHECKING:
     from bowstring.benchmarks.running import Running

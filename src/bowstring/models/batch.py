@@ -21,7 +21,7 @@ from bowstring.errors import ModelError
 from bowstring.models.endpoint import Endpoint, read_completion
 from bowstring.models.interface import NotYet, RequestFailed
 from bowstring.models.transport import NotFound, is_too_long
-from bowstring.records import Completion, FailureKind, Prompt, Sampling, fields_of
+from bowstring.records import Completion, FailureKind, Prompt, Sampling, fields_of, request_key
 
 _QUIET = 1.0  # seconds without a new request, after which those that came go out
 _MOST_REQUESTS = 50_000
@@ -314,12 +314,6 @@ def _entry(path: Path) -> Entry:
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("a field is not what it should be")
     return entry
-
-
-def request_key(model: str, prompt: Prompt, sampling: Sampling) -> str:
-    """What a line of a batch is called: the same request has the same name on any day."""
-    settings = json.dumps(fields_of(sampling), sort_keys=True)
-    return hashlib.sha256(f"{model}\0{settings}\0{prompt.digest}".encode()).hexdigest()
 
 
 def _outcomes(content: str, name: str) -> Iterator[tuple[str, Completion | RequestFailed]]:

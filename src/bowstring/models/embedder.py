@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.errors import DataError, FetchError, UsageError
+from bowstring.errors import DataError, UsageError
+from bowstring.models.hubfiles import model_folder
 
 Vectors = npt.NDArray[np.float32]
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin", "*.json")
-_NOT_NEEDED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "onnx/*", "openvino/*"]
 _BATCH = 32
 
 
@@ -77,24 +77,12 @@ def _library() -> Any:
 
 
 def _folder(name: str, tell: Callable[[str], None]) -> Path:
-    path = Path(name).expanduser()
-    if path.is_dir():
-        if not (path / "config.json").is_file() and not (path / "modules.json").is_file():
-            raise DataError(f"--retriever {name}: no config.json or modules.json there; expected an embedding model")
-        return path
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
-
-    _library()  # before gigabytes are fetched for nothing
-    logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
-    tell(f"Fetching {name} …")
-    try:
-        return Path(snapshot_download(name, ignore_patterns=_NOT_NEEDED))
-    except HFValidationError as error:
-        raise UsageError(f"--retriever {name}: no such folder, and no hub id; expected one of them") from error
-    except (HfHubHTTPError, OSError) as error:
-        reason = str(error).strip().splitlines()[0][:200]
-        raise FetchError(f"--retriever {name} could not be fetched: {reason}") from error
+    if not Path(name).expanduser().is_dir():
+        _library()  # before gigabytes are fetched for nothing
+    folder = model_folder(name, f"--retriever {name}", tell)
+    if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
+        raise DataError(f"--retriever {name}: no config.json or modules.json there; expected an embedding model")
+    return folder
 
 
 def _fingerprint(folder: Path) -> str:

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bowstring.errors import DataError, FetchError, UsageError
+from bowstring.errors import DataError, UsageError
+from bowstring.models.hubfiles import model_folder
 from bowstring.models.interface import NotYet, RequestFailed
 from bowstring.models.reasoning import split_reasoning
 from bowstring.records import Completion, Prompt, Sampling, Usage
@@ -29,7 +30,6 @@ _QUIET = 0.02  # seconds without a new request, after which those that came are 
 _DATE = "26 Jul 2024"  # what templates are told is today, so that a prompt is the same on any day
 _TODAY = re.compile(r"strftime_now\([^()]*\)")
 _SAMPLED = 1 << 20  # bytes of a weight file's ends that its fingerprint covers
-_NOT_NEEDED = ["*.onnx", "*.h5", "*.msgpack", "*.gguf", "onnx/*", "original/*", "consolidated*"]
 
 
 @dataclass(slots=True)
@@ -49,8 +49,8 @@ class LocalModel:
         _torch()
         weights, _, adapter = reference.partition("+")
         self.name = f"hf/{reference}"
-        self._folder = _folder(weights, tell)
-        self._adapter = _folder(adapter, tell) if adapter else None
+        self._folder = model_folder(weights, f"hf/{weights}", tell)
+        self._adapter = model_folder(adapter, f"the adapter {adapter}", tell) if adapter else None
         prints = [_fingerprint(folder) for folder in (self._folder, self._adapter) if folder]
         self.identity = f"hf/{reference}#{'+'.join(prints)}"
         self._tell = tell
@@ -292,25 +292,6 @@ def _torch() -> Any:
     except ImportError as error:
         raise UsageError("hf/… needs PyTorch and transformers: pip install 'bowstring[local]'") from error
     return torch
-
-
-def _folder(name: str, tell: Callable[[str], None]) -> Path:
-    """Where the files are; from the hub they are fetched into its cache."""
-    path = Path(name).expanduser()
-    if path.is_dir():
-        return path
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
-
-    logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
-    tell(f"Fetching {name}, where it is not here yet …")
-    try:
-        return Path(snapshot_download(name, ignore_patterns=_NOT_NEEDED))
-    except HFValidationError as error:
-        raise UsageError(f"hf/{name}: no such folder, and no hub id; expected one of them") from error
-    except (HfHubHTTPError, OSError) as error:
-        reason = str(error).strip().splitlines()[0][:200]
-        raise FetchError(f"hf/{name} could not be fetched: {reason}") from error
 
 
 def _fingerprint(folder: Path) -> str:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from bowstring.models.interface import Model, NotYet, RequestFailed
 from bowstring.models.prices import Price
-from bowstring.records import Completion, Prompt, Sampling, Usage
+from bowstring.records import Completion, Prompt, Sampling, Usage, request_key
 from bowstring.runs.budget import Budget
 from bowstring.runs.schedule import Schedule, Turn
-from bowstring.runs.store import Response, Store, request_key
+from bowstring.runs.store import Response, Store
 
 
 class Stopped(Exception):

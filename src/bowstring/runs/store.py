@@ -10,7 +10,6 @@ only what was in flight. Several processes may use one store at a time.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import sqlite3
 import threading
@@ -45,12 +44,6 @@ _INSERT = "INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?
 _VERSION = 1
 _BATCH = 256  # responses committed in one transaction at the most
 _PATIENCE_MS = 60_000  # how long to wait for another process that is writing
-
-
-def request_key(model: str, prompt: Prompt, sampling: Sampling) -> str:
-    """What a response is stored under: the model, the whole prompt, how it was sampled."""
-    settings = json.dumps(fields_of(sampling), sort_keys=True)
-    return hashlib.sha256(f"{model}\0{settings}\0{prompt.digest}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 CAREER_LEVELS = ("student", "early in the career", "mid-career", "senior", "leading others", "near retirement")
@@ -64,12 +64,12 @@ def _rarest(
     counts: Counter[str],
     n: int,
     rng: random.Random,
-    apart: object = None,
+    apart: Callable[[str, str], bool] = lambda a, b: True,
 ) -> tuple[str, ...]:
     shuffled = rng.sample(options, len(options))
     chosen: list[str] = []
     for option in sorted(shuffled, key=lambda o: counts[o]):
-        if len(chosen) < n and (not callable(apart) or all(apart(option, other) for other in chosen)):
+        if len(chosen) < n and all(apart(option, other) for other in chosen):
             chosen.append(option)
     counts.update(chosen)
     return tuple(chosen)

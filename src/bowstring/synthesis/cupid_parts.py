@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from bowstring.judging.structured import Unreadable, read_keyed
 from bowstring.records import INSTANCE_TYPES, Dialogue, Instance, InstanceType, Message, Session
+from bowstring.synthesis.making import checked
 
 M = TypeVar("M", bound=BaseModel)
 OTHERS = 6  # sessions of other factors in a consistent instance
@@ -98,14 +99,14 @@ def read_persona(text: str) -> PersonaOut:
         found = value["personas"] if isinstance(value, dict) else value
         if not isinstance(found, list) or len(found) != 1:
             raise Unreadable('expected {"personas": [...]} with one entry')
-        return _checked(PersonaOut, found[0])
+        return checked(PersonaOut, found[0])
 
     return read_keyed(text, "personas", convert)
 
 
 def read_factors(text: str, n: int) -> tuple[FactorOut, ...]:
     """The factors, the contrastive pair last."""
-    found = [_checked(FactorOut, raw) for raw in _yaml_list(text, "context_factors")]
+    found = [checked(FactorOut, raw) for raw in _yaml_list(text, "context_factors")]
     if len(found) != n:
         raise Unreadable(f"expected exactly {n} context factors; there are {len(found)}")
     for name in ("factor", "preference"):
@@ -141,7 +142,7 @@ def structure(n: int, factors: Sequence[FactorOut], rng: random.Random) -> list[
 
 def read_series(text: str, n: int, factors: Sequence[FactorOut]) -> Series:
     """The sessions, held against the rules; listed names and preferences are set to their exact words."""
-    found = [_checked(ScenarioOut, raw) for raw in _yaml_list(text, "scenarios")]
+    found = [checked(ScenarioOut, raw) for raw in _yaml_list(text, "scenarios")]
     if len(found) != n:
         raise Unreadable(f"expected exactly {n} sessions; there are {len(found)}")
     if [s.id for s in found] != list(range(1, n + 1)):
@@ -247,15 +248,6 @@ def build_instances(
             )
         )
     return found
-
-
-def _checked(model: type[M], raw: Any) -> M:
-    try:
-        return model.model_validate(raw)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "an entry"
-        raise Unreadable(f"{where}: {first['msg'][:120]}") from error
 
 
 def _yaml_list(text: str, key: str) -> list[Any]:

@@ -7,29 +7,33 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from functools import partial
-from typing import Any, Literal, TypeVar
-
-from pydantic import BaseModel, Field, ValidationError
+from typing import Any
 
 from bowstring.benchmarks.benchmark import gather_in_order
-from bowstring.judging.structured import Unreadable, read_keyed
 from bowstring.prompts import PromptFolder
 from bowstring.records import Message, Persona, Profile, Prompt, Schedule, Trunk, fields_of
 from bowstring.synthesis import banks, quality
 from bowstring.synthesis.banks import DIMENSIONS
+from bowstring.synthesis.hicupid_parts import (
+    YEAR,
+    ProfileOut,
+    QuestionOut,
+    TurnOut,
+    flaw_of_schedule_dialogues,
+    flaw_of_schedule_questions,
+    read_list,
+    read_one,
+    read_personas,
+    read_schedules,
+)
 from bowstring.synthesis.making import Dropped, Maker
 from bowstring.synthesis.quality import Flaw
 from bowstring.synthesis.users import PROFILE_FIELDS, Asked, Deal, PersonaPart, SchedulePart, Sizes, User, put_together
 
-M = TypeVar("M", bound=BaseModel)
 _CHUNK = 20  # personas asked for at a time
-_YEAR = 2025
-_WHEN = re.compile(r"(\d{1,2}(?::\d\d)?) ?(AM|PM) on ([A-Z][a-z]+) (\d{1,2}), (\d{4})")
 _TEMPLATES = {
     "persona_table": {"dimension", "n", "known"},
     "profile": {"seed"},
@@ -41,40 +45,6 @@ _TEMPLATES = {
     "profile_question": {"relation", "entity", "category", "occasion", *PROFILE_FIELDS},
     "schedule_questions": {"schedules"},
 }
-
-
-class _PersonaOut(BaseModel):
-    relation: str = Field(min_length=2, max_length=80)
-    entity: str = Field(min_length=2, max_length=80)
-    sentiment: Literal["POS", "NEG"]
-
-
-class _ProfileOut(BaseModel, coerce_numbers_to_str=True):
-    age: str = Field(min_length=1, max_length=20)
-    gender: str = Field(min_length=1, max_length=40)
-    personality: str = Field(min_length=3, max_length=120)
-    occupation: str = Field(min_length=3, max_length=80)
-    income_range: str = Field(min_length=2, max_length=60)
-
-
-class _ScheduleOut(BaseModel):
-    datetime: str
-    event: str = Field(min_length=4, max_length=120)
-
-
-class _TurnOut(BaseModel):
-    user: str = Field(min_length=10)
-    assistant: str = Field(min_length=10)
-
-
-class _QuestionOut(BaseModel):
-    question: str = Field(min_length=10, max_length=300)
-    personalized_answer: str = Field(min_length=20, max_length=600)
-    general_answer: str = Field(min_length=20, max_length=600)
-
-    @property
-    def asked(self) -> Asked:
-        return Asked(*(" ".join(t.split()) for t in (self.question, self.personalized_answer, self.general_answer)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +122,7 @@ class HicupidPipeline:
                 "personas",
                 key=f"{category} {len(found)}",
                 prompt=self._prompt("persona_table", dimension=category, n=str(n), known=", ".join(known) or "none"),
-                read=partial(_read_personas, n=n, known=frozenset(e.lower() for e in known)),
+                read=partial(read_personas, n=n, known=frozenset(e.lower() for e in known)),
                 check=lambda made: quality.personal(p.entity for p in made),
                 max_tokens=1500,
             )
@@ -166,7 +136,7 @@ class HicupidPipeline:
             "profile",
             key=key,
             prompt=self._prompt("profile", seed=seed),
-            read=partial(_read_one, key="occupation", model=_ProfileOut),
+            read=partial(read_one, key="occupation", model=ProfileOut),
             check=lambda made: quality.personal(made.model_dump().values()),
             max_tokens=300,
         )
@@ -175,7 +145,7 @@ class HicupidPipeline:
     async def _profile_turns(self, key: str, profile: Profile, maker: Maker) -> list[list[tuple[str, str]]]:
         stated = [profile.occupation, profile.personality, profile.income_range]
 
-        def check(made: Sequence[_TurnOut]) -> Flaw | None:
+        def check(made: Sequence[TurnOut]) -> Flaw | None:
             for turn in made:
                 if any(value.lower() in turn.user.lower() for value in stated):
                     return Flaw("the dialogue states the profile", turn.user[:120])
@@ -186,7 +156,7 @@ class HicupidPipeline:
             "profile dialogues",
             key=key,
             prompt=self._prompt("profile_dialogues", **fields_of(profile)),
-            read=partial(_read_list, key="dialogues", model=_TurnOut, n=5),
+            read=partial(read_list, key="dialogues", model=TurnOut, n=5),
             check=check,
             max_tokens=1500,
         )
@@ -201,8 +171,8 @@ class HicupidPipeline:
             "model",
             "schedules",
             key=key,
-            prompt=self._prompt("schedules", n=str(n), profile=described, year=str(_YEAR)),
-            read=partial(_read_schedules, n=n),
+            prompt=self._prompt("schedules", n=str(n), profile=described, year=str(YEAR)),
+            read=partial(read_schedules, n=n),
             check=lambda made: quality.personal(s.event for s in made),
             max_tokens=1200,
         )
@@ -214,8 +184,8 @@ class HicupidPipeline:
                 "schedule dialogues",
                 key=key,
                 prompt=self._prompt("schedule_dialogues", schedules=listed),
-                read=partial(_read_list, key="dialogues", model=_TurnOut, n=n),
-                check=lambda made: _flaw_of_schedule_dialogues(made, schedules),
+                read=partial(read_list, key="dialogues", model=TurnOut, n=n),
+                check=lambda made: flaw_of_schedule_dialogues(made, schedules),
                 max_tokens=3000,
             ),
             maker.make(
@@ -223,8 +193,8 @@ class HicupidPipeline:
                 "schedule questions",
                 key=key,
                 prompt=self._prompt("schedule_questions", schedules=listed),
-                read=partial(_read_list, key="questions", model=_QuestionOut, n=n),
-                check=lambda made: _flaw_of_schedule_questions(made, schedules),
+                read=partial(read_list, key="questions", model=QuestionOut, n=n),
+                check=lambda made: flaw_of_schedule_questions(made, schedules),
                 max_tokens=3000,
             ),
         )
@@ -270,7 +240,7 @@ class HicupidPipeline:
     async def _dialogue(self, persona: Persona, maker: Maker) -> list[tuple[str, str]]:
         n = self.settings.sizes.turns
 
-        def check(made: Sequence[_TurnOut]) -> Flaw | None:
+        def check(made: Sequence[TurnOut]) -> Flaw | None:
             said, answered = [turn.user for turn in made], [turn.assistant for turn in made]
             stated = quality.states_persona(said, answered, persona.relation, persona.entity)
             return stated or quality.personal([*said, *answered])
@@ -286,7 +256,7 @@ class HicupidPipeline:
                 entity=persona.entity,
                 category=persona.category,
             ),
-            read=partial(_read_list, key="turns", model=_TurnOut, n=n),
+            read=partial(read_list, key="turns", model=TurnOut, n=n),
             check=check,
             max_tokens=200 + 160 * n,
         )
@@ -303,7 +273,7 @@ class HicupidPipeline:
     ) -> Asked | None:
         """A question with its answers; None, and a note, where none could be made."""
 
-        def check(made: _QuestionOut) -> Flaw | None:
+        def check(made: QuestionOut) -> Flaw | None:
             return quality.first_flaw(
                 quality.gives_away(made.question, persona.entity),
                 quality.indistinct(made.personalized_answer, made.general_answer),
@@ -319,7 +289,7 @@ class HicupidPipeline:
                 template.replace("_", " "),
                 key=f"{key}: {about}",
                 prompt=self._prompt(template, **values),
-                read=partial(_read_one, key="question", model=_QuestionOut),
+                read=partial(read_one, key="question", model=QuestionOut),
                 check=check,
                 max_tokens=400,
             )
@@ -332,111 +302,3 @@ class HicupidPipeline:
     def _prompt(self, name: str, **values: str) -> Prompt:
         fixed, rest = self._templates[name].user_parts(**values)
         return Prompt(Trunk(()), (Message("user", (fixed, rest)),))
-
-
-def _checked(model: type[M], raw: Any) -> M:
-    try:
-        return model.model_validate(raw)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise Unreadable(f"{'.'.join(map(str, first['loc'])) or 'an entry'}: {first['msg'][:120]}") from error
-
-
-def _read_one(text: str, key: str, model: type[M]) -> M:
-    def convert(value: Any) -> M:
-        if not isinstance(value, dict):
-            raise Unreadable(f'expected one object with "{key}"')
-        return _checked(model, value)
-
-    return read_keyed(text, key, convert)
-
-
-def _read_list(text: str, key: str, model: type[M], n: int) -> list[M]:
-    def convert(value: Any) -> list[M]:
-        entries = value[key] if isinstance(value, dict) else value
-        if not isinstance(entries, list) or len(entries) != n:
-            there = len(entries) if isinstance(entries, list) else "none"
-            raise Unreadable(f'expected {n} entries under "{key}"; there are {there}')
-        return [_checked(model, raw) for raw in entries]
-
-    return read_keyed(text, key, convert)
-
-
-def _read_personas(text: str, n: int, known: frozenset[str]) -> list[_PersonaOut]:
-    """At least n that are new and differ; the first n of them."""
-
-    def convert(value: Any) -> list[_PersonaOut]:
-        entries = value["personas"] if isinstance(value, dict) else value
-        if not isinstance(entries, list):
-            raise Unreadable('expected {"personas": [...]}')
-        new: dict[str, _PersonaOut] = {}
-        for raw in entries:
-            try:
-                made = _checked(_PersonaOut, raw)
-            except Unreadable:
-                continue  # one bad entry does not spoil the others
-            if made.entity.lower() not in known:
-                new.setdefault(made.entity.lower(), made)
-        if len(new) < n:
-            raise Unreadable(f"expected {n} entries with new, different entities; there are {len(new)}")
-        return list(new.values())[:n]
-
-    return read_keyed(text, "personas", convert)
-
-
-def _read_schedules(text: str, n: int) -> list[_ScheduleOut]:
-    found = []
-    for schedule in _read_list(text, "schedules", _ScheduleOut, n):
-        found.append(schedule.model_copy(update={"datetime": _canonical(schedule.datetime)}))
-    if len({s.datetime for s in found}) < n:
-        raise Unreadable("two appointments are at the same time")
-    return found
-
-
-def _canonical(text: str) -> str:
-    """A time in the published form, such as '11 AM on March 13, 2025'; raises Unreadable where it is none."""
-    match = _WHEN.fullmatch(" ".join(text.split()))
-    if match is None:
-        raise Unreadable(f"{text!r:.60} is not of the form '11 AM on March 13, {_YEAR}'")
-    hour, _, minute = match[1].partition(":")
-    try:
-        moment = datetime.strptime(f"{hour}:{minute or '00'} {' '.join(match.groups()[1:])}", "%I:%M %p %B %d %Y")
-    except ValueError as error:
-        raise Unreadable(f"{text!r:.60} is no time: {error}") from error
-    past = f":{moment:%M}" if moment.minute else ""
-    return f"{int(hour)}{past} {match[2]} on {moment:%B} {moment.day}, {moment.year}"
-
-
-def _missing_date(texts: Sequence[str], schedules: Sequence[Schedule]) -> Flaw | None:
-    """Whether a text lacks the day or the hour of its appointment."""
-    for text, schedule in zip(texts, schedules, strict=True):
-        when = _WHEN.fullmatch(schedule.datetime)
-        if when is None:
-            continue
-        day = when[3] in text and re.search(rf"\b{when[4]}(?:st|nd|rd|th)?\b", text)
-        if not day or not re.search(rf"\b{when[1]}(?!\d)", text):
-            return Flaw("the date or the hour is missing", text[:120])
-    return None
-
-
-def _flaw_of_schedule_dialogues(made: Sequence[_TurnOut], schedules: Sequence[Schedule]) -> Flaw | None:
-    missing = _missing_date([f"{turn.user} {turn.assistant}" for turn in made], schedules)
-    return missing or quality.personal(text for turn in made for text in (turn.user, turn.assistant))
-
-
-def _flaw_of_schedule_questions(made: Sequence[_QuestionOut], schedules: Sequence[Schedule]) -> Flaw | None:
-    asked = [q.question for q in made]
-    flaws: list[Callable[[], Flaw | None]] = [lambda: _missing_date(asked, schedules)]
-    for n, (q, s) in enumerate(zip(made, schedules, strict=True)):
-        flaws.append(partial(_names_no_clash, q.personalized_answer, s.event))
-        flaws.append(partial(quality.gives_away, q.question, s.event))
-        flaws.append(partial(quality.indistinct, q.personalized_answer, q.general_answer))
-        flaws.append(partial(quality.repeats, q.question, asked[:n]))
-        flaws.append(partial(quality.personal, [q.question, q.personalized_answer, q.general_answer]))
-    return next((flaw for find in flaws if (flaw := find()) is not None), None)
-
-
-def _names_no_clash(answer: str, event: str) -> Flaw | None:
-    wanted = quality.content(event)
-    named = len(wanted & quality.content(answer)) >= 0.5 * len(wanted)
-    return None if named else Flaw("the answer does not name the clash", answer[:120])

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from bowstring.judging.structured import Unreadable
 from bowstring.records import Message, Prompt, Sampling, Trunk
@@ -16,6 +18,7 @@ from bowstring.runs.asking import Asker
 from bowstring.synthesis.quality import Flaw, Quality
 
 T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
 TRIES = 3
 
 
@@ -107,6 +110,16 @@ class Maker:
     def _sampling(self, key: str, max_tokens: int) -> Sampling:
         number = int.from_bytes(hashlib.sha256(f"{self._seed}/{key}".encode()).digest()[:4], "big")
         return Sampling(max_tokens, self._temperature, seed=number % 2**31)
+
+
+def checked(model: type[M], raw: Any) -> M:
+    """An entry that fits a schema; raises Unreadable with the first thing that does not."""
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "an entry"
+        raise Unreadable(f"{where}: {first['msg'][:120]}") from error
 
 
 def _not_empty(text: str) -> str:
