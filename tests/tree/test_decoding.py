@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from bowstring.tree.attention import attend, group, merge, ungroup
-from bowstring.tree.cache import NAME, register
 from bowstring.tree.decoding import Draw, decode
+from bowstring.tree.layers import NAME, register
 from bowstring.tree.packing import cut
 from tests.support.tiny import END, FAMILIES, random_prompts, tiny_model
 
@@ -103,5 +103,5 @@ def test_parts_merge_to_the_whole():
 def test_a_model_outside_a_tree_says_so():
     model = tiny_model("llama")
     model.set_attn_implementation(NAME)
-    with pytest.raises(RuntimeError, match="no tree is active"):
+    with pytest.raises(RuntimeError, match="no tree was given"):
         model(input_ids=torch.tensor([[5]]), use_cache=False)

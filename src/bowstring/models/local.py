@@ -123,7 +123,7 @@ class _Loaded:
         import transformers
         from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-        from bowstring.tree.cache import NAME, register
+        from bowstring.tree.layers import NAME, register
 
         logging.getLogger("transformers").setLevel(logging.ERROR)
         transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]

@@ -3,15 +3,23 @@
 A query looks at the trunk and at its own branch. The two are computed apart, each with the logarithm of its sum, and
 put together as one softmax would: out = Σ exp(lseᵢ - lse) outᵢ. So the trunk's keys and values exist once for all
 branches, grouped queries share their key head without copies of it, and no mask of the whole tree is ever made.
+
+Going back, a part needs the merged output and logarithm in place of its own: the weight that a key had in the whole is
+exp(score - lse), whichever part it was in. So `attend_back` of every part, and their gradients add up.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+
+_flash = torch.ops.aten._scaled_dot_product_flash_attention
+_flash_back = torch.ops.aten._scaled_dot_product_flash_attention_backward
+_flash_cpu = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+_flash_cpu_back = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 
 
 class Part(NamedTuple):
@@ -19,6 +27,12 @@ class Part(NamedTuple):
 
     out: Tensor
     lse: Tensor
+
+
+class Gradients(NamedTuple):
+    query: Tensor
+    key: Tensor
+    value: Tensor
 
 
 def merge(first: Part, second: Part) -> Part:
@@ -29,14 +43,45 @@ def merge(first: Part, second: Part) -> Part:
     return Part(first.out * weight.to(first.out.dtype) + second.out * other.to(second.out.dtype), lse)
 
 
-def attend(query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor | None = None) -> Part:
-    """Attention of (batch, key heads, queries, width) to (batch, key heads, keys, width); `mask` is true where a query
-    may look. Queries of all heads of a group lie side by side on the third axis."""
-    if mask is None and _has_flash(query):
-        found = torch.ops.aten._scaled_dot_product_flash_attention(
-            query, key, value, 0.0, False, return_debug_mask=False, scale=scale
-        )
+def attend(query: Tensor, key: Tensor, value: Tensor, scale: float, *, causal: bool = False) -> Part:
+    """Attention of (batch, heads, queries, width) to (batch, key heads, keys, width), where a group of heads shares a
+    key head. Causal: the queries are the keys' own tokens, and look at none that comes later."""
+    if _on_gpu(query):
+        found = _flash(query, key, value, 0.0, causal, return_debug_mask=False, scale=scale)
         return Part(found[0], found[1][..., : query.shape[2]])
+    wide_key, wide_value = (_widened(t, query.shape[1]) for t in (key, value))
+    if query.is_cpu:
+        return Part(*_flash_cpu(query, wide_key, wide_value, 0.0, causal, scale=scale))
+    return _attend_plainly(query, wide_key, wide_value, scale, _triangle(query) if causal else None)
+
+
+def attend_back(
+    grad: Tensor, query: Tensor, key: Tensor, value: Tensor, whole: Part, scale: float, *, causal: bool = False
+) -> Gradients:
+    """The gradients of one part, given the merged output and logarithm of all parts."""
+    out, lse = whole
+    if _on_gpu(query):
+        nothing = torch.empty(0, device=query.device)
+        state = torch.zeros(2, dtype=torch.uint64, device=query.device)  # of the dropout, which there is none of
+        shape = (nothing, nothing, query.shape[2], key.shape[2])
+        how: tuple[Any, ...] = (*shape, 0.0, causal, state, nothing)
+        return Gradients(*_flash_back(grad, query, key, value, out, lse.contiguous(), *how, scale=scale))
+    wide_key, wide_value = (_widened(t, query.shape[1]) for t in (key, value))
+    if query.is_cpu:
+        inner = lse.transpose(1, 2).contiguous().transpose(1, 2)  # as the forward pass lays it out
+        found = _flash_cpu_back(grad, query, wide_key, wide_value, out, inner, 0.0, causal, scale=scale)
+    else:
+        found = _plain_back(grad, query, wide_key, wide_value, whole, scale, _triangle(query) if causal else None)
+    return Gradients(found[0], _narrowed(found[1], key.shape[1]), _narrowed(found[2], key.shape[1]))
+
+
+def attend_masked(query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor) -> Part:
+    """Attention of (batch, key heads, queries, width), the queries of a group's heads side by side on the third axis,
+    to the keys where `mask` is true."""
+    return _attend_plainly(query, key, value, scale, mask)
+
+
+def _attend_plainly(query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor | None) -> Part:
     scores = _scores(query, key) * scale
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
@@ -45,6 +90,20 @@ def attend(query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor
     if query.is_cuda:  # summed in float32 either way, as flash attention does
         return Part(weights.to(value.dtype) @ value, lse)
     return Part((weights @ value.float()).to(query.dtype), lse)
+
+
+def _plain_back(
+    grad: Tensor, query: Tensor, key: Tensor, value: Tensor, whole: Part, scale: float, mask: Tensor | None
+) -> Gradients:
+    scores = _scores(query, key) * scale
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = (scores - whole.lse.unsqueeze(-1)).exp()
+    of_value = weights.transpose(-1, -2) @ grad.float()
+    gathered = (grad.float() * whole.out.float()).sum(-1, keepdim=True)
+    of_scores = weights * (grad.float() @ value.float().transpose(-1, -2) - gathered) * scale
+    of_query, of_key = of_scores @ key.float(), of_scores.transpose(-1, -2) @ query.float()
+    return Gradients(of_query.to(query.dtype), of_key.to(key.dtype), of_value.to(value.dtype))
 
 
 def _scores(query: Tensor, key: Tensor) -> Tensor:
@@ -58,22 +117,22 @@ def _scores(query: Tensor, key: Tensor) -> Tensor:
     return flat.view(batch, heads, queries, -1)
 
 
-def attend_causal(query: Tensor, key: Tensor, value: Tensor, scale: float) -> Part:
-    """Attention of new tokens, (1, heads, tokens, width), to themselves and those before them; key heads are fewer."""
-    heads, key_heads, tokens = query.shape[1], key.shape[1], query.shape[2]
-    if _has_flash(query):
-        wide_key, wide_value = (t.repeat_interleave(heads // key_heads, dim=1) for t in (key, value))
-        found = torch.ops.aten._scaled_dot_product_flash_attention(
-            query, wide_key, wide_value, 0.0, True, return_debug_mask=False, scale=scale
-        )
-        return Part(found[0], found[1][..., :tokens])
-    causal = torch.ones(tokens, tokens, dtype=torch.bool, device=query.device).tril()
-    part = attend(group(query, key_heads), key, value, scale, causal.repeat(heads // key_heads, 1))
-    return Part(ungroup(part.out, heads), part.lse.reshape(1, heads, tokens))
-
-
-def _has_flash(query: Tensor) -> bool:
+def _on_gpu(query: Tensor) -> bool:
     return query.is_cuda and query.dtype in (torch.float16, torch.bfloat16) and query.shape[-1] <= 256
+
+
+def _triangle(query: Tensor) -> Tensor:
+    n = query.shape[2]
+    return torch.ones(n, n, dtype=torch.bool, device=query.device).tril()
+
+
+def _widened(key: Tensor, heads: int) -> Tensor:
+    return key if key.shape[1] == heads else key.repeat_interleave(heads // key.shape[1], dim=1)
+
+
+def _narrowed(grad: Tensor, key_heads: int) -> Tensor:
+    batch, heads, keys, width = grad.shape
+    return grad if heads == key_heads else grad.view(batch, key_heads, heads // key_heads, keys, width).sum(2)
 
 
 def group(query: Tensor, key_heads: int) -> Tensor:

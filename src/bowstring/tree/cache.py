@@ -1,26 +1,21 @@
 """Keys and values of a tree: the trunk's once, each branch's own; and how a model's layers look at them.
 
-The model runs with the attention implementation `NAME`. Its layers hand queries, keys and values of new tokens to the
-state that is active, which keeps them and looks at what the rule in `packing` allows.
+Layers hand the queries, keys and values of new tokens to the state, which keeps them and looks at what the rule in
+`packing` allows. (How they come to it: `layers`.)
 
-    with state.active():
-        model(input_ids=…, position_ids=…, use_cache=False)
+    with state.trunk_chunk(512):
+        model(input_ids=…, position_ids=…, use_cache=False, tree=state)
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from bowstring.tree.attention import Part, attend, attend_causal, group, merge, ungroup
-
-NAME = "bowstring_tree"
-_current = threading.local()
+from bowstring.tree.attention import Part, attend, attend_masked, group, merge, ungroup
 
 
 class TreeState:
@@ -40,32 +35,19 @@ class TreeState:
         self._mask = torch.empty(0)
 
     @contextmanager
-    def active(self) -> Iterator[None]:
-        before = getattr(_current, "state", None)
-        _current.state = self
-        try:
-            yield
-        finally:
-            _current.state = before
-
-    @contextmanager
     def trunk_chunk(self, n: int) -> Iterator[None]:
         """While the next `n` tokens of the trunk go through the model."""
         self._chunk = n
-        with self.active():
-            yield
+        yield
         self._filled += n
         self._chunk = None
 
-    @contextmanager
-    def grid(self, lengths: Tensor, rows: int, columns: int) -> Iterator[None]:
-        """While a grid of `rows` branches by `columns` new tokens goes through; `lengths` is what each branch has."""
+    def grid(self, lengths: Tensor, rows: int, columns: int) -> None:
+        """Now a grid of `rows` branches by `columns` new tokens goes through; `lengths` is what each branch has."""
         self._slots = lengths.view(rows, 1) + torch.arange(columns, device=lengths.device)  # where new tokens go
         at = torch.arange(self._width, device=lengths.device)
         # A new token sees the slots of its own branch up to its own.
         self._mask = at.view(1, 1, -1) <= self._slots.unsqueeze(-1)
-        with self.active():
-            yield
 
     def keep(self, rows: Tensor) -> None:
         """Only these branches go on."""
@@ -98,7 +80,7 @@ class TreeState:
         start, end = self._filled, self._filled + key.shape[2]
         keys, values = self._keys[layer], self._values[layer]
         keys[:, :, start:end], values[:, :, start:end] = key, value
-        part = attend_causal(query, key, value, scale)
+        part = attend(query, key, value, scale, causal=True)
         if start:
             grouped = group(query, key.shape[1])
             before = attend(grouped, keys[:, :, :start], values[:, :, :start], scale)
@@ -115,7 +97,7 @@ class TreeState:
             kept[row, :, self._slots] = new.view(key_heads, rows, columns, width).permute(1, 2, 0, 3)
         own = query.view(heads, rows, columns, width).transpose(0, 1)
         mask = self._mask.repeat(1, heads // key_heads, 1).unsqueeze(1)
-        branch = attend(group(own, key_heads), keys, values, scale, mask)
+        branch = attend_masked(group(own, key_heads), keys, values, scale, mask)
         part = Part(*_rows_to_one(branch, rows, columns, heads))
         if self._size:
             trunk = attend(group(query, key_heads), self._keys[layer], self._values[layer], scale)
@@ -133,24 +115,3 @@ def _rows_to_one(part: Part, rows: int, columns: int, heads: int) -> tuple[Tenso
 def _flat(part: Part, heads: int) -> Part:
     """A part of (1, key heads, group * tokens, …) as (1, heads, tokens, …)."""
     return Part(ungroup(part.out, heads), part.lse.reshape(1, heads, -1))
-
-
-def _attention(
-    module: Any, query: Tensor, key: Tensor, value: Tensor, _mask: Any, scaling: float | None = None, **_: Any
-) -> tuple[Tensor, None]:
-    """What transformers' layers call."""
-    state: TreeState | None = getattr(_current, "state", None)
-    if state is None:
-        raise RuntimeError("no tree is active: run the model inside one of TreeState's contexts")
-    scale = scaling if scaling is not None else query.shape[-1] ** -0.5
-    out = state.look(module.layer_idx, query, key, value, scale)
-    return out.transpose(1, 2), None
-
-
-def register() -> None:
-    """Tell transformers of the attention, and that it needs no mask."""
-    from transformers import AttentionInterface
-    from transformers.masking_utils import AttentionMaskInterface
-
-    AttentionInterface.register(NAME, _attention)
-    AttentionMaskInterface.register(NAME, lambda *args, **kwargs: None)

@@ -78,7 +78,7 @@ def decode(
     chunk: int = CHUNK,
     stopped: Callable[[], bool] = lambda: False,
 ) -> list[Drawn]:
-    """An answer for every branch. The model must run with the tree's attention (`cache.register`)."""
+    """An answer for every branch. The model must run with the tree's attention (`layers`)."""
     device = model.device
     everyone = [_Branch(tree, n, draw, device) for n, draw in enumerate(draws)]
     width = max(b.length + b.draw.max_tokens for b in everyone)
@@ -109,7 +109,7 @@ def _prefill(model: Any, state: TreeState, trunk: Sequence[int], chunk: int) -> 
         part = torch.tensor([trunk[start : start + chunk]], device=model.device)
         places = torch.arange(start, start + part.shape[1], device=model.device).unsqueeze(0)
         with state.trunk_chunk(part.shape[1]):
-            model(input_ids=part, position_ids=places, use_cache=False, logits_to_keep=1)
+            model(input_ids=part, position_ids=places, use_cache=False, logits_to_keep=1, tree=state)
 
 
 def _first(model: Any, state: TreeState, tree: Tree) -> Tensor:
@@ -158,8 +158,10 @@ def _through(model: Any, state: TreeState, grid: Tensor, before: Tensor, trunk: 
     rows, columns = grid.shape
     places = trunk + before.view(-1, 1) + torch.arange(columns, device=grid.device)
     keep = torch.arange(rows, device=grid.device) * columns + wanted
-    with state.grid(before, rows, columns):
-        found = model(input_ids=grid.view(1, -1), position_ids=places.view(1, -1), use_cache=False, logits_to_keep=keep)
+    state.grid(before, rows, columns)
+    found = model(
+        input_ids=grid.view(1, -1), position_ids=places.view(1, -1), use_cache=False, logits_to_keep=keep, tree=state
+    )
     logits: Tensor = found.logits[0].float()
     return logits
 

@@ -1,0 +1,131 @@
+"""A whole tree as one sequence that can be trained on: the outputs and gradients of every branch by itself.
+
+    packed = Packed(len(tree.trunk), [len(branch) for branch in tree.branches])
+    model(input_ids=tree.tokens, position_ids=tree.positions, use_cache=False, tree=packed)
+
+Three parts: the trunk looks at itself, the branches look at the trunk, and each branch at itself. The last is a grid
+with a row a branch, filled up on the right: what comes later is never looked at, so the filling does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from bowstring.tree.attention import Gradients, Part, attend, attend_back, group, merge, ungroup
+
+
+class Packed:
+    def __init__(self, trunk: int, branches: Sequence[int]) -> None:
+        """Lengths of the trunk and of its branches."""
+        self.trunk = trunk
+        lengths = torch.tensor(branches)
+        column = torch.arange(int(lengths.max()))
+        real = column < lengths.view(-1, 1)
+        starts = lengths.cumsum(0) - lengths
+        # For every place of the grid the token that stands there; the filling repeats a row's first token.
+        self._taken = starts.view(-1, 1) + column * real
+        self._real = real
+        # For every token its place in the flattened grid.
+        self._place = real.flatten().nonzero().squeeze(1)
+
+    def look(self, _layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+        if self._taken.device != query.device:
+            self._taken, self._real, self._place = (t.to(query.device) for t in (self._taken, self._real, self._place))
+        out: Tensor = _TreeAttention.apply(query, key, value, scale, self)  # type: ignore[no-untyped-call]
+        return out
+
+    def to_grid(self, tokens: Tensor) -> Tensor:
+        """(1, heads, tokens of the branches, …) as (branches, heads, longest, …)."""
+        return tokens[0][:, self._taken].transpose(0, 1)
+
+    def gradient_to_grid(self, grad: Tensor) -> Tensor:
+        """As `to_grid`; the filling has no part in the loss."""
+        return self.to_grid(grad) * self._real[:, None, :, None]
+
+    def from_grid(self, grid: Tensor) -> Tensor:
+        """The inverse of `to_grid`, without the filling."""
+        return grid.transpose(0, 1).flatten(1, 2)[:, self._place].unsqueeze(0)
+
+
+class _Branches(NamedTuple):
+    """The branches' side of queries, keys and values, and the trunk's keys and values."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    trunk_key: Tensor
+    trunk_value: Tensor
+
+
+def _split(packed: Packed, query: Tensor, key: Tensor, value: Tensor) -> _Branches:
+    end = packed.trunk
+    return _Branches(query[:, :, end:], key[:, :, end:], value[:, :, end:], key[:, :, :end], value[:, :, :end])
+
+
+def _of_branches(packed: Packed, at: _Branches, scale: float) -> Part:
+    query, key, value = (packed.to_grid(t) for t in (at.query, at.key, at.value))
+    grid = attend(query, key, value, scale, causal=True)
+    own = Part(packed.from_grid(grid.out), packed.from_grid(grid.lse))
+    if not packed.trunk:
+        return own
+    heads, key_heads = at.query.shape[1], at.key.shape[1]
+    found = attend(group(at.query, key_heads), at.trunk_key, at.trunk_value, scale)
+    return merge(Part(ungroup(found.out, heads), found.lse.reshape(1, heads, -1)), own)
+
+
+def _back_through_branches(
+    packed: Packed, at: _Branches, whole: Part, grad: Tensor, scale: float
+) -> tuple[Gradients, Gradients | None]:
+    """Gradients of the branches' own, and of what they took from the trunk (there the query's are left out)."""
+    grid_whole = Part(packed.to_grid(whole.out), packed.to_grid(whole.lse))
+    query, key, value = (packed.to_grid(t) for t in (at.query, at.key, at.value))
+    grid = attend_back(packed.gradient_to_grid(grad), query, key, value, grid_whole, scale, causal=True)
+    own = Gradients(*(packed.from_grid(t) for t in grid))
+    if not packed.trunk:
+        return own, None
+    heads, key_heads = at.query.shape[1], at.key.shape[1]
+    grouped = Part(group(whole.out, key_heads), whole.lse.reshape(1, key_heads, -1))
+    found = attend_back(
+        group(grad, key_heads), group(at.query, key_heads), at.trunk_key, at.trunk_value, grouped, scale
+    )
+    return own._replace(query=own.query + ungroup(found.query, heads)), found
+
+
+class _TreeAttention(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, scale: float, packed: Packed) -> Tensor:
+        at = _split(packed, query, key, value)
+        branches = _of_branches(packed, at, scale)
+        if packed.trunk:
+            trunk = attend(query[:, :, : packed.trunk], at.trunk_key, at.trunk_value, scale, causal=True)
+            whole = Part(torch.cat([trunk.out, branches.out], 2), torch.cat([trunk.lse, branches.lse], 2))
+        else:
+            whole = branches
+        ctx.save_for_backward(query, key, value, *whole)
+        ctx.packed, ctx.scale = packed, scale
+        return whole.out
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        query, key, value, out, lse = ctx.saved_tensors
+        packed, scale, end, grad = ctx.packed, ctx.scale, ctx.packed.trunk, grads[0]
+        at = _split(packed, query, key, value)
+        whole = Part(out[:, :, end:], lse[:, :, end:])
+        own, given = _back_through_branches(packed, at, whole, grad[:, :, end:], scale)
+        if given is None:
+            return (*own, None, None)
+        of_trunk = attend_back(
+            grad[:, :, :end],
+            query[:, :, :end],
+            at.trunk_key,
+            at.trunk_value,
+            Part(out[:, :, :end], lse[:, :, :end]),
+            scale,
+            causal=True,
+        )
+        before = (of_trunk.query, of_trunk.key + given.key, of_trunk.value + given.value)
+        return (*(torch.cat(pair, 2) for pair in zip(before, own, strict=True)), None, None)
