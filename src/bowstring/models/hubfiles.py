@@ -1,4 +1,4 @@
-"""Model files: a folder, or what the hub has under an id, fetched into its cache."""
+"""Model files: a folder, what the hub has under an id, fetched into its cache, or `embedded`, unpacked into ours."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ _NOT_NEEDED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "*.gguf", "onnx/*", "openv
 
 def model_folder(name: str, said_as: str, tell: Callable[[str], None]) -> Path:
     """Where a model's files are; `said_as` is how the user named it, for errors."""
+    if name == "embedded":
+        from bowstring.models.unpacked import unpacked_folder
+
+        return unpacked_folder(tell)
     path = Path(name).expanduser()
     if path.is_dir():
         return path

@@ -38,7 +38,7 @@ class TokenCounter:
 
 def embedded_counter(tell: Callable[[str], None] = lambda line: None) -> TokenCounter:
     """The embedded model's vocabulary, which counts where a model's own is not to be had."""
-    return TokenCounter("SmolLM2-135M (embedded)", _from_gguf(weights.fetch(tell)))
+    return TokenCounter("SmolLM2-135M (embedded)", gguf_tokenizer(weights.fetch(tell)))
 
 
 def named_counter(name: str, tell: Callable[[str], None] = lambda line: None) -> TokenCounter:
@@ -87,7 +87,8 @@ def _from_hub(name: str) -> Path:
         raise FetchError(f"the tokenizer of {name} could not be fetched: {reason}") from error
 
 
-def _from_gguf(path: Path) -> Any:
+def gguf_tokenizer(path: Path) -> Any:
+    """The vocabulary in a GGUF file of SmolLM's make."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
     header = gguf.read_header(path)
