@@ -9,38 +9,7 @@ from bowstring.datasets import load_hicupid
 from bowstring.errors import DataError
 from bowstring.models.local import why_plain
 from tests.support.command import bowstring
-from tests.support.tiny import tiny_model
-
-TEMPLATE = (
-    "{{ strftime_now('%d %b %Y') }}{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}<|end|>{% endfor %}"
-    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
-)
-
-
-def write_model(folder, *, template: str = TEMPLATE, **config):
-    """A tiny Llama with a word-level vocabulary of the bundled set."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    data = load_hicupid("mini")
-    said = " ".join(m.text for u in data.user_ids for d in data.history(u) for m in d.messages)
-    words = sorted({word for word, _ in pre_tokenizers.Whitespace().pre_tokenize_str(said)})
-    special = ["<pad>", "<unk>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>"]
-    vocabulary = {word: n for n, word in enumerate([*special, *words])}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token="<pad>",
-        unk_token="<unk>",
-        eos_token="<|end|>",
-        additional_special_tokens=special[3:],
-    )
-    fast.chat_template = template
-    fast.save_pretrained(folder)
-    model = tiny_model("llama", vocab_size=len(vocabulary), max_position_embeddings=4096, **config)
-    model.save_pretrained(folder)
-    return folder
+from tests.support.tiny import TEMPLATE, write_model
 
 
 @pytest.fixture(scope="module")

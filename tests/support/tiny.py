@@ -1,9 +1,14 @@
 """Tiny language models with random weights, of the families whose trees are decoded and trained."""
 
+from pathlib import Path
 from typing import Any
 
 FAMILIES = ("llama", "qwen2", "qwen3", "mistral", "gemma")
 END = 2
+TEMPLATE = (
+    "{{ strftime_now('%d %b %Y') }}{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
 
 
 def tiny_model(family: str, *, seed: int = 0, **more: Any) -> Any:
@@ -39,6 +44,34 @@ def tiny_model(family: str, *, seed: int = 0, **more: Any) -> Any:
             if parameter.dim() > 1:
                 parameter.mul_(3.0)
     return model
+
+
+def write_model(folder: Path, *, template: str = TEMPLATE, **config: Any) -> Path:
+    """A folder with a tiny Llama and a word-level vocabulary of the bundled set."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    from bowstring.datasets import load_hicupid
+
+    data = load_hicupid("mini")
+    said = " ".join(m.text for u in data.user_ids for d in data.history(u) for m in d.messages)
+    words = sorted({word for word, _ in pre_tokenizers.Whitespace().pre_tokenize_str(said)})
+    special = ["<pad>", "<unk>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>"]
+    vocabulary = {word: n for n, word in enumerate([*special, *words])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="<pad>",
+        unk_token="<unk>",
+        eos_token="<|end|>",
+        additional_special_tokens=special[3:],
+    )
+    fast.chat_template = template
+    fast.save_pretrained(folder)
+    model = tiny_model("llama", vocab_size=len(vocabulary), max_position_embeddings=4096, **config)
+    model.save_pretrained(folder)
+    return folder
 
 
 def random_prompts(n: int, *, trunk: int, longest: int, seed: int = 1) -> list[list[int]]:
