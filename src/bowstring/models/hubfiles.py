@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from bowstring.errors import FetchError, UsageError
 
 _NOT_NEEDED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "*.gguf", "onnx/*", "openvino/*", "original/*", "consolidated*"]
+_SAMPLED = 1 << 20  # bytes of a weight file's ends that its fingerprint covers
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    folder: Path
+    adapter: Path | None
+
+    @property
+    def fingerprint(self) -> str:
+        return "+".join(_fingerprint(folder) for folder in (self.folder, self.adapter) if folder)
+
+
+def model_files(kind: str, reference: str, tell: Callable[[str], None]) -> ModelFiles:
+    """The files of `KIND/ID-or-folder[+ADAPTER]`."""
+    weights, _, adapter = reference.partition("+")
+    return ModelFiles(
+        model_folder(weights, f"{kind}/{weights}", tell),
+        model_folder(adapter, f"the adapter {adapter}", tell) if adapter else None,
+    )
 
 
 def model_folder(name: str, said_as: str, tell: Callable[[str], None]) -> Path:
@@ -32,3 +54,19 @@ def model_folder(name: str, said_as: str, tell: Callable[[str], None]) -> Path:
     except Exception as error:  # whatever the network does, it is one line here
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
         raise FetchError(f"{said_as} could not be fetched: {reason}") from error
+
+
+def _fingerprint(folder: Path) -> str:
+    """A hash of configuration and vocabulary, and of the ends and sizes of the weight files: gigabytes are not read."""
+    digest = hashlib.sha256()
+    for path in sorted(
+        p for p in folder.iterdir() if p.suffix in (".json", ".safetensors", ".bin", ".jinja", ".model")
+    ):
+        size = path.stat().st_size
+        digest.update(f"{path.name}\0{size}\0".encode())
+        with path.open("rb") as file:
+            digest.update(file.read(_SAMPLED))
+            if size > 2 * _SAMPLED:
+                file.seek(-_SAMPLED, 2)
+                digest.update(file.read())
+    return digest.hexdigest()[:12]

@@ -7,111 +7,51 @@ prompt at a time, and a line says so.
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
 import logging
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bowstring.errors import DataError, UsageError
-from bowstring.models.hubfiles import model_folder
-from bowstring.models.interface import NotYet, RequestFailed
+from bowstring.models.gathering import GatheringModel, Request
+from bowstring.models.hubfiles import model_files
+from bowstring.models.interface import NotYet
 from bowstring.models.reasoning import split_reasoning
+from bowstring.models.rendering import Rendering, too_long
 from bowstring.records import Completion, Prompt, Sampling, Usage
 
 if TYPE_CHECKING:
     from bowstring.tree.decoding import Drawn
 
 TOGETHER = 64  # branches decoded at a time
-_QUIET = 0.02  # seconds without a new request, after which those that came are decoded
-_DATE = "26 Jul 2024"  # what templates are told is today, so that a prompt is the same on any day
-_TODAY = re.compile(r"strftime_now\([^()]*\)")
-_SAMPLED = 1 << 20  # bytes of a weight file's ends that its fingerprint covers
 
 
-@dataclass(slots=True)
-class _Request:
-    prompt: Prompt
-    sampling: Sampling
-    answer: asyncio.Future[Completion]
-
-
-class LocalModel:
+class LocalModel(GatheringModel):
     """Weights in this process. They are loaded when the first request comes."""
 
-    at_once = True  # all branches of a trunk are wanted together
     concurrency = 128
 
     def __init__(self, reference: str, tell: Callable[[str], None] = lambda line: None) -> None:
         _torch()
-        weights, _, adapter = reference.partition("+")
+        super().__init__()
         self.name = f"hf/{reference}"
-        self._folder = model_folder(weights, f"hf/{weights}", tell)
-        self._adapter = model_folder(adapter, f"the adapter {adapter}", tell) if adapter else None
-        prints = [_fingerprint(folder) for folder in (self._folder, self._adapter) if folder]
-        self.identity = f"hf/{reference}#{'+'.join(prints)}"
+        self._files = model_files("hf", reference, tell)
+        self.identity = f"{self.name}#{self._files.fingerprint}"
         self._tell = tell
         self._loaded: Any = None
-        self._waiting: list[_Request] = []
-        self._working: asyncio.Task[None] | None = None
-        self._last = 0.0
-        self._stopped = False
-
-    async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
-        if self._stopped:
-            raise NotYet
-        loop = asyncio.get_running_loop()
-        request = _Request(prompt, sampling, loop.create_future())
-        self._waiting.append(request)
-        self._last = loop.time()
-        if self._working is None or self._working.done():
-            self._working = asyncio.create_task(self._work())
-        return await request.answer
-
-    def stop(self) -> None:
-        self._stopped = True
 
     async def close(self) -> None:
-        if self._working is not None:
-            self._stopped = True
-            await asyncio.gather(self._working, return_exceptions=True)
+        await super().close()
         self._loaded = None
 
-    async def _work(self) -> None:
-        """Decode what waits, a trunk at a time, until nothing does."""
-        loop = asyncio.get_running_loop()
-        while self._waiting:
-            while (wait := self._last + _QUIET - loop.time()) > 0:
-                await asyncio.sleep(wait)
-            batch = self._next()
-            try:
-                if self._stopped:
-                    raise NotYet
-                made = await asyncio.to_thread(self._answer, batch)
-            except Exception as error:  # whoever waits must hear of it
-                made = [error] * len(batch)
-            for request, answer in zip(batch, made, strict=True):
-                if request.answer.done():
-                    continue
-                if isinstance(answer, Completion):
-                    request.answer.set_result(answer)
-                else:
-                    request.answer.set_exception(answer)
-
-    def _next(self) -> list[_Request]:
+    def _batch(self, waiting: Sequence[Request]) -> list[Request]:
         """The requests of one trunk: of those that wait, the one that came first."""
-        digest = self._waiting[0].prompt.trunk.digest
-        batch = [r for r in self._waiting if r.prompt.trunk.digest == digest][:TOGETHER]
-        taken = set(map(id, batch))
-        self._waiting = [r for r in self._waiting if id(r) not in taken]
-        return batch
+        digest = waiting[0].prompt.trunk.digest
+        return [r for r in waiting if r.prompt.trunk.digest == digest][:TOGETHER]
 
-    def _answer(self, batch: Sequence[_Request]) -> list[Completion | Exception]:
+    def _answer(self, batch: Sequence[Request]) -> list[Completion | Exception]:
         if self._loaded is None:
-            self._loaded = _Loaded(self._folder, self._adapter, self._tell)
+            self._loaded = _Loaded(self._files.folder, self._files.adapter, self._tell)
         return self._loaded.answer([r.prompt for r in batch], [r.sampling for r in batch], lambda: self._stopped)  # type: ignore[no-any-return]
 
 
@@ -135,8 +75,7 @@ class _Loaded:
             if self.plain:
                 tell(f"{folder.name} is asked one prompt at a time: {self.plain}.")
             self.tokenizer: Any = AutoTokenizer.from_pretrained(folder)
-            if isinstance(self.tokenizer.chat_template, str):
-                self.tokenizer.chat_template = _TODAY.sub(f'"{_DATE}"', self.tokenizer.chat_template)
+            self.rendering = Rendering(self.tokenizer)
             cuda = torch.cuda.is_available()
             self.model: Any = AutoModelForCausalLM.from_pretrained(
                 folder,
@@ -157,11 +96,10 @@ class _Loaded:
         self, prompts: Sequence[Prompt], samplings: Sequence[Sampling], stopped: Callable[[], bool]
     ) -> list[Completion | Exception]:
         """A completion for every prompt, or why there is none."""
-        ids = [self._tokens(prompt) for prompt in prompts]
+        ids = [self.rendering.tokens(prompt) for prompt in prompts]
         fits = [n for n, (i, s) in enumerate(zip(ids, samplings, strict=True)) if len(i) + s.max_tokens <= self.limit]
         answers: list[Completion | Exception] = [
-            RequestFailed("context", f"{len(i):,} tokens and {s.max_tokens} to come exceed the {self.limit:,} it has")
-            for i, s in zip(ids, samplings, strict=True)
+            too_long(i, s, self.limit) for i, s in zip(ids, samplings, strict=True)
         ]
         if not fits:
             return answers
@@ -227,31 +165,6 @@ class _Loaded:
             found.append(Drawn(tokens[:ended], "length" if ended is None else "stop"))
         return found, 0
 
-    def _tokens(self, prompt: Prompt) -> list[int]:
-        messages = [{"role": m.role, "content": m.text} for m in prompt.messages]
-        try:
-            return self._rendered(messages)
-        except Exception as error:
-            if messages[0]["role"] != "system":
-                raise RequestFailed("protocol", f"its chat template refuses the prompt: {error}") from error
-        # Some templates know no system turn: its text then opens the first message of the user.
-        first, *rest = messages[1:]
-        joined = {"role": "user", "content": f"{messages[0]['content']}\n\n{first['content']}"}
-        return self._rendered([joined, *rest])
-
-    def _rendered(self, messages: Sequence[dict[str, str]]) -> list[int]:
-        if self.tokenizer.chat_template is None:
-            text = "".join(f"{m['role']}: {m['content']}\n" for m in messages) + "assistant:"
-            return list(self.tokenizer(text)["input_ids"])
-        found = self.tokenizer.apply_chat_template(
-            list(messages),
-            tokenize=True,
-            add_generation_prompt=True,
-            return_dict=False,
-            date_string=_DATE,
-        )
-        return list(found)
-
 
 def why_plain(config: Any) -> str | None:
     """Why a model's prompts cannot be a tree; None where they can."""
@@ -292,19 +205,3 @@ def _torch() -> Any:
     except ImportError as error:
         raise UsageError("hf/… needs PyTorch and transformers: pip install 'bowstring[local]'") from error
     return torch
-
-
-def _fingerprint(folder: Path) -> str:
-    """A hash of configuration and vocabulary, and of the ends and sizes of the weight files: gigabytes are not read."""
-    digest = hashlib.sha256()
-    for path in sorted(
-        p for p in folder.iterdir() if p.suffix in (".json", ".safetensors", ".bin", ".jinja", ".model")
-    ):
-        size = path.stat().st_size
-        digest.update(f"{path.name}\0{size}\0".encode())
-        with path.open("rb") as file:
-            digest.update(file.read(_SAMPLED))
-            if size > 2 * _SAMPLED:
-                file.seek(-_SAMPLED, 2)
-                digest.update(file.read())
-    return digest.hexdigest()[:12]
