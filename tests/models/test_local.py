@@ -7,7 +7,7 @@ import pytest
 import bowstring as package
 from bowstring.datasets import load_hicupid
 from bowstring.errors import DataError
-from bowstring.models.local import why_plain
+from bowstring.models.loading import why_plain
 from tests.support.command import bowstring
 from tests.support.tiny import TEMPLATE, write_model
 

@@ -47,14 +47,13 @@ class CupidPrompts:
         return []
 
     def tasks(self, instance: Instance, sessions: Sequence[str], tasks: Sequence[str]) -> dict[str, Prompt]:
-        log = "\n\n".join(f"## Session {n}\n\n{text}" for n, text in enumerate(sessions, 1)) or "(no earlier sessions)"
-        values = {"interaction_log": log, "curr_request": instance.request, "preference": instance.preference}
-        chats = []
-        for task in tasks:
-            template = self._inferrer if task == "inference" else self._generator
-            system = (Message("system", (template.system,)),) if template.system else ()
-            chats.append((*system, Message("user", template.user_pieces(**values))))
+        templates = [self._inferrer if task == "inference" else self._generator for task in tasks]
+        chats = [_asked(t, sessions, instance.request, preference=instance.preference) for t in templates]
         return dict(zip(tasks, share(chats), strict=True))
+
+    def answering(self, sessions: Sequence[str], request: str) -> Prompt:
+        """A request behind some sessions, which are texts."""
+        return _alone(*_asked(self._generator, sessions, request))
 
     def session(self, dialogue: Dialogue) -> str:
         return "\n\n".join(f"### {_NAMES[m.role]}\n\n{m.text}" for m in dialogue.messages)
@@ -100,6 +99,12 @@ class CupidPrompts:
         """The same question again, with what was wrong with the answer."""
         again = f"That could not be read: {error}. Answer again, with the JSON alone."
         return _alone(*prompt.messages, Message("assistant", (said or "(nothing)",)), Message("user", (again,)))
+
+
+def _asked(template: Template, sessions: Sequence[str], request: str, **more: str) -> tuple[Message, ...]:
+    log = "\n\n".join(f"## Session {n}\n\n{text}" for n, text in enumerate(sessions, 1)) or "(no earlier sessions)"
+    system = (Message("system", (template.system,)),) if template.system else ()
+    return (*system, Message("user", template.user_pieces(interaction_log=log, curr_request=request, **more)))
 
 
 def _filled(template: Template, **values: str) -> Prompt:

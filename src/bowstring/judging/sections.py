@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+PREFERENCE_TITLE = "Most Likely Preference"
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _SCALE = re.compile(r"\s*[(\[][^)\]]{0,24}[)\]]")
 _LABEL_LINE = re.compile(r"\s*\*\*[^*]{1,40}\*\*\s*:|\s*\*\*[^*]{1,40}:\*\*")
@@ -72,7 +73,7 @@ def _heading_rest(line: str, title: str) -> str | None:
 
 def read_preference(text: str) -> str | None:
     """The preference that a model inferred: the first paragraph under its heading, on one line."""
-    section = read_section(text, "Most Likely Preference")
+    section = read_section(text, PREFERENCE_TITLE)
     paragraph: list[str] = []
     for line in section or ():
         empty = _RULE.fullmatch(line) is not None

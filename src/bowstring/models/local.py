@@ -7,17 +7,17 @@ prompt at a time, and a line says so.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bowstring.errors import DataError, UsageError
+from bowstring.errors import UsageError
 from bowstring.models.gathering import GatheringModel, Request
 from bowstring.models.hubfiles import model_files
 from bowstring.models.interface import NotYet
 from bowstring.models.reasoning import split_reasoning
-from bowstring.models.rendering import Rendering, too_long
+from bowstring.models.loading import in_one_line, load_weights, require_torch
+from bowstring.models.rendering import too_long
 from bowstring.records import Completion, Prompt, Sampling, Usage
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class LocalModel(GatheringModel):
     concurrency = 128
 
     def __init__(self, reference: str, tell: Callable[[str], None] = lambda line: None) -> None:
-        _torch()
+        require_torch()
         super().__init__()
         self.name = f"hf/{reference}"
         self._files = model_files("hf", reference, tell)
@@ -59,44 +59,24 @@ class _Loaded:
     """A model with its tokenizer, on the best device there is."""
 
     def __init__(self, folder: Path, adapter: Path | None, tell: Callable[[str], None]) -> None:
-        torch = _torch()
-        import transformers
-        from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
-
-        from bowstring.tree.layers import NAME, register
-
-        logging.getLogger("transformers").setLevel(logging.ERROR)
-        transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        tell(f"Loading {folder.name} …")
-        register()
-        try:
-            config = AutoConfig.from_pretrained(folder)
-            self.plain = why_plain(config)
-            if self.plain:
-                tell(f"{folder.name} is asked one prompt at a time: {self.plain}.")
-            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder)
-            self.rendering = Rendering(self.tokenizer)
-            cuda = torch.cuda.is_available()
-            self.model: Any = AutoModelForCausalLM.from_pretrained(
-                folder,
-                dtype=torch.bfloat16 if cuda else torch.float32,
-                attn_implementation="sdpa" if self.plain else NAME,
-            )
-            self.model = self.model.to(torch.device("cuda" if cuda else "cpu"))
-            if adapter is not None:
+        torch = require_torch()
+        cuda = torch.cuda.is_available()
+        weights = load_weights(folder, dtype=torch.bfloat16 if cuda else torch.float32, tell=tell)
+        if weights.plain:
+            tell(f"{folder.name} is asked one prompt at a time: {weights.plain}.")
+        self.model = weights.model.to(torch.device("cuda" if cuda else "cpu"))
+        if adapter is not None:
+            with in_one_line(adapter):
                 self.model = _with_adapter(self.model, adapter)
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
-            reason = " ".join(str(error).split())[:200]
-            raise DataError(f"hf/{folder}: not a model that can be loaded: {reason}") from error
         self.model.eval()
-        self.ends = _ends(self.model, self.tokenizer)
-        self.limit: int = getattr(config.get_text_config(), "max_position_embeddings", None) or 1 << 30
+        self.plain, self.ends, self.limit = weights.plain, weights.ends, weights.limit
+        self.tokenizer, self.rendering = weights.tokenizer, weights.rendering
 
     def answer(
         self, prompts: Sequence[Prompt], samplings: Sequence[Sampling], stopped: Callable[[], bool]
     ) -> list[Completion | Exception]:
         """A completion for every prompt, or why there is none."""
-        ids = [self.rendering.tokens(prompt) for prompt in prompts]
+        ids = self.rendering.all_tokens(prompts)
         fits = [n for n, (i, s) in enumerate(zip(ids, samplings, strict=True)) if len(i) + s.max_tokens <= self.limit]
         answers: list[Completion | Exception] = [
             too_long(i, s, self.limit) for i, s in zip(ids, samplings, strict=True)
@@ -139,7 +119,7 @@ class _Loaded:
     def _one_by_one(
         self, ids: Sequence[Sequence[int]], samplings: Sequence[Sampling], stopped: Callable[[], bool]
     ) -> tuple[list[Drawn], int]:
-        torch = _torch()
+        torch = require_torch()
         from bowstring.tree.decoding import Drawn
 
         found = []
@@ -166,42 +146,9 @@ class _Loaded:
         return found, 0
 
 
-def why_plain(config: Any) -> str | None:
-    """Why a model's prompts cannot be a tree; None where they can."""
-    text = config.get_text_config()
-    if getattr(config, "is_encoder_decoder", False):
-        return "it is not decoder-only"
-    kinds = set(getattr(text, "layer_types", None) or ["full_attention"])
-    if kinds - {"full_attention"}:
-        return f"it has layers of the kind {', '.join(sorted(kinds - {'full_attention'}))}, which count indices"
-    if getattr(text, "sliding_window", None) and getattr(text, "use_sliding_window", True):
-        return "its attention has a window, which counts indices"
-    rope = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None) or {}
-    kind = rope.get("rope_type", rope.get("type", "default")) if isinstance(rope, dict) else "default"
-    if kind in ("dynamic", "longrope"):
-        return f"its positions ({kind} RoPE) depend on the length of the whole"
-    return None
-
-
 def _with_adapter(model: Any, adapter: Path) -> Any:
     try:
         from peft import PeftModel
     except ImportError as error:
         raise UsageError("an adapter needs PEFT: pip install 'bowstring[local]'") from error
     return PeftModel.from_pretrained(model, str(adapter)).merge_and_unload()
-
-
-def _ends(model: Any, tokenizer: Any) -> frozenset[int]:
-    """Every token that ends an answer."""
-    found = model.generation_config.eos_token_id
-    listed = found if isinstance(found, list | tuple) else [found]
-    return frozenset(token for token in (*listed, tokenizer.eos_token_id) if token is not None)
-
-
-def _torch() -> Any:
-    try:
-        import torch
-        import transformers  # noqa: F401 - both or neither
-    except ImportError as error:
-        raise UsageError("hf/… needs PyTorch and transformers: pip install 'bowstring[local]'") from error
-    return torch

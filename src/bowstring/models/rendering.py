@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import cached_property
 from typing import Any
 
 from bowstring.models.interface import RequestFailed
@@ -16,35 +17,86 @@ _TODAY = re.compile(r"strftime_now\([^()]*\)")
 class Rendering:
     """A tokenizer of transformers', with the date in its template pinned."""
 
-    def __init__(self, tokenizer: Any) -> None:
+    def __init__(self, tokenizer: Any, ends: Collection[int] = ()) -> None:
+        """`ends` are the tokens with which the model ends an answer."""
         self._tokenizer = tokenizer
+        self._ends = ends
         if isinstance(tokenizer.chat_template, str):
             tokenizer.chat_template = _TODAY.sub(f'"{_DATE}"', tokenizer.chat_template)
+        # Texts on two sides of such a token are split into tokens apart from each other.
+        self._borders = sorted(
+            token.content
+            for token in tokenizer.added_tokens_decoder.values()
+            if token.special and not token.rstrip and not token.normalized
+        )
 
     def tokens(self, prompt: Prompt) -> list[int]:
-        messages = [{"role": m.role, "content": m.text} for m in prompt.messages]
-        try:
-            return self._rendered(messages)
-        except Exception as error:
-            if messages[0]["role"] != "system":
-                raise RequestFailed("protocol", f"its chat template refuses the prompt: {error}") from error
-        # Some templates know no system turn: its text then opens the first message of the user.
-        first, *rest = messages[1:]
-        joined = {"role": "user", "content": f"{messages[0]['content']}\n\n{first['content']}"}
-        return self._rendered([joined, *rest])
+        return self._encoded(self._text(prompt))
 
-    def _rendered(self, messages: Sequence[dict[str, str]]) -> list[int]:
+    def all_tokens(self, prompts: Sequence[Prompt]) -> list[list[int]]:
+        """The same as `tokens` of each, with the text that they share tokenized once.
+
+        It is cut behind a special token, where merges cannot cross. That this holds for the tokenizer at hand is
+        checked with one whole prompt; where it does not, all are tokenized whole.
+        """
+        texts = [self._text(prompt) for prompt in prompts]
+        shared = _common(texts) if len(texts) > 1 else ""
+        end = max((at + len(border) for border in self._borders if (at := shared.rfind(border)) >= 0), default=0)
+        if end:
+            trunk = self._encoded(shared[:end])
+            found = [trunk + self._encoded(text[end:], first=False) for text in texts]
+            if found[0] == self._encoded(texts[0]):
+                return found
+        return [self._encoded(text) for text in texts]
+
+    def answer(self, text: str) -> list[int]:
+        """An answer as the model would give it behind a prompt, with the token that ends it."""
+        return [*self._encoded(text, first=False), self.end]
+
+    @cached_property
+    def end(self) -> int:
+        """The token with which the template closes an answer; where it has none of its own, the tokenizer's."""
+        if self._tokenizer.chat_template is not None:
+            chat = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "ANSWER"}]
+            text = self._tokenizer.apply_chat_template(chat, tokenize=False, date_string=_DATE)
+            for token in self._encoded(text.rpartition("ANSWER")[2].lstrip(), first=False)[:1]:
+                if token in self._ends:
+                    return token
+        found: int = self._tokenizer.eos_token_id
+        return found
+
+    def _text(self, prompt: Prompt) -> str:
+        messages = [{"role": m.role, "content": m.text} for m in prompt.messages]
+        ways = [messages]
+        if messages[0]["role"] == "system" and len(messages) > 1:
+            # Some templates know no system turn: its text then opens the first message of the user.
+            system, first, *rest = messages
+            ways.append([{"role": "user", "content": f"{system['content']}\n\n{first['content']}"}, *rest])
+        for chat in ways:
+            try:
+                return self._rendered(chat)
+            except Exception as error:  # a template raises what it likes
+                refusal = error
+        raise RequestFailed("protocol", f"its chat template refuses the prompt: {refusal}") from refusal
+
+    def _rendered(self, messages: Sequence[dict[str, str]]) -> str:
         if self._tokenizer.chat_template is None:
-            text = "".join(f"{m['role']}: {m['content']}\n" for m in messages) + "assistant:"
-            return list(self._tokenizer(text)["input_ids"])
-        found = self._tokenizer.apply_chat_template(
-            list(messages),
-            tokenize=True,
-            add_generation_prompt=True,
-            return_dict=False,
-            date_string=_DATE,
+            return "".join(f"{m['role']}: {m['content']}\n" for m in messages) + "assistant:"
+        text: str = self._tokenizer.apply_chat_template(
+            list(messages), tokenize=False, add_generation_prompt=True, date_string=_DATE
         )
-        return list(found)
+        return text
+
+    def _encoded(self, text: str, *, first: bool = True) -> list[int]:
+        """The ids of a text, or of one that goes on; a template brings its special tokens itself."""
+        special = first and self._tokenizer.chat_template is None
+        return list(self._tokenizer(text, add_special_tokens=special)["input_ids"])
+
+
+def _common(texts: Sequence[str]) -> str:
+    """The longest common beginning: that of the two which are furthest apart in the alphabet."""
+    first, last = min(texts), max(texts)
+    return first[: next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
 
 
 def too_long(tokens: Sequence[int], sampling: Sampling, limit: int) -> RequestFailed:

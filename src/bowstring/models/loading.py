@@ -1,0 +1,88 @@
+"""Weights on PyTorch: a model folder with its vocabulary, ready to be decoded or trained as a tree."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bowstring.errors import DataError, UsageError
+from bowstring.models.rendering import Rendering
+
+
+@dataclass(slots=True)
+class Weights:
+    model: Any
+    tokenizer: Any
+    rendering: Rendering
+    ends: frozenset[int]  # every token that ends an answer
+    limit: int  # of positions
+    plain: str | None  # why its prompts cannot be a tree; None where they can
+
+
+def load_weights(folder: Path, *, dtype: Any, tell: Callable[[str], None]) -> Weights:
+    """A causal language model on the CPU, with the tree's attention unless that would be wrong."""
+    require_torch()
+    import transformers
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+    from bowstring.tree.layers import NAME, register
+
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+    transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    tell(f"Loading {folder.name} …")
+    register()
+    with in_one_line(folder):
+        config = AutoConfig.from_pretrained(folder)
+        plain = why_plain(config)
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        model: Any = AutoModelForCausalLM.from_pretrained(
+            folder, dtype=dtype, attn_implementation="sdpa" if plain else NAME
+        )
+    found = model.generation_config.eos_token_id
+    listed = found if isinstance(found, list | tuple) else [found]
+    ends = frozenset(token for token in (*listed, tokenizer.eos_token_id) if token is not None)
+    limit: int = getattr(config.get_text_config(), "max_position_embeddings", None) or 1 << 30
+    return Weights(model, tokenizer, Rendering(tokenizer, ends), ends, limit, plain)
+
+
+class in_one_line:  # noqa: N801 - reads as a statement
+    """Whatever the libraries say of a folder that they cannot load, as one line."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, OSError | ValueError | KeyError | RuntimeError):
+            reason = " ".join(str(error).split())[:200]
+            raise DataError(f"hf/{self._folder}: not a model that can be loaded: {reason}") from error
+
+
+def why_plain(config: Any) -> str | None:
+    """Why a model's prompts cannot be a tree; None where they can."""
+    text = config.get_text_config()
+    if getattr(config, "is_encoder_decoder", False):
+        return "it is not decoder-only"
+    kinds = set(getattr(text, "layer_types", None) or ["full_attention"])
+    if kinds - {"full_attention"}:
+        return f"it has layers of the kind {', '.join(sorted(kinds - {'full_attention'}))}, which count indices"
+    if getattr(text, "sliding_window", None) and getattr(text, "use_sliding_window", True):
+        return "its attention has a window, which counts indices"
+    rope = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None) or {}
+    kind = rope.get("rope_type", rope.get("type", "default")) if isinstance(rope, dict) else "default"
+    if kind in ("dynamic", "longrope"):
+        return f"its positions ({kind} RoPE) depend on the length of the whole"
+    return None
+
+
+def require_torch() -> Any:
+    try:
+        import torch
+        import transformers  # noqa: F401 - both or neither
+    except ImportError as error:
+        raise UsageError("hf/… needs PyTorch and transformers: pip install 'bowstring[local]'") from error
+    return torch

@@ -1,0 +1,116 @@
+"""What is learned: log-probabilities of the answers in a pack, and the losses made of them.
+
+A loss here is a sum over a pack; the trainer divides it by the count of the whole step, however many packs and
+processes that is. So a step's loss is that of its examples in one batch.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from bowstring.tree.packed import Packed
+
+Batch = dict[str, Any]
+
+
+def to_batch(pack: Any) -> Batch:
+    """A pack as the tensors that a trainer moves about."""
+    tensors = {
+        name: torch.from_numpy(getattr(pack, name)).long() for name in ("tokens", "positions", "keep", "targets")
+    }
+    return tensors | {
+        "of": torch.from_numpy(pack.of).long(),
+        "trunk": pack.trunk,
+        "branches": list(pack.branches),
+        "keys": list(pack.keys),
+    }
+
+
+def log_probabilities(model: Any, batch: Batch, *, plain: bool) -> Tensor:
+    """Of every token of every answer, in order. `plain`: the pack is one example, and the model sees it as such."""
+    tree = {} if plain else {"tree": Packed(batch["trunk"], batch["branches"])}
+    found = model(
+        input_ids=batch["tokens"].unsqueeze(0),
+        position_ids=batch["positions"].unsqueeze(0),
+        use_cache=False,
+        logits_to_keep=batch["keep"],
+        **tree,
+    )
+    return -functional.cross_entropy(found.logits[0].float(), batch["targets"], reduction="none")
+
+
+def by_answer(values: Tensor, batch: Batch) -> Tensor:
+    """Sums over the tokens of each answer."""
+    sums = values.new_zeros(len(batch["branches"]))
+    return sums.index_add(0, batch["of"], values)
+
+
+class Objective(Protocol):
+    plain: bool
+
+    def count(self, batch: Batch) -> int:
+        """What a pack's loss is a sum over."""
+        ...
+
+    def loss(self, model: Any, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+        """The sum, and what else there is to say of the pack: means over the same count."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sft:
+    """Cross-entropy of answers: the mean over tokens, or over answers of their means."""
+
+    normalise: str
+    plain: bool = False
+
+    def count(self, batch: Batch) -> int:
+        return len(batch["targets"]) if self.normalise == "token" else len(batch["branches"])
+
+    def loss(self, model: Any, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+        losses = -log_probabilities(model, batch, plain=self.plain)
+        if self.normalise == "token":
+            return losses.sum(), {}
+        lengths = by_answer(torch.ones_like(losses), batch)
+        return (by_answer(losses, batch) / lengths).sum(), {}
+
+
+@dataclass(frozen=True, slots=True)
+class Dpo:
+    """The sigmoid loss on pairs; `reference` has the log-probabilities of the start, (better, worse) by key."""
+
+    beta: float
+    reference: dict[str, tuple[float, float]]
+
+    plain: bool = False
+
+    def count(self, batch: Batch) -> int:
+        return len(batch["keys"])
+
+    def loss(self, model: Any, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+        said = log_probabilities(model, batch, plain=self.plain)
+        pairs = by_answer(said, batch).view(-1, 2)
+        start = torch.tensor([self.reference[key] for key in batch["keys"]], dtype=pairs.dtype, device=pairs.device)
+        rewards = self.beta * (pairs - start)
+        margins = rewards[:, 0] - rewards[:, 1]
+        with torch.no_grad():
+            lengths = by_answer(torch.ones_like(said), batch).view(-1, 2)[:, 0]
+            seen = {
+                "margin": margins.mean(),
+                "accuracy": (margins > 0).float().mean(),
+                "chosen_reward": rewards[:, 0].mean(),
+                "rejected_reward": rewards[:, 1].mean(),
+                "chosen_change": ((pairs[:, 0] - start[:, 0]) / lengths).mean(),
+            }
+        return -functional.logsigmoid(margins).sum(), {name: float(value) for name, value in seen.items()}
+
+    @staticmethod
+    def at_start() -> float:
+        """The loss while the policy is the reference: no margin anywhere."""
+        return math.log(2)

@@ -1,0 +1,151 @@
+"""Packs: a trunk and some of its branches as one sequence, with the places where there is something to learn.
+
+A pack holds examples of one owner. Its trunk is the longest common beginning of their prompts' token ids; a branch is
+the rest of a prompt and an answer with its end token. Logits are wanted where the next token is an answer's, only there.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bowstring.models.rendering import Rendering
+from bowstring.training.examples import Example
+from bowstring.tree.packing import Tree, cut
+
+Ids = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """An example as token ids: one prompt, and one answer to learn, or a pair of them (the better one first)."""
+
+    key: str
+    owner: str
+    prompt: tuple[int, ...]
+    answers: tuple[tuple[int, ...], ...]
+
+    @property
+    def longest(self) -> int:
+        return len(self.prompt) + max(map(len, self.answers))
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    keys: tuple[str, ...]
+    owner: str
+    trunk: int  # its length
+    branches: tuple[int, ...]  # their lengths; answers of an example side by side
+    tokens: Ids
+    positions: Ids
+    keep: Ids  # where logits are wanted, in the packed sequence
+    targets: Ids  # the token that follows there
+    of: Ids  # the branch whose answer that token belongs to
+
+    @property
+    def answers(self) -> int:
+        return len(self.branches)
+
+
+@dataclass(slots=True)
+class Packing:
+    """Packs, and what became of the examples."""
+
+    packs: list[Pack]
+    examples: int = 0
+    too_long: int = 0
+    separate_tokens: int = 0  # what they would take one by one
+
+    @property
+    def packed_tokens(self) -> int:
+        return sum(len(pack.tokens) for pack in self.packs)
+
+
+def pack_all(groups: Iterable[Sequence[Tokens]], *, branches: int, max_length: int, seed: int) -> Packing:
+    """Each group in packs of at most `branches` examples. An example that is too long by itself is left out."""
+    found = Packing([])
+    for group in groups:
+        fits = [tokens for tokens in group if tokens.longest <= max_length]
+        found.examples += len(fits)
+        found.too_long += len(group) - len(fits)
+        found.separate_tokens += sum(len(t.prompt) + len(a) for t in fits for a in t.answers)
+        rng = random.Random(f"pack {seed} {group[0].key}")  # noqa: S311 - repeatable on purpose
+        lots = rng.sample(fits, len(fits))
+        # As even as can be: the last lot of 33 in lots of 32 would be a history for one question.
+        number = -(-len(lots) // branches)
+        found.packs += [pack(lots[n::number]) for n in range(number)]
+    return found
+
+
+def pack(examples: Sequence[Tokens]) -> Pack:
+    tree = cut([tokens.prompt for tokens in examples])
+    whole = [(*rest, *a) for tokens, rest in zip(examples, tree.branches, strict=True) for a in tokens.answers]
+    answers = [answer for tokens in examples for answer in tokens.answers]
+    packed = Tree(tree.trunk, tuple(whole))
+    keep: list[int] = []
+    for start, branch, answer in zip(packed.starts, whole, answers, strict=True):
+        first = start + len(branch) - len(answer)
+        keep += range(first - 1, first - 1 + len(answer))
+    return Pack(
+        tuple(tokens.key for tokens in examples),
+        examples[0].owner,
+        len(tree.trunk),
+        tuple(map(len, whole)),
+        _ids(packed.tokens),
+        _ids(packed.positions),
+        _ids(keep),
+        _ids([token for answer in answers for token in answer]),
+        _ids([n for n, answer in enumerate(answers) for _ in answer]),
+    )
+
+
+def _ids(values: Sequence[int]) -> Ids:
+    return np.array(values, dtype=np.int32)
+
+
+def arrange(owners: Sequence[str], per_step: int, epochs: float, seed: int) -> list[int]:
+    """The order in which packs are trained on: every `per_step` are a step, of different owners while that can be."""
+    order: list[int] = []
+    whole = round(len(owners) * epochs)
+    for epoch in range(-(-whole // len(owners))):
+        left = list(range(len(owners)))
+        random.Random(f"order {seed} {epoch}").shuffle(left)  # noqa: S311
+        order += _mixed(left, owners, per_step, order)
+    return order[:whole]
+
+
+def _mixed(left: Sequence[int], owners: Sequence[str], per_step: int, before: Sequence[int]) -> list[int]:
+    """The packs so that a step takes each owner once; owners with the most packs left come first where it is tight."""
+    queues: dict[str, list[int]] = {}
+    for pack_number in left:
+        queues.setdefault(owners[pack_number], []).append(pack_number)
+    found: list[int] = []
+    step = {owners[n] for n in before[len(before) - len(before) % per_step :]}
+    while queues:
+        if (len(before) + len(found)) % per_step == 0:
+            step = set()
+        free = [owner for owner in queues if owner not in step] or list(queues)
+        owner = max(free, key=lambda o: len(queues[o]))
+        step.add(owner)
+        found.append(queues[owner].pop(0))
+        if not queues[owner]:
+            del queues[owner]
+    return found
+
+
+def tokenized(groups: Iterable[Sequence[Example]], render: Rendering) -> Iterator[list[Tokens]]:
+    """Examples as token ids, group by group."""
+    for group in groups:
+        prompts = render.all_tokens([example.prompt for example in group])
+        yield [
+            Tokens(e.key, e.owner, tuple(ids), tuple(tuple(render.answer(t)) for t in _texts(e)))
+            for e, ids in zip(group, prompts, strict=True)
+        ]
+
+
+def _texts(example: Example) -> tuple[str, ...]:
+    return (example.answer,) if example.rejected is None else (example.answer, example.rejected)

@@ -1,0 +1,90 @@
+"""transformers' Trainer on packs: a step's loss is that of all its examples in one batch, over packs and processes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset, SequentialSampler
+from transformers import Trainer
+
+from bowstring.errors import RunError
+from bowstring.training.objectives import Batch, Dpo, Objective, to_batch
+from bowstring.training.packs import Pack
+
+_NEAR = 1e-3  # how far from ln 2 the first loss of DPO may be, for rounding
+
+
+class PackSet(Dataset[Pack]):
+    """Packs in the order in which they are trained on."""
+
+    def __init__(self, packs: list[Pack], order: list[int]) -> None:
+        self._packs, self._order = packs, order
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __getitem__(self, place: int) -> Pack:
+        return self._packs[self._order[place]]
+
+
+def collate(packs: list[Pack]) -> Batch:
+    """A batch is one pack: packs of a step follow one another."""
+    (pack,) = packs
+    return to_batch(pack)
+
+
+class TreeTrainer(Trainer):
+    def __init__(self, objective: Objective, **given: Any) -> None:
+        super().__init__(data_collator=collate, **given)
+        self._objective = objective
+        self._seen: dict[str, list[tuple[float, int]]] = defaultdict(list)
+        # Tells Trainer that the loss is already divided by what the whole step holds.
+        self.model_accepts_loss_kwargs = True
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> Any:
+        return SequentialSampler(train_dataset if train_dataset is not None else self.train_dataset)
+
+    def _get_num_items_in_batch(self, batch_samples: list[Batch], device: torch.device) -> Tensor:
+        count = torch.tensor(sum(self._objective.count(batch) for batch in batch_samples), device=device)
+        return self.accelerator.reduce(count, "sum") if self.args.world_size > 1 else count  # type: ignore[no-any-return]
+
+    def compute_loss(
+        self, model: Any, inputs: Batch, return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
+        loss, seen = self._objective.loss(model, inputs)
+        count = self._objective.count(inputs)
+        for name, value in seen.items():
+            self._seen[name].append((value, count))
+        if isinstance(self._objective, Dpo) and self.state.global_step == 0:
+            _check_start(float(loss.detach()) / count)
+        # Gradients are averaged over processes; a sum over all of them is meant.
+        loss = loss * self.accelerator.num_processes / num_items_in_batch
+        return (loss, None) if return_outputs else loss
+
+    def log(self, logs: dict[str, float], *rest: Any, **more: Any) -> None:
+        if "loss" in logs and self.args.world_size > 1:
+            logs["loss"] /= self.args.world_size  # undo what compute_loss multiplied, for those who read it
+        if self._seen and "loss" in logs:
+            logs |= self._means()
+        super().log(logs, *rest, **more)
+
+    def _means(self) -> dict[str, float]:
+        """Of what the packs since the last line said, over all processes."""
+        names = sorted(self._seen)
+        sums = [[sum(v * n for v, n in self._seen[name]), sum(n for _, n in self._seen[name])] for name in names]
+        self._seen.clear()
+        total = torch.tensor(sums, dtype=torch.float32, device=self.args.device)
+        if self.args.world_size > 1:
+            total = self.accelerator.reduce(total, "sum")
+        return {name: float(value / n) for name, (value, n) in zip(names, total.tolist(), strict=True)}
+
+
+def _check_start(loss: float) -> None:
+    if abs(loss - Dpo.at_start()) > _NEAR:
+        raise RunError(
+            f"DPO's first loss is {loss:.4f}, not ln 2 = {Dpo.at_start():.4f}: the model does not start as the reference "
+            "(is there dropout in it, or did its folder change since the reference was computed?)"
+        )
