@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from bowstring.models import weights
 from bowstring.models.names import PROVIDERS, SERVER_KEY
@@ -27,6 +28,8 @@ def availability() -> list[Availability]:
         ),
         Availability("openai/NAME@http://host:port/v1", True, f"any compatible server; its key, if any: {SERVER_KEY}"),
         Availability("python:module:name", True, "your own function or class"),
+        _with_extra("hf/FOLDER-or-ID[+ADAPTER]", "weights of your own on PyTorch", "local", "torch", "transformers"),
+        _with_extra("vllm/FOLDER-or-ID[+ADAPTER]", "weights of your own on vLLM, in this process", "vllm", "vllm"),
     ]
     for provider in PROVIDERS.values():
         present = next((k for k in provider.keys if os.environ.get(k)), None)
@@ -39,3 +42,8 @@ def availability() -> list[Availability]:
             present, note = None, "needs AWS_SECRET_ACCESS_KEY beside AWS_ACCESS_KEY_ID"
         rows.append(Availability(f"{provider.name}/NAME", present is not None, note))
     return rows
+
+
+def _with_extra(name: str, note: str, extra: str, *modules: str) -> Availability:
+    here = all(find_spec(module) for module in modules)  # not imported: that takes seconds
+    return Availability(name, here, note if here else f"needs pip install 'bowstring[{extra}]'")

@@ -3,6 +3,7 @@
 openai/NAME, anthropic/NAME, google/NAME, together/NAME, openrouter/NAME, bedrock/NAME
 openai/NAME@http://host:port/v1     any compatible server: vLLM, SGLang, Ollama, llama.cpp
 hf/ID-or-folder[+ADAPTER]           weights of your own, on PyTorch
+vllm/ID-or-folder[+ADAPTER]         the same on vLLM, in this process
 embedded                            the model that ships with the install
 python:module:name                  your own code
 """
@@ -86,6 +87,10 @@ def open_model(
         from bowstring.models.local import LocalModel
 
         return LocalModel(name.removeprefix("hf/"), tell)
+    if name.startswith("vllm/") and len(name) > 5:
+        from bowstring.models.vllm import VllmModel
+
+        return VllmModel(name.removeprefix("vllm/"), tell)
     if name.startswith("python:"):
         from bowstring.models.own import load_own
 
@@ -195,4 +200,4 @@ def _aws_credentials(name: str, *, with_key: bool) -> Any:
 
 
 def _forms() -> str:
-    return ", ".join(f"{p}/NAME" for p in PROVIDERS) + ", openai/NAME@http://host:port/v1, hf/FOLDER"
+    return ", ".join(f"{p}/NAME" for p in PROVIDERS) + ", openai/NAME@http://host:port/v1, hf/FOLDER, vllm/FOLDER"

@@ -1,7 +1,7 @@
 """Packs: a trunk and some of its branches as one sequence, with the places where there is something to learn.
 
 A pack holds examples of one owner. Its trunk is the longest common beginning of their prompts' token ids; a branch is
-the rest of a prompt and an answer with its end token. Logits are wanted where the next token is an answer's, only there.
+the rest of a prompt and an answer with its end token. Logits are wanted only where the next token is an answer's.
 """
 
 from __future__ import annotations

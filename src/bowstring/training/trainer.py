@@ -45,11 +45,11 @@ class TreeTrainer(Trainer):
         self.model_accepts_loss_kwargs = True
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
-        return SequentialSampler(train_dataset if train_dataset is not None else self.train_dataset)
+        return SequentialSampler(train_dataset or self.train_dataset)
 
     def _get_num_items_in_batch(self, batch_samples: list[Batch], device: torch.device) -> Tensor:
         count = torch.tensor(sum(self._objective.count(batch) for batch in batch_samples), device=device)
-        return self.accelerator.reduce(count, "sum") if self.args.world_size > 1 else count  # type: ignore[no-any-return]
+        return self.accelerator.reduce(count, "sum") if self.args.world_size > 1 else count
 
     def compute_loss(
         self, model: Any, inputs: Batch, return_outputs: bool = False, num_items_in_batch: Any = None
@@ -85,6 +85,6 @@ class TreeTrainer(Trainer):
 def _check_start(loss: float) -> None:
     if abs(loss - Dpo.at_start()) > _NEAR:
         raise RunError(
-            f"DPO's first loss is {loss:.4f}, not ln 2 = {Dpo.at_start():.4f}: the model does not start as the reference "
-            "(is there dropout in it, or did its folder change since the reference was computed?)"
+            f"DPO's first loss is {loss:.4f}, not ln 2 = {Dpo.at_start():.4f}: the model does not start as the "
+            "reference (is there dropout in it, or did its folder change since the reference was computed?)"
         )

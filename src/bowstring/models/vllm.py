@@ -1,0 +1,143 @@
+"""vLLM in this process: `vllm/ID-or-folder[+ADAPTER]`.
+
+Requests gather for a moment and go to vLLM in one call, sorted by trunk, so that the branches of a trunk find it in
+vLLM's prefix cache. Prompts are rendered here, as they are for `hf/`, and given as tokens.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bowstring.errors import ModelError, UsageError
+from bowstring.models.gathering import GatheringModel, Request
+from bowstring.models.hubfiles import ModelFiles, model_files
+from bowstring.models.interface import RequestFailed
+from bowstring.models.reasoning import split_reasoning
+from bowstring.models.rendering import Rendering, too_long
+from bowstring.records import Completion, Sampling, Usage, fields_of
+
+_OWN = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty")  # what vLLM reads from a generation config
+_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # the values that vLLM takes for the largest rank of an adapter
+
+
+class VllmModel(GatheringModel):
+    """Weights on vLLM. They are loaded when the first request comes."""
+
+    # Answers come when the last of a batch has: larger batches wait less for stragglers, a kill loses less of smaller.
+    concurrency = 512
+
+    def __init__(self, reference: str, tell: Callable[[str], None] = lambda line: None) -> None:
+        _vllm()
+        super().__init__()
+        self.name = f"vllm/{reference}"
+        self._files = model_files("vllm", reference, tell)
+        self.identity = f"{self.name}#{self._files.fingerprint}"
+        self._tell = tell
+        self._engine: _Engine | None = None
+
+    async def close(self) -> None:
+        await super().close()
+        self._engine = None
+
+    def _batch(self, waiting: Sequence[Request]) -> list[Request]:
+        return sorted(waiting, key=lambda request: request.prompt.trunk.digest)
+
+    def _answer(self, batch: Sequence[Request]) -> list[Completion | Exception]:
+        if self._engine is None:
+            self._tell(f"Loading {self._files.folder.name} into vLLM …")
+            self._engine = _Engine(self.name, self._files)
+        return self._engine.answer(batch)
+
+
+class _Engine:
+    """vLLM with a model in it."""
+
+    def __init__(self, name: str, files: ModelFiles) -> None:
+        vllm = _vllm()
+        from transformers import AutoTokenizer
+        from vllm.lora.request import LoRARequest
+
+        self._name = name
+        self._lora = LoRARequest("adapter", 1, str(files.adapter)) if files.adapter else None
+        with _in_one_line(f"{name} cannot be loaded"):
+            more = {"enable_lora": True, "max_lora_rank": _rank(files.adapter)} if files.adapter else {}
+            self._rendering = Rendering(AutoTokenizer.from_pretrained(files.folder))
+            self._llm = vllm.LLM(str(files.folder), enable_prefix_caching=True, trust_remote_code=False, **more)
+            own = self._llm.get_default_sampling_params()
+        self._own = {setting: getattr(own, setting) for setting in _OWN}
+        self._limit: int = self._llm.llm_engine.model_config.max_model_len
+
+    def answer(self, batch: Sequence[Request]) -> list[Completion | Exception]:
+        """A completion for every request, or why there is none."""
+        answers: dict[Request, Completion | Exception] = {}
+        sent: dict[Request, list[int]] = {}
+        for request in batch:
+            try:
+                sent[request] = self._tokens(request)
+            except RequestFailed as failed:  # vLLM would refuse the whole batch for it
+                answers[request] = failed
+        if sent:
+            answers |= self._generated(sent)
+        return [answers[request] for request in batch]
+
+    def _tokens(self, request: Request) -> list[int]:
+        tokens = self._rendering.tokens(request.prompt)
+        if len(tokens) + request.sampling.max_tokens > self._limit:
+            raise too_long(tokens, request.sampling, self._limit)
+        return tokens
+
+    def _generated(self, sent: dict[Request, list[int]]) -> dict[Request, Completion | Exception]:
+        vllm = _vllm()
+        with _in_one_line(f"{self._name}: vLLM failed"):
+            outputs = self._llm.generate(
+                [vllm.TokensPrompt(prompt_token_ids=tokens) for tokens in sent.values()],
+                [vllm.SamplingParams(**self._settings(request.sampling)) for request in sent],
+                use_tqdm=False,
+                lora_request=self._lora,
+            )
+        # Whatever ends first: vLLM returns its outputs in the order of the prompts.
+        return {request: _completion(output) for request, output in zip(sent, outputs, strict=True)}
+
+    def _settings(self, sampling: Sampling) -> dict[str, Any]:
+        """The request's settings, which vLLM calls by the same names; where it leaves one open, the model's own."""
+        return self._own | {name: value for name, value in fields_of(sampling).items() if value is not None}
+
+
+def _completion(output: Any) -> Completion | RequestFailed:
+    made = output.outputs[0]
+    if made.finish_reason not in ("stop", "length"):
+        return RequestFailed("server", f"vLLM ended it by {made.finish_reason!r}")
+    text, thought = split_reasoning(made.text.strip())
+    usage = Usage(len(output.prompt_token_ids), output.num_cached_tokens or 0, len(made.token_ids))
+    return Completion(text, made.finish_reason, thought, usage)
+
+
+def _rank(adapter: Path) -> int:
+    """The smallest that vLLM takes for an adapter; one that is too large for it, it refuses itself."""
+    config = json.loads((adapter / "adapter_config.json").read_text())
+    rank: int = max([config["r"], *config.get("rank_pattern", {}).values()])
+    return next((allowed for allowed in _RANKS if allowed >= rank), rank)
+
+
+@contextmanager
+def _in_one_line(what: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # vLLM raises many kinds, and after each of them the model is of no use
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise ModelError(f"{what}: {reason}") from error
+
+
+def _vllm() -> Any:
+    # Its log goes to stdout, among the lines of the command; whoever sets the level gets it.
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+    try:
+        import vllm
+    except ImportError as error:
+        raise UsageError("vllm/… needs vLLM: pip install 'bowstring[vllm]'") from error
+    return vllm
