@@ -51,8 +51,9 @@ EXAMPLES
 
 MODELS
     openai/NAME, anthropic/NAME, google/NAME, together/NAME, openrouter/NAME, bedrock/NAME; openai/NAME@URL for any
-    compatible server (vLLM, SGLang, Ollama, llama.cpp); hf/FOLDER for local weights; embedded; python:module:name
-    for your own code. For judges also builtin, which needs no model and is a smoke test, not a measurement.
+    compatible server (vLLM, SGLang, Ollama, llama.cpp); hf/FOLDER for local weights; vllm/FOLDER for the same on
+    vLLM in this process; embedded; python:module:name for your own code. For judges also builtin, which needs no
+    model and is a smoke test, not a measurement.
 
 DATA
     Wherever a data set is asked for: a hub id (12kimih/HiCUPID, kixlab/CUPID), a folder or file in the
