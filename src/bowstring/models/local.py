@@ -15,8 +15,8 @@ from bowstring.errors import UsageError
 from bowstring.models.gathering import GatheringModel, Request
 from bowstring.models.hubfiles import model_files
 from bowstring.models.interface import NotYet
-from bowstring.models.reasoning import split_reasoning
 from bowstring.models.loading import in_one_line, load_weights, require_torch
+from bowstring.models.reasoning import split_reasoning
 from bowstring.models.rendering import too_long
 from bowstring.records import Completion, Prompt, Sampling, Usage
 
