@@ -23,6 +23,7 @@ COMMANDS = {
     "models": "which models can be used here, and what the others need",
     "data": "look at data sets, check them, fetch and convert them",
     "synth": "make a data set, with a model or offline",
+    "train": "train an assistant, a judge or a matcher on a data set",
 }
 
 _MANUAL = """\

@@ -11,24 +11,32 @@ from bowstring.runs.runner import Snapshot
 _EVERY = 10.0  # seconds between two lines where there is no terminal
 
 
-class ProgressLine:
-    """Give it to a run as `watch`."""
-
+class MovingLine:
     def __init__(self) -> None:
         self._moves = sys.stderr.isatty()
         self._last = time.monotonic()
         self._width = 0
 
-    def __call__(self, snapshot: Snapshot) -> None:
+    def show(self, line: str, *, last: bool) -> None:
         now = time.monotonic()
         if self._moves:
             # Never longer than the terminal is wide: a line that wraps cannot be written over.
-            line = describe(snapshot)[: max(10, shutil.get_terminal_size().columns - 1)]
-            print("\r" + line.ljust(self._width), end="\n" if snapshot.finished else "", file=sys.stderr, flush=True)
+            line = line[: max(10, shutil.get_terminal_size().columns - 1)]
+            print("\r" + line.ljust(self._width), end="\n" if last else "", file=sys.stderr, flush=True)
             self._width = len(line)
-        elif snapshot.finished or now - self._last >= _EVERY:
+        elif last or now - self._last >= _EVERY:
             self._last = now
-            print(describe(snapshot), file=sys.stderr, flush=True)
+            print(line, file=sys.stderr, flush=True)
+
+
+class ProgressLine:
+    """Give it to a run as `watch`."""
+
+    def __init__(self) -> None:
+        self._line = MovingLine()
+
+    def __call__(self, snapshot: Snapshot) -> None:
+        self._line.show(describe(snapshot), last=snapshot.finished)
 
 
 def describe(s: Snapshot) -> str:

@@ -14,18 +14,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from bowstring.training.packs import Pack
 from bowstring.tree.packed import Packed
 
 Batch = dict[str, Any]
 
 
-def to_batch(pack: Any) -> Batch:
+_ARRAYS = ("tokens", "positions", "keep", "targets", "of")
+
+
+def to_batch(pack: Pack) -> Batch:
     """A pack as the tensors that a trainer moves about."""
-    tensors = {
-        name: torch.from_numpy(getattr(pack, name)).long() for name in ("tokens", "positions", "keep", "targets")
-    }
-    return tensors | {
-        "of": torch.from_numpy(pack.of).long(),
+    return {name: torch.from_numpy(getattr(pack, name)).long() for name in _ARRAYS} | {
         "trunk": pack.trunk,
         "branches": list(pack.branches),
         "keys": list(pack.keys),
@@ -33,16 +33,35 @@ def to_batch(pack: Any) -> Batch:
 
 
 def log_probabilities(model: Any, batch: Batch, *, plain: bool) -> Tensor:
-    """Of every token of every answer, in order. `plain`: the pack is one example, and the model sees it as such."""
-    tree = {} if plain else {"tree": Packed(batch["trunk"], batch["branches"])}
+    """Of every token of every answer, in order. `plain`: branch by branch, each with the whole trunk before it, as
+    models need it whose attention is no tree's."""
+    if plain:
+        return _one_by_one(model, batch)
+    packed = Packed(batch["trunk"], batch["branches"])
     found = model(
         input_ids=batch["tokens"].unsqueeze(0),
         position_ids=batch["positions"].unsqueeze(0),
         use_cache=False,
         logits_to_keep=batch["keep"],
-        **tree,
+        tree=packed,
     )
-    return -functional.cross_entropy(found.logits[0].float(), batch["targets"], reduction="none")
+    return _of_targets(found.logits, batch["targets"])
+
+
+def _one_by_one(model: Any, batch: Batch) -> Tensor:
+    found, start, trunk = [], batch["trunk"], batch["tokens"][: batch["trunk"]]
+    for n, length in enumerate(batch["branches"]):
+        tokens = torch.cat([trunk, batch["tokens"][start : start + length]]).unsqueeze(0)
+        mine = batch["of"] == n
+        keep = batch["keep"][mine] - start + batch["trunk"]
+        logits = model(input_ids=tokens, use_cache=False, logits_to_keep=keep).logits
+        found.append(_of_targets(logits, batch["targets"][mine]))
+        start += length
+    return torch.cat(found)
+
+
+def _of_targets(logits: Tensor, targets: Tensor) -> Tensor:
+    return -functional.cross_entropy(logits[0].float(), targets, reduction="none")
 
 
 def by_answer(values: Tensor, batch: Batch) -> Tensor:
@@ -52,8 +71,6 @@ def by_answer(values: Tensor, batch: Batch) -> Tensor:
 
 
 class Objective(Protocol):
-    plain: bool
-
     def count(self, batch: Batch) -> int:
         """What a pack's loss is a sum over."""
         ...

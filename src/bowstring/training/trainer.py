@@ -37,36 +37,35 @@ def collate(packs: list[Pack]) -> Batch:
 
 
 class TreeTrainer(Trainer):
-    def __init__(self, objective: Objective, **given: Any) -> None:
+    objective: Objective  # set before training; DPO's needs the model in place
+
+    def __init__(self, **given: Any) -> None:
         super().__init__(data_collator=collate, **given)
-        self._objective = objective
         self._seen: dict[str, list[tuple[float, int]]] = defaultdict(list)
         # Tells Trainer that the loss is already divided by what the whole step holds.
         self.model_accepts_loss_kwargs = True
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
-        return SequentialSampler(train_dataset or self.train_dataset)
+        return SequentialSampler(train_dataset or self.train_dataset)  # type: ignore[arg-type]
 
     def _get_num_items_in_batch(self, batch_samples: list[Batch], device: torch.device) -> Tensor:
-        count = torch.tensor(sum(self._objective.count(batch) for batch in batch_samples), device=device)
+        count = torch.tensor(sum(self.objective.count(batch) for batch in batch_samples), device=device)
         return self.accelerator.reduce(count, "sum") if self.args.world_size > 1 else count
 
     def compute_loss(
         self, model: Any, inputs: Batch, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
-        loss, seen = self._objective.loss(model, inputs)
-        count = self._objective.count(inputs)
+        loss, seen = self.objective.loss(model, inputs)
+        count = self.objective.count(inputs)
         for name, value in seen.items():
             self._seen[name].append((value, count))
-        if isinstance(self._objective, Dpo) and self.state.global_step == 0:
+        if isinstance(self.objective, Dpo) and self.state.global_step == 0:
             _check_start(float(loss.detach()) / count)
         # Gradients are averaged over processes; a sum over all of them is meant.
         loss = loss * self.accelerator.num_processes / num_items_in_batch
         return (loss, None) if return_outputs else loss
 
     def log(self, logs: dict[str, float], *rest: Any, **more: Any) -> None:
-        if "loss" in logs and self.args.world_size > 1:
-            logs["loss"] /= self.args.world_size  # undo what compute_loss multiplied, for those who read it
         if self._seen and "loss" in logs:
             logs |= self._means()
         super().log(logs, *rest, **more)

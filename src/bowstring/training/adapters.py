@@ -1,0 +1,38 @@
+"""The part of a model that is trained: a LoRA adapter on all linear layers, new or gone on with; and its card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bowstring.models.loading import in_one_line
+from bowstring.training.settings import TrainSettings
+
+
+def with_adapter(model: Any, start: Path | None, settings: TrainSettings) -> Any:
+    """The model with an adapter to train: a new one, which changes nothing yet, or the one in `start`."""
+    from peft import LoraConfig, PeftConfig, PeftModel, get_peft_model
+
+    if start is None:
+        config = LoraConfig(
+            r=settings.rank,
+            lora_alpha=settings.alpha,
+            lora_dropout=settings.dropout,
+            target_modules="all-linear",
+            task_type="CAUSAL_LM",
+        )
+        return get_peft_model(model, config)
+    with in_one_line(start):
+        config = PeftConfig.from_pretrained(str(start))
+        config.lora_dropout = settings.dropout
+        return PeftModel.from_pretrained(model, str(start), config=config, is_trainable=True)
+
+
+def card(base: str, record: dict[str, Any]) -> str:
+    """The README of an adapter's folder."""
+    said = record["configuration"]
+    return (
+        f"# An adapter for {base}\n\nTrained by Bowstring ({said['method']}) on {said['data']}. What it was trained "
+        "on, with which settings and in which steps is in training.json.\n\n"
+        f"    bowstring eval hicupid --model hf/{said['model']}+THIS-FOLDER …\n"
+    )

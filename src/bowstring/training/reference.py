@@ -1,0 +1,45 @@
+"""The reference of DPO: log-probabilities of all answers by the model as it starts, computed once and kept.
+
+A frozen copy of the start would give the same numbers at every step, for twice the memory; and what is on disk
+stays the start's after a resume.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from bowstring.training.objectives import by_answer, log_probabilities, to_batch
+from bowstring.training.packs import Pack
+
+
+def reference(trainer: Any, packs: Sequence[Pack], folder: Path, *, plain: bool) -> dict[str, tuple[float, float]]:
+    """(better, worse) by key. Processes share the work, and meet in the folder."""
+    whole = folder / "reference.json"
+    args = trainer.args
+    if not whole.is_file():
+        mine: dict[str, list[float]] = {}
+        # In training mode and under the same context as the first step, so that the same pack gives the same numbers.
+        model = trainer.model.train()
+        with torch.no_grad(), trainer.compute_loss_context_manager():
+            for pack in packs[args.process_index :: args.world_size]:
+                batch = trainer._prepare_inputs(to_batch(pack))
+                pairs = by_answer(log_probabilities(model, batch, plain=plain), batch).view(-1, 2)
+                mine |= dict(zip(pack.keys, pairs.tolist(), strict=True))
+        part = folder / f".reference-{args.process_index}.json"
+        part.write_text(json.dumps(mine))
+        trainer.accelerator.wait_for_everyone()
+        if args.process_index == 0:
+            parts = [folder / f".reference-{n}.json" for n in range(args.world_size)]
+            found = {key: pair for p in parts for key, pair in json.loads(p.read_text()).items()}
+            draft = folder / ".reference.draft"
+            draft.write_text(json.dumps(found))
+            draft.replace(whole)
+            for p in parts:
+                p.unlink()
+        trainer.accelerator.wait_for_everyone()
+    return {key: (better, worse) for key, (better, worse) in json.loads(whole.read_text()).items()}

@@ -1,0 +1,257 @@
+"""What the command and the API both call: train an adapter.
+
+trained = train("sft", data="sets/mine", model="embedded", out="adapters/mine", epochs=2)
+trained.folder      # for --model hf/embedded+adapters/mine
+
+The adapter's folder has what PEFT needs, and training.json: what it was trained on, with what, and the curve. The same
+call resumes a training that was ended, and leaves one alone that is done.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from bowstring import __version__
+from bowstring.datasets import HicupidSet, load
+from bowstring.errors import UsageError
+from bowstring.models.hubfiles import ModelFiles, model_files
+from bowstring.models.loading import Weights, load_weights, require_torch
+from bowstring.prompts import PromptFolder
+from bowstring.runs.folder import RunFolder, fingerprint
+from bowstring.training.adapters import card, with_adapter
+from bowstring.training.arguments import last_checkpoint, trainer_arguments
+from bowstring.training.assistants import cupid_examples, hicupid_examples
+from bowstring.training.examples import Examples
+from bowstring.training.packs import Packing, arrange, pack_all, tokenized
+from bowstring.training.settings import TrainSettings, settings_for
+
+_TESTS = ("test_1", "test_2")  # what models are tested on
+_CHECKPOINTS = "checkpoints"
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    folder: Path
+    record: dict[str, Any]  # training.json
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.record["status"] == "complete")
+
+
+def train(
+    method: Any,
+    *,
+    data: str = "mini/hicupid",
+    model: str = "embedded",
+    out: str | Path,
+    init_from: str | None = None,
+    revision: str | None = None,
+    prompts: Path | None = None,
+    save_every: int = 50,
+    stop_on_collapse: bool = False,
+    tensorboard: bool = False,
+    fresh: bool = False,
+    tell: Tell = lambda line: None,
+    watch: Callable[[Any], None] = lambda step: None,
+    **given: Any,
+) -> Trained:
+    """Train an adapter, as `bowstring train` does. Settings that are not given are the published ones."""
+    require_torch()
+    settings = settings_for(method, **given)
+    files = model_files("hf", model.removeprefix("hf/") + (f"+{init_from}" if init_from else ""), tell)
+    examples, about = _examples(settings, data, revision, PromptFolder(prompts))
+    configuration = settings.configuration() | {
+        "model": model,
+        "init_from": init_from,
+        "weights": files.fingerprint,
+        **about,
+    }
+    arguments = trainer_arguments(
+        settings, Path(out) / _CHECKPOINTS, save_every=save_every, tensorboard=tensorboard, tell=tell
+    )
+    if arguments.process_index:  # one process speaks for all
+        tell = watch = lambda line: None
+    job = _Job(settings, files, examples, configuration, Path(out), arguments, tell)
+    return job.run(watch, fresh=fresh, stop_on_collapse=stop_on_collapse)
+
+
+def _examples(
+    settings: TrainSettings, data: str, revision: str | None, folder: PromptFolder
+) -> tuple[Examples, dict[str, Any]]:
+    loaded = load(data, revision=revision, splits=settings.splits, leave_out=() if settings.splits else _TESTS)
+    if isinstance(loaded, HicupidSet):
+        examples = hicupid_examples(loaded, settings, folder)
+    else:
+        examples = cupid_examples(loaded, settings, folder)
+    return examples, {"data": loaded.name, "data_fingerprint": loaded.fingerprint, "prompts": folder.fingerprints}
+
+
+@dataclass(slots=True)
+class _Job:
+    settings: TrainSettings
+    files: ModelFiles
+    examples: Examples
+    configuration: dict[str, Any]
+    out: Path
+    arguments: Any  # Trainer's
+    tell: Tell
+
+    def run(self, watch: Callable[[Any], None], *, fresh: bool, stop_on_collapse: bool) -> Trained:
+        main = self.arguments.process_index == 0
+        with self.arguments.main_process_first():
+            if fresh and main:
+                shutil.rmtree(self.out, ignore_errors=True)
+            before = self._before()
+        if before is not None and before["status"] == "complete":
+            self.tell(f"{self.out} is trained already; --fresh trains it again.")
+            return Trained(self.out, before)
+        folder = RunFolder(self.out) if main else None
+        try:
+            return self._train(folder, watch, stop_on_collapse)
+        finally:
+            if folder is not None:
+                folder.close()
+
+    def _before(self) -> dict[str, Any] | None:
+        """What an earlier call left, if it was the same training."""
+        path = self.out / "training.json"
+        if not path.is_file():
+            if self.out.is_dir() and any(p.name not in (".lock", _CHECKPOINTS) for p in self.out.iterdir()):
+                raise UsageError(f"{self.out} is not empty, and no training of ours; give another --out")
+            return None
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if found["fingerprint"] != fingerprint(self.configuration):
+            raise UsageError(f"{self.out} holds another training; give another --out, or --fresh to replace it")
+        return found
+
+    def _train(self, folder: RunFolder | None, watch: Callable[[Any], None], stop_on_collapse: bool) -> Trained:
+        from transformers import PrinterCallback, set_seed
+
+        from bowstring.training.trainer import PackSet, TreeTrainer
+        from bowstring.training.watching import Watcher, readable
+
+        s, arguments = self.settings, self.arguments
+        set_seed(s.seed)
+        weights = load_weights(self.files.folder, dtype=_dtype(arguments), tell=self.tell)
+        packing = self._pack(weights)
+        # Where a pack holds one example, as many of them make the same batch.
+        per_step = s.users_per_step * (s.branches if weights.plain else 1)
+        if per_step % arguments.world_size:
+            raise UsageError(f"--users-per-step {per_step}: expected a multiple of {arguments.world_size} processes")
+        order = arrange([pack.owner for pack in packing.packs], per_step, s.epochs, s.seed)
+        steps = math.ceil(len(order) / per_step)
+        arguments.gradient_accumulation_steps = per_step // arguments.world_size
+        arguments.warmup_steps = math.ceil(s.warmup * steps)
+        record = self._record(weights, packing, per_step, steps)
+        self.tell(f"Loss: {record['loss']}; {steps:,} steps.")
+        if folder is not None:
+            folder.write_json("training.json", record)
+        watcher = Watcher(watch, self.tell, stop_on_collapse)
+        trainer = TreeTrainer(
+            model=with_adapter(weights.model, self.files.adapter, s),
+            args=arguments,
+            train_dataset=PackSet(packing.packs, order),
+            callbacks=[watcher.callback()],
+        )
+        trainer.remove_callback(PrinterCallback)
+        trainer.objective = self._objective(trainer, weights, packing)
+        last = last_checkpoint(self.out / _CHECKPOINTS)
+        if last is not None:
+            self.tell(f"Going on from step {last.name.rpartition('-')[2]}.")
+        trainer.train(resume_from_checkpoint=str(last) if last else None)
+        record["log"] = [readable(line) for line in trainer.state.log_history if "loss" in line]
+        record["collapsed_at"] = watcher.collapsed
+        record["status"] = "collapsed" if watcher.collapsed is not None and stop_on_collapse else "complete"
+        trainer.save_model(str(self.out))
+        if folder is not None:
+            self._finish(folder, record)
+        return Trained(self.out, record)
+
+    def _objective(self, trainer: Any, weights: Weights, packing: Packing) -> Any:
+        from bowstring.training.objectives import Dpo, Sft
+        from bowstring.training.reference import reference
+
+        plain = weights.plain is not None
+        if self.settings.method != "dpo":
+            return Sft(self.settings.normalise, plain)
+        self.tell("Computing the reference: log-probabilities by the model as it starts …")
+        return Dpo(self.settings.beta, reference(trainer, packing.packs, self.out, plain=plain), plain)
+
+    def _pack(self, weights: Weights) -> Packing:
+        self.tell("Reading and packing the examples …")
+        limit = min(self.settings.max_length, weights.limit)
+        groups = tokenized(self.examples.groups(), weights.rendering)
+        branches = 1 if weights.plain else self.settings.branches
+        packing = pack_all(groups, branches=branches, max_length=limit, seed=self.settings.seed)
+        if not packing.packs:
+            raise UsageError(
+                f"all {packing.too_long:,} examples are longer than {limit:,} tokens; try --history last:4k, "
+                "or a model with a longer context"
+            )
+        for note in self._notes(weights, packing, limit):
+            self.tell(note)
+        return packing
+
+    def _notes(self, weights: Weights, packing: Packing, limit: int) -> list[str]:
+        notes = [*self.examples.notes]
+        if weights.plain:
+            notes.append(f"{self.files.folder.name} is trained one example at a time: {weights.plain}")
+        if packing.too_long:
+            notes.append(f"left out {packing.too_long:,} examples longer than {limit:,} tokens")
+        times = packing.separate_tokens / packing.packed_tokens
+        notes.append(
+            f"{packing.examples:,} examples in {len(packing.packs):,} packs of {packing.packed_tokens:,} tokens; one "
+            f"by one they would be {packing.separate_tokens:,} ({times:.1f} times as many)"
+        )
+        return [f"{note[0].upper()}{note[1:]}." for note in notes]
+
+    def _record(self, weights: Weights, packing: Packing, per_step: int, steps: int) -> dict[str, Any]:
+        return {
+            "status": "running",
+            "fingerprint": fingerprint(self.configuration),
+            "configuration": self.configuration,
+            "loss": _loss_in_words(self.settings),
+            "counts": {
+                "examples": packing.examples,
+                "too_long": packing.too_long,
+                "packs": len(packing.packs),
+                "packs_per_step": per_step,
+                "steps": steps,
+                "packed_tokens": packing.packed_tokens,
+                "separate_tokens": packing.separate_tokens,
+            },
+            "plain": weights.plain,
+            "processes": self.arguments.world_size,
+            "versions": {"bowstring": __version__}
+            | {name: version(name) for name in ("torch", "transformers", "peft", "accelerate")},
+        }
+
+    def _finish(self, folder: RunFolder, record: dict[str, Any]) -> None:
+        (self.out / "training_args.bin").unlink(missing_ok=True)  # a pickle of what training.json says
+        folder.write_text("README.md", card(self.files.folder.name, record))
+        folder.write_json("training.json", record)
+        if record["status"] == "complete":
+            shutil.rmtree(self.out / _CHECKPOINTS, ignore_errors=True)
+            (self.out / "reference.json").unlink(missing_ok=True)
+
+
+def _dtype(arguments: Any) -> Any:
+    import torch
+
+    return torch.bfloat16 if arguments.bf16 else torch.float32
+
+
+def _loss_in_words(s: TrainSettings) -> str:
+    if s.method == "dpo":
+        return f"DPO (sigmoid, beta {s.beta}), the mean over a step's pairs"
+    over = "answer tokens" if s.normalise == "token" else "answers, of each one's mean over its tokens"
+    return f"cross-entropy of answers and their end token, the mean over a step's {over}"

@@ -1,0 +1,81 @@
+"""What is seen of a training while it runs: where it is, and whether DPO is pushing its own answers away."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from transformers import TrainerCallback
+
+# Nats per token. Beyond it the answers that should be preferred have become e times less likely, token by token, than
+# they were at the start: margins then grow because everything falls, which is the collapse that HiCUPID's authors saw.
+COLLAPSE = 1.0
+_WINDOW = 5  # steps over which it is judged
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """News of a training: the last step's numbers, out of how many."""
+
+    step: int
+    steps: int
+    seconds_left: float | None
+    values: dict[str, float]
+
+
+@dataclass(slots=True)
+class Watcher:
+    """Keeps the log, tells of every step, and watches for a collapse."""
+
+    watch: Callable[[Step], None]
+    tell: Callable[[str], None]
+    stop_on_collapse: bool
+    log: list[dict[str, float]] = field(default_factory=list)
+    collapsed: int | None = None  # the step at which it was noticed
+
+    def callback(self) -> TrainerCallback:
+        return _Callback(self)
+
+    def see(self, step: int, values: dict[str, float]) -> bool:
+        """Whether to go on."""
+        self.log.append({"step": step, **values})
+        changes = [line["chosen_change"] for line in self.log[-_WINDOW:] if "chosen_change" in line]
+        mean = sum(changes) / len(changes) if len(changes) == _WINDOW else 0.0
+        broken = not math.isfinite(values.get("loss", 0.0))
+        if self.collapsed is None and (mean < -COLLAPSE or broken):
+            self.collapsed = step
+            what = "the loss is no number" if broken else f"answers to prefer lost {-mean:.1f} nats a token"
+            margin = f", margin {values['margin']:.1f}" if "margin" in values else ""
+            self.tell(f"Collapse at step {step}: {what}{margin}. Try a lower --lr, or SFT first (--init-from).")
+        return self.collapsed is None or not self.stop_on_collapse
+
+
+def readable(logs: dict[str, float]) -> dict[str, float]:
+    """A line of Trainer's log, in our words."""
+    return {"lr" if name == "learning_rate" else name: float(v) for name, v in logs.items() if name != "epoch"}
+
+
+class _Callback(TrainerCallback):
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
+        self._times: deque[tuple[int, float]] = deque(maxlen=20)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002
+        if not logs or "loss" not in logs:
+            return
+        # Every process sees the same means, and comes to the same conclusion.
+        values = readable(logs)
+        self._times.append((state.global_step, time.monotonic()))
+        self._watcher.watch(Step(state.global_step, state.max_steps, self._left(state), values))
+        if not self._watcher.see(state.global_step, values):
+            control.should_training_stop = True
+
+    def _left(self, state: Any) -> float | None:
+        (first, start), (last, end) = self._times[0], self._times[-1]
+        if last == first:
+            return None
+        return (end - start) / (last - first) * float(state.max_steps - last)
