@@ -1,0 +1,72 @@
+"""Agreement is that of scikit-learn, wherever it gives a number."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score
+
+from bowstring.metrics.agreement import Agreement, agreement
+
+verdicts = st.sampled_from(["A", "B", "tie"])
+pairs = st.lists(st.tuples(verdicts, verdicts), min_size=1, max_size=40)
+
+
+def sides(rated):
+    return [a for a, _ in rated], [b for _, b in rated]
+
+
+@given(pairs)
+@example([("A", "B")])
+@example([("A", "tie"), ("B", "tie")])
+def test_equal_on_any_labels(rated):
+    reference, predicted = sides(rated)
+    found = agreement(reference, predicted)
+    assert (found.n, found.missing) == (len(rated), 0)
+    assert found.accuracy == pytest.approx(accuracy_score(reference, predicted), abs=1e-12)
+    f1 = f1_score(reference, predicted, average="macro", zero_division=0)
+    assert found.macro_f1 == pytest.approx(f1, abs=1e-12)
+    if len({*reference, *predicted}) > 1:
+        assert found.kappa == pytest.approx(cohen_kappa_score(reference, predicted), abs=1e-12)
+
+
+@given(st.lists(st.tuples(verdicts | st.none(), verdicts | st.none()), max_size=40))
+def test_items_that_either_rater_left_open_are_counted_and_left_out(rated):
+    both = [pair for pair in rated if None not in pair]
+    found, expected = agreement(*sides(rated)), agreement(*sides(both))
+    assert found.missing == len(rated) - len(both)
+    assert (found.n, found.accuracy, found.macro_f1, found.kappa) == (
+        len(both),
+        expected.accuracy,
+        expected.macro_f1,
+        expected.kappa,
+    )
+
+
+@given(pairs)
+def test_it_makes_no_difference_who_is_the_reference(rated):
+    a, b = sides(rated)
+    assert agreement(a, b) == agreement(b, a)
+
+
+@pytest.mark.parametrize("n", [1, 7])
+def test_one_label_throughout_leaves_kappa_open(n):
+    """Where scikit-learn gives NaN, which no JSON file holds."""
+    assert agreement(["A"] * n, ["A"] * n) == Agreement(n, 0, 1.0, 1.0, None)
+
+
+def test_a_label_each_and_never_the_same_is_no_better_than_chance():
+    assert agreement(["A", "A"], ["B", "B"]) == Agreement(2, 0, 0.0, 0.0, 0.0)
+
+
+def test_nothing_to_compare_has_no_numbers():
+    assert agreement([], []) == Agreement(0, 0, None, None, None)
+    assert agreement(["A", None], [None, "B"]) == Agreement(0, 2, None, None, None)
+
+
+def test_labels_may_be_anything_that_can_be_told_apart():
+    assert agreement([True, (1, 2), 0.5], [True, (1, 2), 1.5]).accuracy == pytest.approx(2 / 3)
+
+
+def test_raters_of_different_items_are_not_compared():
+    with pytest.raises(ValueError, match="longer"):
+        agreement(["A"], ["A", "B"])
