@@ -25,9 +25,15 @@ Role = Literal["system", "user", "assistant"]
 QuestionType = Literal["persona", "profile", "schedule"]
 Sentiment = Literal["POS", "NEG"]
 InstanceType = Literal["consistent", "contrastive", "changing"]
+Side = Literal["A", "B"]
+CoverageSide = Literal["precision", "recall"]
+CoverageLabel = Literal["Fully Covered", "Partially Covered", "Not Covered"]
 
 QUESTION_TYPES: tuple[QuestionType, ...] = ("persona", "profile", "schedule")
 INSTANCE_TYPES: tuple[InstanceType, ...] = ("consistent", "contrastive", "changing")
+SIDES: tuple[Side, ...] = ("A", "B")
+COVERAGE_SIDES: tuple[CoverageSide, ...] = ("precision", "recall")
+COVERAGE_LABELS: tuple[CoverageLabel, ...] = ("Fully Covered", "Partially Covered", "Not Covered")
 
 
 def fields_of(record: Any) -> dict[str, Any]:
@@ -105,11 +111,16 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A judge's transcript on an answer to a HiCUPID question: what evaluators are trained on."""
+    """A judge's transcript on an answer to a HiCUPID question: what evaluators are trained on.
+
+    Where the answer was compared with the gold one, the transcript calls the two A and B; `answer_is` says which of
+    them the answer was. None for schedules, which are not compared, and for sets that do not say.
+    """
 
     question: Question
     answer: str
     judgement: str
+    answer_is: Side | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +157,23 @@ class Instance:
     def evidence(self) -> tuple[int, ...]:
         """Ids of the sessions that happened in the request's context, older preferences included."""
         return tuple(s.dialogue.id for s in self.sessions if s.context_factor == self.context_factor)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How far a preference covers each item of a checklist, as a matcher labelled it: what matchers are trained on.
+
+    For precision the items are those of an inferred preference, held against the gold one; for recall the gold items
+    against the inferred preference. `transcript` is what the matcher wrote, where that is known.
+    """
+
+    persona_id: str
+    instance_type: InstanceType
+    side: CoverageSide
+    preference: str
+    checklist: tuple[str, ...]
+    labels: tuple[CoverageLabel, ...]
+    transcript: str | None = None
 
 
 class Trunk:

@@ -133,7 +133,10 @@ def test_part_of_a_set_can_be_exported(hicupid_folder, tmp_path):
 
 def test_judge_transcripts_are_read_and_written(hicupid_folder, tmp_path):
     questions = load_hicupid("mini").questions("test_1")
-    transcripts = tuple(Judgement(q, "Try plums.", "Better Response: A") for q in questions[:5])
+    transcripts = tuple(
+        Judgement(q, "Try plums.", "Better Response: A", side)
+        for q, side in zip(questions, ("A", "B", None), strict=False)
+    )
     (hicupid_folder / "evaluation").mkdir()
     pq.write_table(evaluation_table(transcripts * 2), hicupid_folder / "evaluation" / "test_1.parquet")
     (reading,) = read(str(hicupid_folder))
@@ -148,10 +151,11 @@ def test_judge_transcripts_under_other_column_names_are_read(hicupid_folder):
     question = load_hicupid("mini").questions("test_1")[0]
     table = evaluation_table([Judgement(question, "Plums.", "Satisfaction: NO")])
     (hicupid_folder / "evaluation").mkdir()
-    renamed = table.rename_columns([*table.column_names[:-2], "response", "judgment"])
+    renamed = table.drop_columns(["answer_is"]).rename_columns({"answer": "response", "judgement": "judgment"})
     pq.write_table(renamed, hicupid_folder / "evaluation" / "train.parquet")
     (reading,) = read(str(hicupid_folder))
-    assert reading.data.judgements("train")[0].judgement == "Satisfaction: NO"
+    (found,) = reading.data.judgements("train")
+    assert (found.answer, found.judgement, found.answer_is) == ("Plums.", "Satisfaction: NO", None)
 
 
 def test_text_survives_unchanged(hicupid_folder):

@@ -1,13 +1,19 @@
 """Data sets from a hub: fetched once, only what is needed, pinned, and usable offline afterwards."""
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import pyarrow.parquet as pq
 import pytest
 
-from bowstring.datasets import load_cupid
+from bowstring.datasets import load_cupid, load_hicupid
 from bowstring.datasets.export import export
+from bowstring.datasets.hicupid import evaluation_table
+from bowstring.records import Judgement
 from tests.support.command import bowstring
 from tests.support.hub import COMMIT, OLDER, Hub, files_below
 
@@ -64,6 +70,21 @@ def test_only_the_files_of_the_asked_splits_are_fetched(hub, tmp_path):
     again = bowstring("data", "export", "someone/HiCUPID", tmp_path / "o3", "--split", "test_2", env=offline)
     assert again.code == 0, again.err
     assert "The hub was not reached" in again.err
+
+
+def test_judge_transcripts_are_fetched_without_the_rest_of_their_set(hicupid_folder, tmp_path):
+    question = load_hicupid("mini").questions()[0]
+    (hicupid_folder / "evaluation").mkdir()
+    pq.write_table(
+        evaluation_table([Judgement(question, "Plums.", "Better Response: B", "A")]),
+        hicupid_folder / "evaluation" / "train-00000-of-00001.parquet",
+    )
+    code = "from bowstring.datasets import load_judgements; print(load_judgements('someone/HiCUPID')[0].answer_is)"
+    with Hub({"someone/HiCUPID": files_below(hicupid_folder)}) as hub:
+        env = os.environ | hub.env(tmp_path / "home")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
+    assert done.stdout == "A\n"
+    assert hub.sent == ["evaluation/train-00000-of-00001.parquet"]
 
 
 def test_a_fetch_that_breaks_off_leaves_nothing_that_looks_whole(hub, tmp_path):

@@ -67,6 +67,7 @@ QA_COLUMNS = (
 EVALUATION_COLUMNS = (
     *QA_COLUMNS,
     Column("answer", "text", may_be_blank=True, also=("model_answer", "response", "prediction")),
+    Column("answer_is", "text", may_be_null=True, may_be_absent=True),
     Column("judgement", "text", also=("judgment", "evaluation", "verdict")),
 )
 
@@ -100,7 +101,9 @@ QA_SCHEMA = pa.schema(
         ("metadata", _METADATA),
     ]
 )
-EVALUATION_SCHEMA = pa.schema([*QA_SCHEMA, ("answer", pa.string()), ("judgement", pa.string())])
+EVALUATION_SCHEMA = pa.schema(
+    [*QA_SCHEMA, ("answer", pa.string()), ("answer_is", pa.string()), ("judgement", pa.string())]
+)
 
 
 class HicupidSet:
@@ -178,9 +181,7 @@ class HicupidSet:
         return len(self._judgements[split])
 
     def judgements(self, split: str) -> tuple[Judgement, ...]:
-        table = self._judgements[split].table
-        said = zip(table["answer"].to_pylist(), table["judgement"].to_pylist(), strict=True)
-        return tuple(Judgement(q, *pair) for q, pair in zip(_to_questions(table, split), said, strict=True))
+        return to_judgements(self._judgements[split].table, split)
 
 
 def _rows_by_user(user_ids: npt.NDArray[np.int64]) -> dict[int, Sequence[int]]:
@@ -207,6 +208,12 @@ def _to_questions(table: pa.Table, split: str) -> Iterable[Question]:
     return (Question(split, *row) for row in rows)
 
 
+def to_judgements(table: pa.Table, split: str) -> tuple[Judgement, ...]:
+    """The transcripts of a checked `evaluation` table."""
+    said = (table[name].to_pylist() for name in ("answer", "judgement", "answer_is"))
+    return tuple(Judgement(*row) for row in zip(_to_questions(table, split), *said, strict=True))
+
+
 def _to_metadata(table: pa.Table, part: str, fields: Sequence[str], record: Callable[..., T]) -> Iterable[T | None]:
     columns = [table[f"metadata.{part}.{field}"].to_pylist() for field in fields]
     for values in zip(*columns, strict=True):
@@ -231,7 +238,10 @@ def qa_table(questions: Iterable[Question]) -> pa.Table:
 
 
 def evaluation_table(judgements: Iterable[Judgement]) -> pa.Table:
-    rows = [_qa_row(j.question) | {"answer": j.answer, "judgement": j.judgement} for j in judgements]
+    rows = [
+        _qa_row(j.question) | {"answer": j.answer, "answer_is": j.answer_is, "judgement": j.judgement}
+        for j in judgements
+    ]
     return pa.Table.from_pylist(rows, schema=EVALUATION_SCHEMA)
 
 

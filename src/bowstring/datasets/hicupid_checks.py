@@ -15,9 +15,9 @@ from bowstring.datasets.hicupid import (
     PROFILE_FIELDS,
     SCHEDULE_FIELDS,
 )
-from bowstring.datasets.problems import Problem, one_of, shown
-from bowstring.datasets.tables import Rows, where
-from bowstring.records import QUESTION_TYPES
+from bowstring.datasets.problems import Problem
+from bowstring.datasets.tables import Rows, check_choice, where
+from bowstring.records import QUESTION_TYPES, SIDES
 
 _FIELDS = {"persona": PERSONA_FIELDS, "profile": PROFILE_FIELDS, "schedule": SCHEDULE_FIELDS}
 
@@ -27,7 +27,7 @@ def check_dialogues(parts: Mapping[str, Rows]) -> Iterator[Problem]:
     dialogues: dict[int, str] = {}  # dialogue -> its first place
     splits: dict[int, str] = {}  # user -> the split their dialogues are in
     for split, rows in parts.items():
-        yield from _check_choice(rows, "type", QUESTION_TYPES)
+        yield from check_choice(rows, "type", QUESTION_TYPES)
         if not rows.has("user_id", "dialogue_id"):
             continue
         if not len(rows):
@@ -57,8 +57,8 @@ def _check_blocks(rows: Rows, users: npt.NDArray[np.int64], ids: npt.NDArray[np.
 
 def check_questions(rows: Rows, dialogues: Mapping[str, Rows], *, unique: bool = True) -> Iterator[Problem]:
     """Types and sentiments are known, metadata fits the type, ids are unique, evidence exists."""
-    yield from _check_choice(rows, "type", QUESTION_TYPES)
-    yield from _check_choice(rows, "metadata.persona.sentiment", ("POS", "NEG"))
+    yield from check_choice(rows, "type", QUESTION_TYPES)
+    yield from check_choice(rows, "metadata.persona.sentiment", ("POS", "NEG"))
     yield from _check_metadata(rows)
     if not len(rows) and rows.has("user_id", "question_id", "dialogue_id"):
         yield Problem(rows.files[0], None, None, "has no rows; expected a question a row")
@@ -66,6 +66,12 @@ def check_questions(rows: Rows, dialogues: Mapping[str, Rows], *, unique: bool =
         yield from _check_unique(rows)
     if dialogues and rows.has("user_id", "dialogue_id"):
         yield from _check_evidence(rows, dialogues.values())
+
+
+def check_judgements(rows: Rows, dialogues: Mapping[str, Rows]) -> Iterator[Problem]:
+    """What holds of questions, though one may be judged many times; sides are known."""
+    yield from check_questions(rows, dialogues, unique=False)
+    yield from check_choice(rows, "answer_is", SIDES)
 
 
 def check_across_splits(parts: Mapping[str, Rows]) -> Iterator[Problem]:
@@ -91,17 +97,6 @@ def _changes(values: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
 def _codes(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
     encoded = column.combine_chunks().dictionary_encode().indices
     return np.asarray(pc.fill_null(encoded, -1).to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def _check_choice(rows: Rows, column: str, choices: tuple[str, ...]) -> Iterator[Problem]:
-    if not rows.has(column):
-        return
-    values = rows.table[column].combine_chunks()
-    known = pc.is_in(values, value_set=pa.array(choices, type=values.type))
-    blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(values)), 0)
-    wrong = pc.fill_null(pc.and_not(pc.invert(known), blank), False)
-    for row in where(pc.and_(wrong, values.is_valid()).to_numpy(zero_copy_only=False)):
-        yield rows.problem(row, column, f"is {shown(values[int(row)].as_py())}; expected {one_of(choices)}")
 
 
 def _check_metadata(rows: Rows) -> Iterator[Problem]:

@@ -100,9 +100,9 @@ def _read_hicupid(source: Source) -> Reading:
         for config in ("dialogue", "qa")
         if config not in source.parts
     ]
-    dialogues, all_dialogues = _read_parts(source, "dialogue", DIALOGUE_COLUMNS, problems)
-    questions, _ = _read_parts(source, "qa", QA_COLUMNS, problems)
-    judgements, _ = _read_parts(source, "evaluation", EVALUATION_COLUMNS, problems)
+    dialogues, all_dialogues = read_parts(source, "dialogue", DIALOGUE_COLUMNS, problems)
+    questions, _ = read_parts(source, "qa", QA_COLUMNS, problems)
+    judgements, _ = read_parts(source, "evaluation", EVALUATION_COLUMNS, problems)
     problems += hicupid_checks.check_dialogues(dialogues)
     # Evidence can only be looked up where every dialogue was read.
     readable = all_dialogues and all(rows.has("user_id", "dialogue_id") for rows in dialogues.values())
@@ -110,7 +110,7 @@ def _read_hicupid(source: Source) -> Reading:
     for rows in questions.values():
         problems += hicupid_checks.check_questions(rows, known)
     for rows in judgements.values():
-        problems += hicupid_checks.check_questions(rows, known, unique=False)
+        problems += hicupid_checks.check_judgements(rows, known)
     problems += hicupid_checks.check_across_splits(questions)
     if problems:
         lacks = any(p.column == "user_id" and "history is empty" in p.message for p in problems)
@@ -121,7 +121,7 @@ def _read_hicupid(source: Source) -> Reading:
     return Reading(data, problems)
 
 
-def _read_parts(
+def read_parts(
     source: Source, config: str, columns: tuple[Column, ...], problems: list[Problem]
 ) -> tuple[dict[str, Rows], bool]:
     """The splits of a config that could be read, and whether these are all of them."""

@@ -25,13 +25,15 @@ class Problem:
         return asdict(self)
 
 
-def raise_if_any(problems: Sequence[Problem], source: str) -> None:
-    """Stop at a data set that breaks its format, with the first problem and the way to see the others."""
+def raise_if_any(problems: Sequence[Problem], source: str | None = None) -> None:
+    """Stop at a data set that breaks its format, with the first problem and, for a source that `data validate` can
+    read, the way to see the others.
+    """
     if not problems:
         return
     more = len(problems) - 1
-    rest = f" (and {more:,} more: bowstring data validate {source})" if more else ""
-    raise DataError(f"{problems[0]}{rest}", problems)
+    way = f": bowstring data validate {source}" if source else ""
+    raise DataError(f"{problems[0]} (and {more:,} more{way})" if more else str(problems[0]), problems)
 
 
 def one_of(choices: Sequence[str]) -> str:

@@ -18,11 +18,13 @@ from pathlib import Path
 from bowstring.datasets import hub
 from bowstring.datasets.layout import (
     BENCHMARKS,
+    COVERAGE_CONFIG,
     CUPID_CONFIG,
     HICUPID_CONFIGS,
     Benchmark,
     Parts,
     dialogue_splits_for,
+    find_configs,
     find_parts,
 )
 from bowstring.datasets.problems import one_of
@@ -110,6 +112,28 @@ def locate(
     return _narrowed(source, choice)
 
 
+def locate_config(name: str, config: str, *, revision: str | None = None) -> Source:
+    """The files of one config alone, whatever else is there: in a folder, on the hub, or the one file that is named."""
+    benchmark: Benchmark = "cupid" if config == COVERAGE_CONFIG else "hicupid"
+
+    def parts_of(listing: Iterable[str]) -> Source:
+        parts = find_configs(listing, (config,))
+        if not parts:
+            raise DataError(f"{name} holds no {config}/*.parquet; expected it there, or the file itself")
+        return Source(name, benchmark, Path(), parts)
+
+    path = _as_path(name)
+    if path is not None and path.exists():
+        if revision is not None:
+            raise UsageError(f"--revision is for hub data sets; {name} is on this disk")
+        if path.is_dir():
+            return replace(parts_of(_files_below(path)), root=path)
+        return Source(name, benchmark, path.parent, {config: {path.stem: [path.name]}})
+    if _HUB_ID.fullmatch(name):
+        return _fetched(name, revision, parts_of)
+    raise DataError(f"{name or repr(name)}: no such file or folder, and not a hub id")
+
+
 def _as_path(name: str) -> Path | None:
     try:
         return Path(name).expanduser() if name else None
@@ -187,14 +211,22 @@ def _around_file(name: str, path: Path, choice: Choice) -> tuple[Source, Choice]
 
 
 def _on_hub(name: str, revision: str | None, choice: Choice, into: Path | None = None) -> Source:
-    def choose(listing: Iterable[str]) -> list[str]:
-        return [path for part in parts_of(listing).parts.values() for files in part.values() for path in files]
-
     def parts_of(listing: Iterable[str]) -> Source:
         found = find_parts(listing)
         if found is None:
             raise DataError(f"{name} on the hub holds no data set of a known layout; {_EXPECTED}")
         return _narrowed(Source(name, found[0], Path(), found[1]), choice)
+
+    return _fetched(name, revision, parts_of, into)
+
+
+def _fetched(
+    name: str, revision: str | None, parts_of: Callable[[Iterable[str]], Source], into: Path | None = None
+) -> Source:
+    """The parts that are wanted of a repository's listing, with their files on this disk."""
+
+    def choose(listing: Iterable[str]) -> list[str]:
+        return [path for part in parts_of(listing).parts.values() for files in part.values() for path in files]
 
     snapshot = hub.fetch(name, revision, choose, into=into)
     listing = snapshot.listing if snapshot.listing is not None else _files_below(snapshot.folder)

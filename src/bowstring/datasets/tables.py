@@ -14,13 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bowstring.datasets.problems import Problem, one_of
+from bowstring.datasets.problems import Problem, one_of, shown
 
 _KINDS = {
     "integer": pa.int64(),
     "text": pa.large_string(),
     "text or integer": pa.large_string(),
     "list of integers": pa.large_list(pa.int64()),
+    "list of texts": pa.large_list(pa.large_string()),
 }
 
 
@@ -32,6 +33,7 @@ class Column:
     kind: str  # a key of _KINDS
     may_be_null: bool = False
     may_be_blank: bool = False
+    may_be_absent: bool = False  # then all its values are null
     also: tuple[str, ...] = ()  # other names it goes by
 
     @property
@@ -76,6 +78,18 @@ class Rows:
 def where(mask: npt.NDArray[np.bool_]) -> list[int]:
     """The rows at which `mask` is true, as plain numbers."""
     return [int(row) for row in np.flatnonzero(mask)]
+
+
+def check_choice(rows: Rows, column: str, choices: Sequence[str]) -> Iterator[Problem]:
+    """Values of a text column that are none of the choices; nulls and blanks are the column's own matter."""
+    if not rows.has(column):
+        return
+    values = rows.table[column].combine_chunks()
+    known = pc.is_in(values, value_set=pa.array(choices, type=values.type))
+    blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(values)), 0)
+    wrong = pc.fill_null(pc.and_not(pc.invert(known), blank), False)
+    for row in where(pc.and_(wrong, values.is_valid()).to_numpy(zero_copy_only=False)):
+        yield rows.problem(row, column, f"is {shown(values[int(row)].as_py())}; expected {one_of(choices)}")
 
 
 def read_rows(root: Path, files: Sequence[str], columns: Sequence[Column], problems: list[Problem]) -> Rows | None:
@@ -132,6 +146,8 @@ def _read_column(table: pa.Table, file: str, column: Column, problems: list[Prob
             problems.append(problem)
 
     head = next((name for name in column.heads if name in table.column_names), None)
+    if head is None and column.may_be_absent:
+        return pa.nulls(table.num_rows, _KINDS[column.kind])
     if head is None:
         fields = "a struct" if "." in column.name else _article(column.kind)
         report(None, f"has no column {one_of(column.heads)}; expected one with {fields} a row")
@@ -166,7 +182,7 @@ def _converted(array: pa.Array, column: Column, file: str, problems: list[Proble
     if _fits(array, target):
         return array.cast(target), set()
     bad = sorted(_bad_rows(array, target, 0))
-    wrong = "is not UTF-8" if column.kind.startswith("text") else "is too large"
+    wrong = "is not UTF-8" if "text" in column.kind else "is too large"
     problems.extend(Problem(file, row, column.name, f"{wrong}; expected {_article(column.kind)}") for row in bad)
     fits = np.ones(len(array), dtype=bool)
     fits[bad] = False
@@ -200,10 +216,10 @@ def _convertible(found: pa.DataType, kind: str) -> bool:
         found = found.value_type
     if pa.types.is_null(found):
         return True
-    if kind == "list of integers":
+    if kind.startswith("list of "):
         if not (pa.types.is_list(found) or pa.types.is_large_list(found) or pa.types.is_fixed_size_list(found)):
             return False
-        return bool(pa.types.is_integer(found.value_type) or pa.types.is_null(found.value_type))
+        return _convertible(found.value_type, {"list of integers": "integer", "list of texts": "text"}[kind])
     if kind == "integer":
         return bool(pa.types.is_integer(found))
     is_text = pa.types.is_string(found) or pa.types.is_large_string(found) or pa.types.is_string_view(found)
@@ -221,11 +237,12 @@ def _check_values(array: pa.Array, known: set[int], file: str, column: Column, p
     if column.kind.startswith("text") and not column.may_be_blank:
         length = pc.utf8_length(pc.utf8_trim_whitespace(array))
         report(where(_to_numpy(pc.fill_null(pc.equal(length, 0), False))), "is blank; expected some text")
-    if column.kind == "list of integers":
+    if column.kind.startswith("list of "):
         length = pc.fill_null(pc.list_value_length(array), 1)
-        report(where(_to_numpy(length) == 0), "is an empty list; expected at least one id")
+        one = "id" if column.kind == "list of integers" else "text"
+        report(where(_to_numpy(length) == 0), f"is an empty list; expected at least one {one}")
         rows_with_null = sorted({int(row) for row in _parents_of_nulls(array)})
-        report(rows_with_null, "holds a null; expected a list of integers")
+        report(rows_with_null, f"holds a null; expected {_article(column.kind)}")
 
 
 def _to_numpy(array: pa.Array) -> npt.NDArray[Any]:
