@@ -230,11 +230,12 @@ class _InstanceRun:
             stage = "decompose"
             result["checklist"] = list(await self._decompose(inferred))
             stage = "match"
-            covered, found = await gather_in_order(
+            (covered, of_precision), (found, of_recall) = await gather_in_order(
                 self._match(result["checklist"], self.instance.preference),
                 self._match(self.instance.checklist, inferred),
             )
             result |= {"precision": list(covered), "recall": list(found)}
+            result["transcripts"] = {"precision": of_precision, "recall": of_recall}
             if self.settings.analyse and sum(found) / len(found) < WRONG:
                 result["error"] = await self._analyse(inferred)
         except Unreadable as unreadable:
@@ -277,16 +278,19 @@ class _InstanceRun:
             again = self.prompts.repair(prompt, said, str(error))
             return read_checklist((await self.judge.ask(again, JUDGE_SAMPLING)).text)
 
-    async def _match(self, items: Sequence[str], preference: str) -> tuple[float, ...]:
+    async def _match(self, items: Sequence[str], preference: str) -> tuple[tuple[float, ...], str]:
+        """How far the preference covers each item, and the text that says so."""
         if self.matcher is None:
-            return read_labels(builtin.matching(items, preference), items)
+            said = builtin.matching(items, preference)
+            return read_labels(said, items), said
         prompt = self.prompts.match(items, preference)
         said = (await self.matcher.ask(prompt, JUDGE_SAMPLING)).text
         try:
-            return read_labels(said, items)
+            return read_labels(said, items), said
         except Unreadable as error:
             again = self.prompts.repair(prompt, said, str(error))
-            return read_labels((await self.matcher.ask(again, JUDGE_SAMPLING)).text, items)
+            said = (await self.matcher.ask(again, JUDGE_SAMPLING)).text
+            return read_labels(said, items), said
 
     async def _analyse(self, inferred: str) -> Record:
         if self.judge is None:
