@@ -27,7 +27,7 @@ def test_help_reads_like_a_manual_and_costs_next_to_nothing():
     assert loaded.endswith("\n0\n")
 
 
-@pytest.mark.parametrize("command", ["info", "validate", "show", "export", "pull", "card"])
+@pytest.mark.parametrize("command", ["info", "validate", "show", "export", "export-judgements", "pull", "card"])
 def test_every_option_has_a_sentence_of_help(command):
     ran = bowstring("data", command, "--help", env={"COLUMNS": "200"})
     assert ran.code == 0

@@ -30,7 +30,7 @@ from bowstring.models.prices import Price, Prices
 from bowstring.reports.page import write_page
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
-from bowstring.runs.folder import RunFolder, fingerprint
+from bowstring.runs.folder import RunFolder, fingerprint, read_records
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
 from bowstring.runs.store import Store
 
@@ -89,8 +89,7 @@ class Run:
         return reasons.most_common(1)[0] if reasons else ("", 0)
 
     def records(self) -> list[dict[str, Any]]:
-        with (self.folder / "records.jsonl").open(encoding="utf-8") as file:
-            return [json.loads(line) for line in file]
+        return list(read_records(self.folder))
 
 
 @dataclass(slots=True)

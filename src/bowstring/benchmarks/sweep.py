@@ -115,6 +115,15 @@ class Sweep:
         return sum(map(len, texts)) / tokens if tokens else _ABOUT
 
 
+def run_folders(folder: Path) -> list[Path]:
+    """The folders of a sweep's runs; a run's own folder stands for itself."""
+    path = folder / "sweep.json"
+    if not path.is_file():
+        return [folder]
+    points = json.loads(path.read_text(encoding="utf-8"))["points"]
+    return [folder / point["folder"] for point in points.values()]
+
+
 def variant_name(one: Any, chosen: Sequence[Any]) -> str:
     """A point's name: its history, and whatever else differs between the points."""
     parts = [one.history]

@@ -187,6 +187,30 @@ def export(
         print(f"and {len(paths) - 20:,} more files")
 
 
+@app.command("export-judgements")
+def export_judgements(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Folders of runs or sweeps of one benchmark.", show_default=False),
+    ],
+    out: Annotated[
+        Path, typer.Option(help="A .parquet file, or a folder for evaluation/ or coverage/.", show_default=False)
+    ],
+) -> None:
+    """What the judges of finished runs wrote, as training data: HiCUPID's transcripts, CUPID's coverage labels."""
+    from bowstring.benchmarks.judgements import RULES
+    from bowstring.benchmarks.judgements import export_judgements as write
+    from bowstring.cli.output import counted, plain
+
+    done = write(runs, out)
+    what = counted(done.rows, "judgement" if done.benchmark == "hicupid" else "labelled checklist")
+    left_out = ", ".join(f"{n:,} {reason}" for reason, n in done.left_out.items()) or "nothing"
+    teachers = ", ".join(done.teachers)
+    print(plain(f"{what} by {teachers} from {counted(done.runs, 'run')}; left out: {left_out}; {done.path}"))
+    for name in (t for t in done.teachers if t in RULES):
+        print(f"note: {name} is no model: what is trained on this learns its rules, not to judge")
+
+
 @app.command()
 def pull(
     hub_id: Annotated[str, typer.Argument(metavar="HUB-ID", help="Such as 12kimih/HiCUPID.", show_default=False)],

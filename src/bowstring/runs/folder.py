@@ -12,11 +12,12 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from bowstring.errors import RunError
+from bowstring.errors import DataError, RunError, UsageError
 
 
 def fingerprint(configuration: Mapping[str, Any]) -> str:
@@ -28,6 +29,40 @@ def default_name(benchmark: str, model: str, print_: str) -> str:
     """Readable in a listing, and another one for another configuration."""
     plain = re.sub(r"[^A-Za-z0-9.]+", "-", model).strip("-.")[:48]
     return f"{benchmark}-{plain}-{print_[:8]}"
+
+
+@dataclass(frozen=True, slots=True)
+class EndedRun:
+    """A run whose results are there to be read; one that was stopped has those of the items it reached."""
+
+    path: Path
+    configuration: dict[str, Any]
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        return read_records(self.path)
+
+
+def read_run(path: Path) -> EndedRun:
+    try:
+        manifest = json.loads((path / "run.json").read_text(encoding="utf-8"))
+        status, configuration = manifest["status"], manifest["config"]
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path} holds no run; expected the folder of one, such as runs/NAME") from error
+    if status not in ("complete", "stopped"):
+        raise UsageError(
+            f"{path} has not ended: its run.json says {status!r}; the command that began it goes on with it"
+        )
+    return EndedRun(path, configuration)
+
+
+def read_records(path: Path) -> Iterator[dict[str, Any]]:
+    """A run's records, one after another: a full-size run has 10,000 of them."""
+    with (path / "records.jsonl").open(encoding="utf-8", newline="\n") as file:
+        for n, line in enumerate(file, 1):
+            try:
+                yield json.loads(line)
+            except ValueError as error:
+                raise DataError(f"{path / 'records.jsonl'} line {n}: is not JSON; run the evaluation again") from error
 
 
 class RunFolder:
