@@ -237,7 +237,7 @@ class Running:
             "notes": self._notes(evaluation, None if complete else stopped),
             "config": evaluation.configuration,
         }
-        folder.write_records(records)
+        folder.write_lines("records.jsonl", records)
         folder.write_json("metrics.json", metrics)
         folder.write_text("report.html", write_page(metrics, records))
         folder.write_json("run.json", self._manifest(evaluation, "complete" if complete else "stopped"))

@@ -148,6 +148,91 @@ def dpo(
     return _train("dpo", context)
 
 
+HoldOut = Annotated[float, typer.Option(help="The share of users or personas that is tested on afterwards.")]
+
+
+@app.command()
+def judge(
+    context: typer.Context,
+    out: Out,
+    data: Annotated[
+        str, typer.Option(help="Judge transcripts: of export-judgements, or a hub id.", show_default=False)
+    ],
+    model: ModelName = "embedded",
+    init_from: InitFrom = None,
+    revision: Revision = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--type", help="A question type to train on; the others are tested all the same. May be repeated."
+        ),
+    ] = None,
+    hold_out: HoldOut = 0.1,
+    branches: Branches = 32,
+    users_per_step: Annotated[int, typer.Option("--packs-per-step", min=1, help="Packs a step.")] = 2,
+    normalise: Norm = Normalise.token,
+    epochs: Epochs = 1.0,
+    lr: Rate = None,
+    rank: Rank = None,
+    alpha: Alpha = None,
+    dropout: Dropout = None,
+    warmup: Warmup = 0.03,
+    grad_norm: GradNorm = 0.3,
+    max_length: MaxLength = None,
+    limit: Limit = None,
+    checkpointing: Checkpointing = True,
+    precision: Numbers = Precision.auto,
+    seed: Seed = 0,
+    save_every: SaveEvery = 50,
+    tensorboard: Board = False,
+    prompts: Prompts = None,
+    fresh: Fresh = False,
+    json: Json = False,
+) -> int:
+    """A judge of HiCUPID answers, from what another judge wrote; tested against it on users held out."""
+    return _train("judge", context)
+
+
+@app.command()
+def matcher(
+    context: typer.Context,
+    out: Out,
+    data: Annotated[str, typer.Option(help="Coverage labels of export-judgements.", show_default=False)],
+    model: ModelName = "embedded",
+    init_from: InitFrom = None,
+    revision: Revision = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--type", help="An instance type to train on; the others are tested all the same. May be repeated."
+        ),
+    ] = None,
+    hold_out: HoldOut = 0.1,
+    branches: Branches = 32,
+    users_per_step: Annotated[int, typer.Option("--packs-per-step", min=1, help="Packs a step.")] = 2,
+    normalise: Norm = Normalise.token,
+    epochs: Epochs = 1.0,
+    lr: Rate = None,
+    rank: Rank = None,
+    alpha: Alpha = None,
+    dropout: Dropout = None,
+    warmup: Warmup = 0.03,
+    grad_norm: GradNorm = 0.3,
+    max_length: MaxLength = None,
+    limit: Limit = None,
+    checkpointing: Checkpointing = True,
+    precision: Numbers = Precision.auto,
+    seed: Seed = 0,
+    save_every: SaveEvery = 50,
+    tensorboard: Board = False,
+    prompts: Prompts = None,
+    fresh: Fresh = False,
+    json: Json = False,
+) -> int:
+    """A matcher of CUPID checklists, from another matcher's labels; tested against it on personas held out."""
+    return _train("matcher", context)
+
+
 def _train(method: str, context: typer.Context) -> int:
     from bowstring.cli.output import print_json, tell
     from bowstring.cli.train_views import StepLine, summary

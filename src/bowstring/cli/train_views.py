@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bowstring.cli.progress import MovingLine, duration
 
@@ -15,6 +15,15 @@ _SHOWN = {
     "margin": "margin {:.3f}",
     "accuracy": "right {:.0%}",
     "chosen_change": "chosen {:+.3f}",
+}
+
+
+_WORDS = {"accuracy": "accuracy", "macro_f1": "macro F1", "kappa": "kappa"}
+_NEXT = {
+    "sft": "hicupid --model {use} …",
+    "dpo": "hicupid --model {use} …",
+    "judge": "hicupid --judge {use} --model …",
+    "matcher": "cupid --matcher {use} --model … --judge …",
 }
 
 
@@ -44,9 +53,29 @@ def summary(trained: Trained) -> str:
         lines[0] += f", loss {_mean(log[:5]):.4f} → {_mean(log[-5:]):.4f}"
     if record.get("collapsed_at") is not None:
         lines.append(f"collapsed at step {record['collapsed_at']}: not an adapter to use")
+    lines += _held_out(record.get("held_out"))
     use = f"hf/{record['configuration']['model'].removeprefix('hf/')}+{trained.folder}"
-    lines.append(f"next: bowstring eval hicupid --model {use} …")
+    lines.append("next: bowstring eval " + _NEXT[record["configuration"]["method"]].format(use=use))
     return "\n".join(lines)
+
+
+def _held_out(found: dict[str, Any] | None) -> list[str]:
+    """Agreement with the teacher, a line a type."""
+    if found is None:
+        return []
+    lines = ["agreement with the teacher on what was held out:"]
+    for name, group in {"all": found["all"], **found["by_type"]}.items():
+        numbers = ", ".join(f"{_WORDS[n]} {_shown(group[n])}" for n in _WORDS)
+        unseen = "" if group.get("trained_on", True) else " (a type it was not trained on)"
+        lines.append(f"  {name:<12} {numbers}; {group['n']:,} labels, {group['unparsed']:,} unparsed{unseen}")
+    return lines
+
+
+def _shown(estimate: dict[str, Any] | None) -> str:
+    if estimate is None:
+        return "–"
+    doubt = "" if estimate["trusted"] else "?"
+    return f"{estimate['value']:.2f} [{estimate['low']:.2f}, {estimate['high']:.2f}]{doubt}"
 
 
 def _mean(lines: list[dict[str, float]]) -> float:

@@ -9,11 +9,13 @@ number is one that the labels do not define.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from bowstring.metrics.intervals import Estimate, resampled
 
 # How often each pair of labels occurs: a row a label of the reference, a column a label of the other, in one order.
 Counts = npt.NDArray[np.int64]
@@ -35,6 +37,39 @@ def agreement(reference: Sequence[Hashable], predicted: Sequence[Hashable]) -> A
     counts = count_pairs(reference, predicted)
     n = int(counts.sum())
     return Agreement(n, len(reference) - n, accuracy(counts), macro_f1(counts), cohen_kappa(counts))
+
+
+def agreement_intervals(
+    reference: Sequence[Hashable], predicted: Sequence[Hashable], clusters: Sequence[str]
+) -> dict[str, Estimate | None]:
+    """The three numbers with intervals, resampled by cluster: labels on one user's questions are not independent."""
+    names = {cluster: n for n, cluster in enumerate(dict.fromkeys(clusters))}
+    places = {label: n for n, label in enumerate(dict.fromkeys(x for x in (*reference, *predicted) if x is not None))}
+    tables = np.zeros((len(names), len(places), len(places)), dtype=np.int64)
+    for a, b, cluster in zip(reference, predicted, clusters, strict=True):
+        if a is not None and b is not None:
+            tables[names[cluster], places[a], places[b]] += 1
+    whole = tables.sum(axis=0)
+    draws = np.tensordot(resampled(len(names)).astype(np.int64), tables, 1) if names else whole[None]
+    numbers = {"accuracy": accuracy, "macro_f1": macro_f1, "kappa": cohen_kappa}
+    return {name: _with_interval(number, whole, draws, len(names)) for name, number in numbers.items()}
+
+
+def _with_interval(
+    number: Callable[[Counts], float | None], whole: Counts, draws: Counts, clusters: int
+) -> Estimate | None:
+    value = number(_given(whole))
+    if value is None:
+        return None
+    drawn = [found for counts in draws if (found := number(_given(counts))) is not None]
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    return Estimate(value, float(low), float(high), int(whole.sum()), clusters)
+
+
+def _given(counts: Counts) -> Counts:
+    """Without the labels that neither rater gave."""
+    used = np.flatnonzero(counts.sum(axis=0) + counts.sum(axis=1))
+    return counts[np.ix_(used, used)]
 
 
 def count_pairs(reference: Sequence[Hashable], predicted: Sequence[Hashable]) -> Counts:

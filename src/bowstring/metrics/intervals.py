@@ -66,7 +66,7 @@ def estimate(
         np.add.at(sums[name], at, [score.value for score in scores])
         np.add.at(counts[name], at, 1.0)
     value = statistic({name: np.asarray([sums[name].sum() / counts[name].sum()]) for name in components})[0]
-    weights = _weights(len(clusters))
+    weights = resampled(len(clusters))
     with np.errstate(invalid="ignore", divide="ignore"):
         # A draw may hold no score of some component; it says nothing then.
         drawn = statistic({name: (weights @ sums[name]) / (weights @ counts[name]) for name in components})
@@ -77,7 +77,7 @@ def estimate(
 
 
 @lru_cache(maxsize=8)
-def _weights(clusters: int) -> npt.NDArray[np.float64]:
+def resampled(clusters: int) -> npt.NDArray[np.float64]:
     """How often each cluster is drawn, draw by draw; the same for every statistic, so that intervals compare."""
     rng = np.random.default_rng(20250601)
     return rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=DRAWS).astype(np.float64)

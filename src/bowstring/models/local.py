@@ -15,7 +15,7 @@ from bowstring.errors import UsageError
 from bowstring.models.gathering import GatheringModel, Request
 from bowstring.models.hubfiles import model_files
 from bowstring.models.interface import NotYet
-from bowstring.models.loading import in_one_line, load_weights, require_torch
+from bowstring.models.loading import Weights, in_one_line, load_weights, require_torch
 from bowstring.models.reasoning import split_reasoning
 from bowstring.models.rendering import too_long
 from bowstring.records import Completion, Prompt, Sampling, Usage
@@ -38,7 +38,7 @@ class LocalModel(GatheringModel):
         self._files = model_files("hf", reference, tell)
         self.identity = f"{self.name}#{self._files.fingerprint}"
         self._tell = tell
-        self._loaded: Any = None
+        self._loaded: LocalAnswers | None = None
 
     async def close(self) -> None:
         await super().close()
@@ -51,24 +51,29 @@ class LocalModel(GatheringModel):
 
     def _answer(self, batch: Sequence[Request]) -> list[Completion | Exception]:
         if self._loaded is None:
-            self._loaded = _Loaded(self._files.folder, self._files.adapter, self._tell)
-        return self._loaded.answer([r.prompt for r in batch], [r.sampling for r in batch], lambda: self._stopped)  # type: ignore[no-any-return]
+            self._loaded = LocalAnswers(self._load())
+        return self._loaded.answer([r.prompt for r in batch], [r.sampling for r in batch], lambda: self._stopped)
 
-
-class _Loaded:
-    """A model with its tokenizer, on the best device there is."""
-
-    def __init__(self, folder: Path, adapter: Path | None, tell: Callable[[str], None]) -> None:
+    def _load(self) -> Weights:
+        """On the best device there is."""
         torch = require_torch()
+        folder, adapter = self._files.folder, self._files.adapter
         cuda = torch.cuda.is_available()
-        weights = load_weights(folder, dtype=torch.bfloat16 if cuda else torch.float32, tell=tell)
+        weights = load_weights(folder, dtype=torch.bfloat16 if cuda else torch.float32, tell=self._tell)
         if weights.plain:
-            tell(f"{folder.name} is asked one prompt at a time: {weights.plain}.")
-        self.model = weights.model.to(torch.device("cuda" if cuda else "cpu"))
+            self._tell(f"{folder.name} is asked one prompt at a time: {weights.plain}.")
+        weights.model = weights.model.to(torch.device("cuda" if cuda else "cpu"))
         if adapter is not None:
             with in_one_line(adapter):
-                self.model = _with_adapter(self.model, adapter)
-        self.model.eval()
+                weights.model = _with_adapter(weights.model, adapter)
+        return weights
+
+
+class LocalAnswers:
+    """What weights answer: branches of a trunk together, or one prompt at a time where no tree can be."""
+
+    def __init__(self, weights: Weights) -> None:
+        self.model = weights.model.eval()
         self.plain, self.ends, self.limit = weights.plain, weights.ends, weights.limit
         self.tokenizer, self.rendering = weights.tokenizer, weights.rendering
 

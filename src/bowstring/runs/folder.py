@@ -79,9 +79,9 @@ class RunFolder:
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         self._write(name, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
-    def write_records(self, records: Iterable[Mapping[str, Any]]) -> None:
-        lines = (json.dumps(r, ensure_ascii=False, allow_nan=False) + "\n" for r in records)
-        self._write("records.jsonl", lines)
+    def write_lines(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
+        """A line of JSON a record."""
+        self._write(name, (json.dumps(r, ensure_ascii=False, allow_nan=False) + "\n" for r in records))
 
     def write_text(self, name: str, text: str) -> None:
         self._write(name, text)

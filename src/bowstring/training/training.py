@@ -12,14 +12,14 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from bowstring import __version__
-from bowstring.datasets import HicupidSet, load
+from bowstring.datasets import HicupidSet, load, load_coverage, load_judgements
 from bowstring.errors import UsageError
 from bowstring.models.hubfiles import ModelFiles, model_files
 from bowstring.models.loading import Weights, load_weights, require_torch
@@ -28,6 +28,7 @@ from bowstring.runs.folder import RunFolder, fingerprint
 from bowstring.training.adapters import card, with_adapter
 from bowstring.training.arguments import last_checkpoint, trainer_arguments
 from bowstring.training.assistants import cupid_examples, hicupid_examples
+from bowstring.training.evaluators import HeldOut, judge_examples, matcher_examples
 from bowstring.training.examples import Examples
 from bowstring.training.packs import Packing, arrange, pack_all, tokenized
 from bowstring.training.settings import TrainSettings, settings_for
@@ -68,7 +69,7 @@ def train(
     require_torch()
     settings = settings_for(method, **given)
     files = model_files("hf", model.removeprefix("hf/") + (f"+{init_from}" if init_from else ""), tell)
-    examples, about = _examples(settings, data, revision, PromptFolder(prompts))
+    examples, held_out, about = _examples(settings, data, revision, PromptFolder(prompts))
     configuration = settings.configuration() | {
         "model": model,
         "init_from": init_from,
@@ -80,19 +81,27 @@ def train(
     )
     if arguments.process_index:  # one process speaks for all
         tell = watch = lambda line: None
-    job = _Job(settings, files, examples, configuration, Path(out), arguments, tell)
+    job = _Job(settings, files, examples, held_out, configuration, Path(out), arguments, tell)
     return job.run(watch, fresh=fresh, stop_on_collapse=stop_on_collapse)
 
 
 def _examples(
     settings: TrainSettings, data: str, revision: str | None, folder: PromptFolder
-) -> tuple[Examples, dict[str, Any]]:
+) -> tuple[Examples, Sequence[HeldOut], dict[str, Any]]:
+    if settings.method in ("judge", "matcher"):
+        if settings.method == "judge":
+            found = judge_examples(load_judgements(data, revision=revision), settings, folder)
+        else:
+            found = matcher_examples(load_coverage(data, revision=revision), settings, folder)
+        about = {"data": data, "data_fingerprint": found.fingerprint, "prompts": folder.fingerprints}
+        return found.examples, found.held_out, about
     loaded = load(data, revision=revision, splits=settings.splits, leave_out=() if settings.splits else _TESTS)
     if isinstance(loaded, HicupidSet):
         examples = hicupid_examples(loaded, settings, folder)
     else:
         examples = cupid_examples(loaded, settings, folder)
-    return examples, {"data": loaded.name, "data_fingerprint": loaded.fingerprint, "prompts": folder.fingerprints}
+    about = {"data": loaded.name, "data_fingerprint": loaded.fingerprint, "prompts": folder.fingerprints}
+    return examples, (), about
 
 
 @dataclass(slots=True)
@@ -100,6 +109,7 @@ class _Job:
     settings: TrainSettings
     files: ModelFiles
     examples: Examples
+    held_out: Sequence[HeldOut]
     configuration: dict[str, Any]
     out: Path
     arguments: Any  # Trainer's
@@ -173,6 +183,9 @@ class _Job:
         record["status"] = "collapsed" if watcher.collapsed is not None and stop_on_collapse else "complete"
         trainer.save_model(str(self.out))
         if folder is not None:
+            if self.held_out:
+                weights.model = trainer.model
+                record["held_out"] = self._test(folder, weights)
             self._finish(folder, record)
         return Trained(self.out, record)
 
@@ -234,6 +247,15 @@ class _Job:
             "versions": {"bowstring": __version__}
             | {name: version(name) for name in ("torch", "transformers", "peft", "accelerate")},
         }
+
+    def _test(self, folder: RunFolder, weights: Weights) -> dict[str, Any]:
+        from bowstring.models.local import LocalAnswers
+        from bowstring.training.examining import examine
+
+        kinds = self.settings.types or tuple({one.example.kind for one in self.held_out})
+        found, records = examine(LocalAnswers(weights), self.held_out, kinds, self.tell)
+        folder.write_lines("held_out.jsonl", records)
+        return found
 
     def _finish(self, folder: RunFolder, record: dict[str, Any]) -> None:
         (self.out / "training_args.bin").unlink(missing_ok=True)  # a pickle of what training.json says
