@@ -50,7 +50,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor, scale: float, *, causal: b
         found = _flash(query, key, value, 0.0, causal, return_debug_mask=False, scale=scale)
         return Part(found[0], found[1][..., : query.shape[2]])
     wide_key, wide_value = (_widened(t, query.shape[1]) for t in (key, value))
-    if query.is_cpu:
+    if _on_cpu(query):
         return Part(*_flash_cpu(query, wide_key, wide_value, 0.0, causal, scale=scale))
     return _attend_plainly(query, wide_key, wide_value, scale, _triangle(query) if causal else None)
 
@@ -67,7 +67,7 @@ def attend_back(
         how: tuple[Any, ...] = (*shape, 0.0, causal, state, nothing)
         return Gradients(*_flash_back(grad, query, key, value, out, lse.contiguous(), *how, scale=scale))
     wide_key, wide_value = (_widened(t, query.shape[1]) for t in (key, value))
-    if query.is_cpu:
+    if _on_cpu(query):
         inner = lse.transpose(1, 2).contiguous().transpose(1, 2)  # as the forward pass lays it out
         found = _flash_cpu_back(grad, query, wide_key, wide_value, out, inner, 0.0, causal, scale=scale)
     else:
@@ -119,6 +119,11 @@ def _scores(query: Tensor, key: Tensor) -> Tensor:
 
 def _on_gpu(query: Tensor) -> bool:
     return query.is_cuda and query.dtype in (torch.float16, torch.bfloat16) and query.shape[-1] <= 256
+
+
+def _on_cpu(query: Tensor) -> bool:
+    # In half precision the kernel relies on instructions that some machines announce and do not have.
+    return query.is_cpu and query.dtype == torch.float32
 
 
 def _triangle(query: Tensor) -> Tensor:
