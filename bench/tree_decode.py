@@ -50,6 +50,23 @@ def wait() -> float:
     return time.perf_counter()
 
 
+def continuous(model, prompts, tokens: int) -> str:
+    """All prompts through transformers' continuous batching, the second time; or why it did not run."""
+    from transformers import GenerationConfig
+
+    config = GenerationConfig(max_new_tokens=tokens, do_sample=False, eos_token_id=-1, pad_token_id=0)
+    model.set_attn_implementation("sdpa")
+    try:
+        for _ in range(2):
+            start = wait()
+            found = model.generate_batch(inputs=prompts, generation_config=config, progress_bar=False)
+            seconds = wait() - start
+    except Exception as error:  # whatever stands in its way is the answer
+        return f"continuous batching did not run: {' '.join(str(error).split())[:160]}"
+    made = sum(len(output.generated_tokens) for output in found.values())
+    return f"continuous batching {seconds / len(prompts):6.3f} s a question   {seconds:8.1f} s in all   {made:,} tokens"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--size", choices=SIZES, default="1b")
@@ -57,6 +74,7 @@ def main() -> None:
     parser.add_argument("--branches", type=int, default=40)
     parser.add_argument("--tokens", type=int, default=48)
     parser.add_argument("--reference", type=int, default=3, help="questions asked the reference's way")
+    parser.add_argument("--continuous", action="store_true", help="transformers' continuous batching too")
     args = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     register()
@@ -88,6 +106,7 @@ def main() -> None:
     start = wait()
     found = decode(model, tree, draws, set())
     whole = wait() - start
+    batched = continuous(model, prompts, args.tokens) if args.continuous else None
     agree = sum(a == b.tokens for a, b in zip(alone[1:], found, strict=False))
     first = sum(a[0] == b.tokens[0] for a, b in zip(alone[1:], found, strict=False))
     peak = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0.0
@@ -95,6 +114,8 @@ def main() -> None:
     print(f"  one by one       {reference:8.3f} s a question   {reference * args.branches:8.1f} s in all")
     print(f"  as a tree        {whole / args.branches:8.3f} s a question   {whole:8.1f} s in all   peak {peak:.1f} GiB")
     print(f"  of which prefill {prefill:8.3f} s, a step {1000 * (whole - prefill) / (args.tokens - 1):6.1f} ms")
+    if batched:
+        print(f"  {batched}")
     ratio = reference * args.branches / whole
     print(f"  ratio {ratio:.1f} x; equal answers {agree}, first tokens {first} of {args.reference}")
 

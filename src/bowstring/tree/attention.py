@@ -18,8 +18,13 @@ from torch import Tensor
 
 _flash = torch.ops.aten._scaled_dot_product_flash_attention
 _flash_back = torch.ops.aten._scaled_dot_product_flash_attention_backward
+_cudnn = torch.ops.aten._scaled_dot_product_cudnn_attention
+_cudnn_back = torch.ops.aten._scaled_dot_product_cudnn_attention_backward
 _flash_cpu = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 _flash_cpu_back = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+
+
+_LONG = 1024  # queries
 
 
 class Part(NamedTuple):
@@ -46,10 +51,13 @@ def merge(first: Part, second: Part) -> Part:
 def attend(query: Tensor, key: Tensor, value: Tensor, scale: float, *, causal: bool = False) -> Part:
     """Attention of (batch, heads, queries, width) to (batch, key heads, keys, width), where a group of heads shares a
     key head. Causal: the queries are the keys' own tokens, and look at none that comes later."""
-    if _on_gpu(query):
+    if _on_gpu(query) and not _is_long(query):
         found = _flash(query, key, value, 0.0, causal, return_debug_mask=False, scale=scale)
         return Part(found[0], found[1][..., : query.shape[2]])
     wide_key, wide_value = (_widened(t, query.shape[1]) for t in (key, value))
+    if _on_gpu(query):
+        found = _cudnn(query, wide_key, wide_value, None, True, 0.0, causal, False, scale=scale)
+        return Part(found[0], found[1].reshape(query.shape[:3]))
     if _on_cpu(query):
         return Part(*_flash_cpu(query, wide_key, wide_value, 0.0, causal, scale=scale))
     return _attend_plainly(query, wide_key, wide_value, scale, _triangle(query) if causal else None)
@@ -60,13 +68,17 @@ def attend_back(
 ) -> Gradients:
     """The gradients of one part, given the merged output and logarithm of all parts."""
     out, lse = whole
-    if _on_gpu(query):
-        nothing = torch.empty(0, device=query.device)
-        state = torch.zeros(2, dtype=torch.uint64, device=query.device)  # of the dropout, which there is none of
-        shape = (nothing, nothing, query.shape[2], key.shape[2])
-        how: tuple[Any, ...] = (*shape, 0.0, causal, state, nothing)
+    lengths = (None, None, query.shape[2], key.shape[2])
+    if _on_gpu(query) and not _is_long(query):
+        state = _no_dropout(query.device, torch.uint64)
+        how: tuple[Any, ...] = (*lengths, 0.0, causal, state, state)
         return Gradients(*_flash_back(grad, query, key, value, out, lse.contiguous(), *how, scale=scale))
     wide_key, wide_value = (_widened(t, query.shape[1]) for t in (key, value))
+    if _on_gpu(query):
+        state = _no_dropout(query.device, torch.int64)
+        how = (out, lse.unsqueeze(-1).contiguous(), state, state, None, *lengths, 0.0, causal)
+        found = _cudnn_back(grad, query, wide_key, wide_value, *how, scale=scale)
+        return Gradients(found[0], _narrowed(found[1], key.shape[1]), _narrowed(found[2], key.shape[1]))
     if _on_cpu(query):
         inner = lse.transpose(1, 2).contiguous().transpose(1, 2)  # as the forward pass lays it out
         found = _flash_cpu_back(grad, query, wide_key, wide_value, out, inner, 0.0, causal, scale=scale)
@@ -119,6 +131,18 @@ def _scores(query: Tensor, key: Tensor) -> Tensor:
 
 def _on_gpu(query: Tensor) -> bool:
     return query.is_cuda and query.dtype in (torch.float16, torch.bfloat16) and query.shape[-1] <= 256
+
+
+def _is_long(query: Tensor) -> bool:
+    """Where cuDNN's kernel is the faster one: many queries, on a GPU that it was written for."""
+    return (
+        query.shape[2] >= _LONG and query.shape[-1] <= 128 and torch.cuda.get_device_capability(query.device) >= (9, 0)
+    )
+
+
+def _no_dropout(device: torch.device, dtype: torch.dtype) -> Tensor:
+    """The state of a dropout that does not happen; the kernels ask for one."""
+    return torch.zeros(2, dtype=dtype, device=device)
 
 
 def _on_cpu(query: Tensor) -> bool:

@@ -17,7 +17,7 @@ from bowstring.tree.packing import Tree
 
 _WORTH_LEAVING = 0.5  # of the branches that are left, from which on the others are taken out
 _RECORDED_AT = 2  # the step that is recorded; those before it warm up
-CHUNK = 8192  # tokens of a trunk that go through the model at a time: bounds memory, not results
+CHUNK = 20_480  # tokens of a trunk that go through the model at a time: bounds memory, not results
 
 
 @dataclass(frozen=True, slots=True)
