@@ -106,10 +106,10 @@ def main() -> None:
     start = wait()
     found = decode(model, tree, draws, set())
     whole = wait() - start
-    batched = continuous(model, prompts, args.tokens) if args.continuous else None
     agree = sum(a == b.tokens for a, b in zip(alone[1:], found, strict=False))
     first = sum(a[0] == b.tokens[0] for a, b in zip(alone[1:], found, strict=False))
     peak = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0.0
+    batched = continuous(model, prompts, args.tokens) if args.continuous else None
     print(f"{args.size} on {device}: trunk {args.trunk:,}, {args.branches} branches, {args.tokens} new tokens")
     print(f"  one by one       {reference:8.3f} s a question   {reference * args.branches:8.1f} s in all")
     print(f"  as a tree        {whole / args.branches:8.3f} s a question   {whole:8.1f} s in all   peak {peak:.1f} GiB")

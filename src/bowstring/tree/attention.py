@@ -20,6 +20,7 @@ _flash = torch.ops.aten._scaled_dot_product_flash_attention
 _flash_back = torch.ops.aten._scaled_dot_product_flash_attention_backward
 _cudnn = torch.ops.aten._scaled_dot_product_cudnn_attention
 _cudnn_back = torch.ops.aten._scaled_dot_product_cudnn_attention_backward
+_efficient = torch.ops.aten._scaled_dot_product_efficient_attention
 _flash_cpu = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 _flash_cpu_back = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 
@@ -42,10 +43,13 @@ class Gradients(NamedTuple):
 
 def merge(first: Part, second: Part) -> Part:
     """Two parts as if all of their keys had been looked at together."""
-    lse = torch.logaddexp(first.lse, second.lse)
-    weight = (first.lse - lse).exp().unsqueeze(-1)
-    other = (second.lse - lse).exp().unsqueeze(-1)
-    return Part(first.out * weight.to(first.out.dtype) + second.out * other.to(second.out.dtype), lse)
+    return Part(mix(first, second), torch.logaddexp(first.lse, second.lse))
+
+
+def mix(first: Part, second: Part) -> Tensor:
+    """The output of `merge`: exp(lse₁) / (exp(lse₁) + exp(lse₂)) is a sigmoid of their difference."""
+    weight = torch.sigmoid(first.lse - second.lse).unsqueeze(-1)
+    return torch.lerp(second.out, first.out, weight.to(first.out.dtype))
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, scale: float, *, causal: bool = False) -> Part:
@@ -89,8 +93,12 @@ def attend_back(
 
 def attend_masked(query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor) -> Part:
     """Attention of (batch, key heads, queries, width), the queries of a group's heads side by side on the third axis,
-    to the keys where `mask` is true."""
-    return _attend_plainly(query, key, value, scale, mask)
+    to the keys where `mask` is 0; where it is minus infinity they are not looked at."""
+    if _on_gpu(query):
+        shape = (*query.shape[:3], key.shape[2])
+        found = _efficient(query, key, value, mask.expand(shape), True, 0.0, False, scale=scale)
+        return Part(found[0], found[1][..., : query.shape[2]])
+    return _attend_plainly(query, key, value, scale, mask == 0)
 
 
 def _attend_plainly(query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor | None) -> Part:

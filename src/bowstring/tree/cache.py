@@ -15,7 +15,9 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from bowstring.tree.attention import Part, attend, attend_masked, group, merge, ungroup
+from bowstring.tree.attention import Part, attend, attend_masked, group, merge, mix, ungroup
+
+_ALIGNED = 8  # kernels want rows of a mask to begin at such places
 
 
 class TreeState:
@@ -24,15 +26,17 @@ class TreeState:
     def __init__(self, layers: int, *, trunk: int, branches: int, width: int) -> None:
         """`trunk` is its length; `width` the most tokens a branch will have."""
         self._layers = layers
-        self._size, self._branches, self._width = trunk, branches, width
+        self._size, self._branches = trunk, branches
+        self._width = -(-width // _ALIGNED) * _ALIGNED
         self._keys: list[Tensor] = []  # a layer each: (1, key heads, trunk, width of a head)
         self._values: list[Tensor] = []
-        self._branch_keys: list[Tensor] = []  # a layer each: (branches, key heads, width, width of a head)
+        self._branch_keys: list[Tensor] = []  # a layer each: (branches, width, key heads, width of a head)
         self._branch_values: list[Tensor] = []
         self._filled = 0  # of the trunk
         self._chunk: int | None = None  # new tokens of the trunk, or None while branches grow
         self._slots = torch.empty(0)
-        self._mask = torch.empty(0)
+        self._places = torch.empty(0)
+        self._mask: Tensor | None = None
 
     @contextmanager
     def trunk_chunk(self, n: int) -> Iterator[None]:
@@ -45,9 +49,9 @@ class TreeState:
     def grid(self, lengths: Tensor, rows: int, columns: int) -> None:
         """Now a grid of `rows` branches by `columns` new tokens goes through; `lengths` is what each branch has."""
         self._slots = lengths.view(rows, 1) + torch.arange(columns, device=lengths.device)  # where new tokens go
-        at = torch.arange(self._width, device=lengths.device)
-        # A new token sees the slots of its own branch up to its own.
-        self._mask = at.view(1, 1, -1) <= self._slots.unsqueeze(-1)
+        row = torch.arange(rows, device=lengths.device).view(rows, 1)
+        self._places = (row * self._width + self._slots).flatten()  # the same, in all branches side by side
+        self._mask = None
 
     def keep(self, rows: Tensor) -> None:
         """Only these branches go on."""
@@ -71,8 +75,8 @@ class TreeState:
         for found, shape in (
             (self._keys, (1, heads, self._size, width)),
             (self._values, (1, heads, self._size, width)),
-            (self._branch_keys, (self._branches, heads, self._width, width)),
-            (self._branch_values, (self._branches, heads, self._width, width)),
+            (self._branch_keys, (self._branches, self._width, heads, width)),
+            (self._branch_values, (self._branches, self._width, heads, width)),
         ):
             found.append(like.new_zeros(shape))
 
@@ -91,18 +95,25 @@ class TreeState:
         rows, columns = self._slots.shape
         heads, key_heads, width = query.shape[1], key.shape[1], query.shape[3]
         keys, values = self._branch_keys[layer], self._branch_values[layer]
-        row = torch.arange(rows, device=query.device).view(-1, 1)
-        # (1, heads, rows * columns, width) to a row a branch.
         for kept, new in ((keys, key), (values, value)):
-            kept[row, :, self._slots] = new.view(key_heads, rows, columns, width).permute(1, 2, 0, 3)
-        own = query.view(heads, rows, columns, width).transpose(0, 1)
-        mask = self._mask.repeat(1, heads // key_heads, 1).unsqueeze(1)
-        branch = attend_masked(group(own, key_heads), keys, values, scale, mask)
-        part = Part(*_rows_to_one(branch, rows, columns, heads))
-        if self._size:
-            trunk = attend(group(query, key_heads), self._keys[layer], self._values[layer], scale)
-            part = merge(_flat(trunk, heads), part)
-        return part.out
+            kept.view(-1, key_heads, width).index_copy_(0, self._places, new[0].transpose(0, 1))
+        if self._mask is None:
+            self._mask = self._made_mask(heads // key_heads, query.dtype)
+        # (1, heads, rows * columns, width) to a row a branch.
+        own = group(query.view(heads, rows, columns, width).transpose(0, 1), key_heads)
+        found = attend_masked(own, keys.transpose(1, 2), values.transpose(1, 2), scale, self._mask)
+        branch = Part(*_rows_to_one(found, rows, columns, heads))
+        if not self._size:
+            return branch.out
+        trunk = attend(group(query, key_heads), self._keys[layer], self._values[layer], scale)
+        return mix(_flat(trunk, heads), branch)
+
+    def _made_mask(self, heads: int, dtype: torch.dtype) -> Tensor:
+        """For a group of so many heads: a new token sees the slots of its own branch up to its own."""
+        at = torch.arange(self._width, device=self._slots.device)
+        hidden = at.view(1, 1, -1) > self._slots.unsqueeze(-1)
+        mask = torch.zeros(hidden.shape, dtype=dtype, device=hidden.device).masked_fill(hidden, -torch.inf)
+        return mask.repeat(1, heads, 1).unsqueeze(1)
 
 
 def _rows_to_one(part: Part, rows: int, columns: int, heads: int) -> tuple[Tensor, Tensor]:
