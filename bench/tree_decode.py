@@ -15,7 +15,8 @@ import time
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from bowstring.tree.decoding import Draw, decode
+from bowstring.tree.choosing import Draw
+from bowstring.tree.decoding import decode
 from bowstring.tree.layers import NAME, register
 from bowstring.tree.packing import cut
 

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from bowstring.tree.attention import attend, group, merge, ungroup
-from bowstring.tree.decoding import Draw, decode
+from bowstring.tree.choosing import Draw
+from bowstring.tree.decoding import decode
 from bowstring.tree.layers import NAME, register
 from bowstring.tree.packing import cut
 from tests.support.tiny import END, FAMILIES, random_prompts, tiny_model

@@ -109,7 +109,7 @@ class LocalAnswers:
 
     def _draw(self, sampling: Sampling) -> Any:
         """The request's settings; where it leaves one open, the model's own."""
-        from bowstring.tree.decoding import Draw
+        from bowstring.tree.choosing import Draw
 
         own = self.model.generation_config
         return Draw(

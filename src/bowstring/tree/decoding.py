@@ -13,23 +13,12 @@ import torch
 from torch import Tensor
 
 from bowstring.tree.cache import TreeState
+from bowstring.tree.choosing import Chooser, Draw
 from bowstring.tree.packing import Tree
 
 # The share of branches that still grow, from which on the others are taken out. On a GPU that means a new recording.
 _WORTH_LEAVING = {"cpu": 0.5, "cuda": 0.25}
 CHUNK = 20_480  # tokens of a trunk that go through the model at a time: bounds memory, not results
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """How the answer of one branch is drawn; without a temperature, the likeliest token each time."""
-
-    max_tokens: int
-    temperature: float = 0.0
-    top_k: int | None = None
-    top_p: float | None = None
-    seed: int = 0
-    repetition_penalty: float = 1.0
 
 
 @dataclass(slots=True)
@@ -41,17 +30,11 @@ class Drawn:
 class _Branch:
     """A branch while it grows."""
 
-    def __init__(self, tree: Tree, number: int, draw: Draw, device: torch.device) -> None:
-        self.number = number
-        self.draw = draw
+    def __init__(self, length: int, most: int) -> None:
         self.drawn = Drawn()
-        self.length = len(tree.branches[number])
+        self.length = length
         self.ended = False
-        self.generator = torch.Generator(device).manual_seed(draw.seed) if draw.temperature else None
-        self.seen: Tensor | None = None
-        if draw.repetition_penalty != 1.0:
-            told = {*tree.trunk, *tree.branches[number]}
-            self.seen = torch.tensor(sorted(told), device=device)
+        self._most = most
 
     def take(self, token: int, ends: Collection[int]) -> bool:
         """Add a token; whether the branch goes on."""
@@ -62,9 +45,7 @@ class _Branch:
             self.ended = True
             return False
         self.drawn.tokens.append(token)
-        if self.seen is not None:
-            self.seen = torch.cat([self.seen, self.seen.new_tensor([token])])
-        self.ended = len(self.drawn.tokens) >= self.draw.max_tokens
+        self.ended = len(self.drawn.tokens) >= self._most
         return not self.ended
 
 
@@ -80,21 +61,23 @@ def decode(
 ) -> list[Drawn]:
     """An answer for every branch. The model must run with the tree's attention (`layers`)."""
     device = model.device
-    everyone = [_Branch(tree, n, draw, device) for n, draw in enumerate(draws)]
-    width = max(b.length + b.draw.max_tokens for b in everyone)
+    everyone = [_Branch(len(own), draw.max_tokens) for own, draw in zip(tree.branches, draws, strict=True)]
+    width = max(len(own) + draw.max_tokens for own, draw in zip(tree.branches, draws, strict=True))
+    chooser = Chooser(draws, tree, device)
     layers = model.config.get_text_config().num_hidden_layers
     state = TreeState(layers, trunk=len(tree.trunk), branches=len(everyone), width=width)
     _prefill(model, state, tree.trunk, chunk)
     branches, logits = everyone, _first(model, state, tree)
     step: _Step | None = None
     while not stopped():
-        tokens = _choose_all(logits, branches)
+        tokens = chooser.choose(logits)
         goes_on = [branch.take(token, ends) for branch, token in zip(branches, tokens, strict=True)]
         rows = [n for n, on in enumerate(goes_on) if on]
         if not rows:
             break
         if len(rows) <= len(branches) * _WORTH_LEAVING.get(device.type, 0.5):
             state.keep(torch.tensor(rows, device=device))
+            chooser.keep(rows)
             branches, tokens, step = [branches[n] for n in rows], [tokens[n] for n in rows], None
         if step is None:
             step = _Step(model, state, len(branches), len(tree.trunk))
@@ -162,31 +145,3 @@ def _through(model: Any, state: TreeState, grid: Tensor, before: Tensor, trunk: 
     )
     logits: Tensor = found.logits[0].float()
     return logits
-
-
-def _choose_all(logits: Tensor, branches: Sequence[_Branch]) -> list[int]:
-    """The next token of every branch; in one go where all take the likeliest."""
-    if all(branch.generator is None and branch.seen is None for branch in branches):
-        tokens: list[int] = logits.argmax(dim=-1).tolist()
-        return tokens
-    return [0 if branch.ended else _choose(row, branch) for row, branch in zip(logits, branches, strict=True)]
-
-
-def _choose(logits: Tensor, branch: _Branch) -> int:
-    """The next token, in the order in which transformers' generate applies its settings."""
-    draw = branch.draw
-    if branch.seen is not None:
-        told = logits[branch.seen]
-        penalised = torch.where(told < 0, told * draw.repetition_penalty, told / draw.repetition_penalty)
-        logits = logits.index_copy(0, branch.seen, penalised)
-    if branch.generator is None:
-        return int(logits.argmax())
-    logits = logits / draw.temperature
-    if draw.top_k:
-        least = logits.topk(min(draw.top_k, len(logits))).values[-1]
-        logits = logits.masked_fill(logits < least, -torch.inf)
-    if draw.top_p is not None and draw.top_p < 1.0:
-        ordered, places = logits.sort(descending=True)
-        beyond = ordered.softmax(-1).cumsum(-1) - ordered.softmax(-1) >= draw.top_p
-        logits = logits.index_fill(0, places[beyond], -torch.inf)
-    return int(torch.multinomial(logits.softmax(-1), 1, generator=branch.generator))
