@@ -110,7 +110,7 @@ def _ids(values: Sequence[int]) -> Ids:
 def arrange(owners: Sequence[str], per_step: int, epochs: float, seed: int) -> list[int]:
     """The order in which packs are trained on: every `per_step` are a step, of different owners while that can be."""
     order: list[int] = []
-    whole = round(len(owners) * epochs)
+    whole = max(round(len(owners) * epochs), 1)
     for epoch in range(-(-whole // len(owners))):
         left = list(range(len(owners)))
         random.Random(f"order {seed} {epoch}").shuffle(left)  # noqa: S311

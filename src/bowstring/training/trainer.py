@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils.data import Dataset, SequentialSampler
 from transformers import Trainer
+from transformers.integrations.integration_utils import TensorBoardCallback
 
 from bowstring.errors import RunError
 from bowstring.training.objectives import Batch, Dpo, Objective, to_batch
@@ -17,53 +19,66 @@ from bowstring.training.packs import Pack
 _NEAR = 1e-3  # how far from ln 2 the first loss of DPO may be, for rounding
 
 
-class PackSet(Dataset[Pack]):
-    """Packs in the order in which they are trained on."""
+class PackSet(Dataset[tuple[Pack, bool]]):
+    """Packs in the order in which they are trained on, and whether they count."""
 
     def __init__(self, packs: list[Pack], order: list[int]) -> None:
-        self._packs, self._order = packs, order
+        self._packs, self._order, self._length = packs, order, len(order)
+
+    def fill(self, processes: int) -> None:
+        """In a last round that is not for all processes, the others need a pack too, which then counts for nothing."""
+        self._length = -(-len(self._order) // processes) * processes
 
     def __len__(self) -> int:
-        return len(self._order)
+        return self._length
 
-    def __getitem__(self, place: int) -> Pack:
-        return self._packs[self._order[place]]
+    def __getitem__(self, place: int) -> tuple[Pack, bool]:
+        counts = place < len(self._order)
+        return self._packs[self._order[place if counts else -1]], counts
 
 
-def collate(packs: list[Pack]) -> Batch:
+def collate(packs: list[tuple[Pack, bool]]) -> Batch:
     """A batch is one pack: packs of a step follow one another."""
-    (pack,) = packs
-    return to_batch(pack)
+    ((pack, counts),) = packs
+    return to_batch(pack) | {"counts": counts}
 
 
 class TreeTrainer(Trainer):
     objective: Objective  # set before training; DPO's needs the model in place
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(data_collator=collate, **given)
+    def __init__(self, *, args: Any, train_dataset: PackSet, **given: Any) -> None:
+        train_dataset.fill(args.world_size)
+        super().__init__(args=args, train_dataset=train_dataset, data_collator=collate, **given)
         self._seen: dict[str, list[tuple[float, int]]] = defaultdict(list)
         # Tells Trainer that the loss is already divided by what the whole step holds.
         self.model_accepts_loss_kwargs = True
+        for callback in self.callback_handler.callbacks:
+            # By default the curves would lie among the checkpoints, which are removed at the end.
+            if isinstance(callback, TensorBoardCallback) and callback.logging_dir is None:
+                callback.logging_dir = str(Path(args.output_dir).with_name("tensorboard"))
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
         return SequentialSampler(train_dataset or self.train_dataset)  # type: ignore[arg-type]
 
     def _get_num_items_in_batch(self, batch_samples: list[Batch], device: torch.device) -> Tensor:
-        count = torch.tensor(sum(self.objective.count(batch) for batch in batch_samples), device=device)
+        count = torch.tensor(sum(self._count(batch) for batch in batch_samples), device=device)
         return self.accelerator.reduce(count, "sum") if self.args.world_size > 1 else count
 
     def compute_loss(
         self, model: Any, inputs: Batch, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
         loss, seen = self.objective.loss(model, inputs)
-        count = self.objective.count(inputs)
+        count = self._count(inputs)
         for name, value in seen.items():
             self._seen[name].append((value, count))
         if isinstance(self.objective, Dpo) and self.state.global_step == 0:
-            _check_start(float(loss.detach()) / count)
+            _check_start(float(loss.detach()) / self.objective.count(inputs))
         # Gradients are averaged over processes; a sum over all of them is meant.
-        loss = loss * self.accelerator.num_processes / num_items_in_batch
+        loss = loss * inputs["counts"] * self.accelerator.num_processes / num_items_in_batch
         return (loss, None) if return_outputs else loss
+
+    def _count(self, batch: Batch) -> int:
+        return self.objective.count(batch) if batch["counts"] else 0
 
     def log(self, logs: dict[str, float], *rest: Any, **more: Any) -> None:
         if self._seen and "loss" in logs:

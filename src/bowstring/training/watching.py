@@ -54,8 +54,12 @@ class Watcher:
         return self.collapsed is None or not self.stop_on_collapse
 
 
-def readable(logs: dict[str, float]) -> dict[str, float]:
-    """A line of Trainer's log, in our words."""
+def readable(logs: dict[str, float]) -> dict[str, float | None]:
+    """A line of Trainer's log for training.json; None for what is no number, which JSON does not have."""
+    return {name: value if math.isfinite(value) else None for name, value in _in_our_words(logs).items()}
+
+
+def _in_our_words(logs: dict[str, float]) -> dict[str, float]:
     return {"lr" if name == "learning_rate" else name: float(v) for name, v in logs.items() if name != "epoch"}
 
 
@@ -68,7 +72,7 @@ class _Callback(TrainerCallback):
         if not logs or "loss" not in logs:
             return
         # Every process sees the same means, and comes to the same conclusion.
-        values = readable(logs)
+        values = _in_our_words(logs)
         self._times.append((state.global_step, time.monotonic()))
         self._watcher.watch(Step(state.global_step, state.max_steps, self._left(state), values))
         if not self._watcher.see(state.global_step, values):
