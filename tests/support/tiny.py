@@ -1,5 +1,7 @@
 """Tiny language models with random weights, of the families whose trees are decoded and trained."""
 
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +74,14 @@ def write_model(folder: Path, *, template: str = TEMPLATE, **config: Any) -> Pat
     model = tiny_model("llama", vocab_size=len(vocabulary), max_position_embeddings=4096, **config)
     model.save_pretrained(folder)
     return folder
+
+
+def copy_of(folder: Path, path: Path, **config: Any) -> Path:
+    """The same model under another configuration."""
+    shutil.copytree(folder, path)
+    said = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps(said | config))
+    return path
 
 
 def random_prompts(n: int, *, trunk: int, longest: int, seed: int = 1) -> list[list[int]]:

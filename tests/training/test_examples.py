@@ -1,0 +1,154 @@
+"""What assistants are trained on, of either benchmark."""
+
+import pytest
+
+from bowstring.datasets import load_cupid, load_hicupid
+from bowstring.errors import UsageError
+from bowstring.prompts import PromptFolder
+from bowstring.training.assistants import cupid_examples, hicupid_examples
+from bowstring.training.examples import Example
+from bowstring.training.settings import settings_for
+from bowstring.training.training import train
+from tests.support.training import small
+
+
+@pytest.fixture(scope="module")
+def cupid():
+    return load_cupid("mini")
+
+
+def of_cupid(cupid, method: str, **given) -> list[Example]:
+    examples = cupid_examples(cupid, settings_for(method, **given), PromptFolder())
+    return [example for group in examples.groups() for example in group]
+
+
+def of_hicupid(users, method: str, **given) -> list[list[Example]]:
+    data = load_hicupid(str(users), splits=["train"])
+    return [list(group) for group in hicupid_examples(data, settings_for(method, **given), PromptFolder()).groups()]
+
+
+def text(example: Example) -> str:
+    return "\n".join(message.text for message in example.prompt.messages)
+
+
+def said(dialogue) -> str:
+    return dialogue.messages[-1].text
+
+
+def test_a_cupid_answer_is_the_gold_preference_under_its_heading_behind_the_log(cupid):
+    found = {example.key: example for example in of_cupid(cupid, "sft")}
+    assert found.keys() == {instance.key for instance in cupid.instances}
+    for instance in cupid.instances:
+        example = found[instance.key]
+        assert example.answer == f"### Inferred Preference\n\n{instance.preference}"
+        assert example.owner == instance.persona_id
+        assert example.rejected is None
+        places = [text(example).index(said(s.dialogue)) for s in instance.sessions]
+        assert places == sorted(places)
+        assert instance.request in text(example)[places[-1] :]
+
+
+def test_with_gold_history_a_cupid_prompt_has_only_the_sessions_of_its_context(cupid):
+    for instance, example in zip(cupid.instances, of_cupid(cupid, "sft", history="gold"), strict=True):
+        shown = [s.dialogue.id for s in instance.sessions if said(s.dialogue) in text(example)]
+        assert set(shown) == set(instance.evidence)
+        assert len(shown) < len(instance.sessions)
+
+
+def test_a_cupid_pair_is_the_reply_that_satisfied_and_the_first_behind_the_sessions_before(cupid):
+    by_key = {instance.key: instance for instance in cupid.instances}
+    pairs = of_cupid(cupid, "dpo")
+    for pair in pairs:
+        key, _, number = pair.key.rpartition("/")
+        n = int(number) - 1
+        sessions = by_key[key].sessions
+        replies = [m.text for m in sessions[n].dialogue.messages if m.role == "assistant"]
+        assert (pair.answer, pair.rejected) == (replies[-1], replies[0])
+        assert pair.answer != pair.rejected
+        before = [said(s.dialogue) in text(pair) for s in sessions]
+        assert all(before[:n])
+        assert not any(before[n:])
+        assert sessions[n].dialogue.messages[0].text in text(pair)
+        assert pair.owner == by_key[key].persona_id
+
+
+def test_a_session_that_instances_share_is_one_pair(cupid):
+    pairs = of_cupid(cupid, "dpo")
+    unique = {(text(pair), pair.answer, pair.rejected) for pair in pairs}
+    assert len(unique) == len(pairs) == len({pair.key for pair in pairs})
+    sessions = {(i.persona_id, s.dialogue.messages) for i in cupid.instances for s in i.sessions}
+    assert len(pairs) >= len({key for key in sessions if sum(m.role == "assistant" for m in key[1]) > 1})
+    assert len(pairs) < sum(len(i.sessions) for i in cupid.instances)
+
+
+def test_hicupid_answers_are_the_personalized_ones_rather_than_the_general(users):
+    questions = {q.key: q for q in load_hicupid(str(users), splits=["train"]).questions()}
+    for method in ("sft", "dpo"):
+        found = [example for group in of_hicupid(users, method) for example in group]
+        assert {example.key for example in found} == questions.keys()
+        for example in found:
+            question = questions[example.key]
+            assert example.answer == question.personalized_answer
+            assert example.rejected == (question.general_answer if method == "dpo" else None)
+            assert example.prompt.messages[-1].text == question.question
+
+
+def test_with_gold_history_a_question_sees_its_evidence_and_nothing_else(users):
+    data = load_hicupid(str(users), splits=["train"])
+    questions = {q.key: q for q in data.questions()}
+    for example in (example for group in of_hicupid(users, "sft", history="gold") for example in group):
+        question = questions[example.key]
+        shown = {d.id for d in data.history(question.user_id) if said(d) in text(example)}
+        assert shown == set(question.evidence)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_dialogues_are_left_out_that_no_question_of_the_pack_needs(users, seed):
+    data = load_hicupid(str(users), splits=["train"])
+    questions = {q.key: q for q in data.questions()}
+    lots = of_hicupid(users, "sft", drop_irrelevant=1, branches=1, seed=seed)
+    assert sorted(example.key for lot in lots for example in lot) == sorted(questions)
+    left_out = 0
+    for lot in lots:
+        assert len(lot) == 1
+        question = questions[lot[0].key]
+        gone = [d for d in data.history(question.user_id) if said(d) not in text(lot[0])]
+        assert not {d.id for d in gone} & set(question.evidence)
+        assert {d.kind for d in gone} <= {"persona"}
+        assert len(gone) <= 1
+        left_out += len(gone)
+    assert left_out
+
+
+def test_the_questions_of_a_pack_share_their_trunk(users):
+    for group in of_hicupid(users, "sft"):
+        assert len({example.prompt.trunk.digest for example in group}) == 1
+        assert len({example.owner for example in group}) == 1
+
+
+def test_only_the_train_split_is_trained_on_unless_another_is_named(folder, users, tmp_path):
+    default = small("sft", folder, users, tmp_path / "a", epochs=0.1)
+    assert default.record["counts"]["examples"] == len(list(load_hicupid(str(users), splits=["train"]).questions()))
+    named = small("sft", folder, users, tmp_path / "b", epochs=0.1, splits=("test_1",))
+    assert named.record["counts"]["examples"] == len(list(load_hicupid(str(users), splits=["test_1"]).questions()))
+
+
+@pytest.mark.parametrize(
+    ("data", "given", "message"),
+    [
+        ("mini/cupid", {"drop_irrelevant": 2}, "--drop-irrelevant is for HiCUPID; for CUPID try --history gold"),
+        ("mini/cupid", {"instruction": "user"}, "--instruction is for HiCUPID"),
+        ("mini/cupid", {"types": ("persona",)}, "persona"),
+        ("mini/hicupid", {"types": ("changing",)}, "changing"),
+        ("mini/hicupid", {"history": "summary"}, "--history summary: expected full, gold"),
+        ("mini/hicupid", {"history": "gold", "drop_irrelevant": 2}, "--drop-irrelevant is for --history full"),
+    ],
+)
+def test_what_a_benchmark_does_not_have_is_refused(data, given, message, folder, tmp_path):
+    with pytest.raises(UsageError, match=message):
+        train("sft", data=data, model=str(folder), out=tmp_path / "a", **given)
+
+
+def test_pairs_of_cupid_have_all_earlier_sessions_before_them(cupid):
+    with pytest.raises(UsageError, match="pairs of CUPID stand behind all earlier sessions"):
+        of_cupid(cupid, "dpo", history="gold")

@@ -1,0 +1,93 @@
+"""A training that was ended goes on where it was, and comes out as if nothing had happened."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from bowstring.errors import UsageError
+from tests.support.training import Interrupted, as_options, interrupt_at, small
+
+LONG = {"epochs": 3.0, "lr": 1e-2, "save_every": 1}
+
+
+def assert_same_adapter(one, other):
+    """But for a rounding: sums may take another order in another process."""
+    found, wanted = (load_file(path / "adapter_model.safetensors") for path in (one, other))
+    assert found.keys() == wanted.keys()
+    for name, value in wanted.items():
+        torch.testing.assert_close(found[name], value, rtol=0, atol=5e-6)
+
+
+@pytest.mark.parametrize("method", ["sft", "dpo"])
+def test_a_killed_training_comes_out_like_one_that_was_not(method, folder, users, tmp_path):
+    """Killed as a command, gone on with as a call: they are the same training."""
+    dropout = {"dropout": 0.2} if method == "sft" else {}
+    words = as_options(**LONG | {"dropout": None} | dropout)
+    command = ["train", method, "--model", folder, "--data", users, "--out", tmp_path / "a", *words]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "bowstring", *map(str, command)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    first = tmp_path / "a" / "checkpoints" / "checkpoint-1" / "trainer_state.json"
+    until = time.monotonic() + 120
+    while not first.exists() and time.monotonic() < until:
+        assert running.poll() is None
+        time.sleep(0.01)
+    os.kill(running.pid, signal.SIGKILL)
+    running.wait()
+    assert json.loads((tmp_path / "a" / "training.json").read_text())["status"] == "running"
+    assert not (tmp_path / "a" / "adapter_model.safetensors").exists()
+
+    told: list[str] = []
+    again = small(method, folder, users, tmp_path / "a", **LONG | dropout, tell=told.append)
+    assert any(line.startswith("Going on from step ") for line in told)
+    whole = small(method, folder, users, tmp_path / "b", **LONG | dropout)
+    assert_same_adapter(again.folder, whole.folder)
+    for line, other in zip(again.record["log"], whole.record["log"], strict=True):
+        assert line == pytest.approx(other, rel=1e-4, abs=1e-5)
+    assert sorted(p.name for p in again.folder.iterdir()) == sorted(p.name for p in whole.folder.iterdir())
+
+
+def test_a_checkpoint_that_was_not_written_to_its_end_is_passed_over(folder, users, tmp_path):
+    with pytest.raises(Interrupted):
+        small("sft", folder, users, tmp_path / "a", **LONG, watch=interrupt_at(4))
+    checkpoints = tmp_path / "a" / "checkpoints"
+    assert sorted(p.name for p in checkpoints.iterdir()) == ["checkpoint-2", "checkpoint-3"]
+    (checkpoints / "checkpoint-3" / "trainer_state.json").unlink()
+    (checkpoints / "checkpoint-3" / "adapter_model.safetensors").write_bytes(b"half")
+    told: list[str] = []
+    small("sft", folder, users, tmp_path / "a", **LONG, tell=told.append)
+    assert "Going on from step 2." in told
+    small("sft", folder, users, tmp_path / "b", **LONG)
+    assert_same_adapter(tmp_path / "a", tmp_path / "b")
+
+
+def test_a_finished_training_is_left_alone_and_another_is_not_mixed_into_it(folder, users, tmp_path):
+    short = {"limit": 4, "lr": 1e-2}
+    first = small("sft", folder, users, tmp_path / "a", **short)
+    before = {p.name: (p.stat().st_mtime_ns, p.read_bytes()) for p in first.folder.iterdir()}
+    told: list[str] = []
+    again = small("sft", folder, users, tmp_path / "a", **short, save_every=7, tell=told.append)
+    assert told[-1] == f"{tmp_path / 'a'} is trained already; --fresh trains it again."
+    assert again.record == json.loads((tmp_path / "a" / "training.json").read_text())
+    with pytest.raises(UsageError, match="holds another training; give another --out, or --fresh to replace it"):
+        small("sft", folder, users, tmp_path / "a", **short, seed=1)
+    assert {p.name: (p.stat().st_mtime_ns, p.read_bytes()) for p in first.folder.iterdir()} == before
+    fresh = small("sft", folder, users, tmp_path / "a", **short, seed=1, fresh=True)
+    assert fresh.record["configuration"]["seed"] == 1
+
+
+def test_changed_weights_are_another_training(folder, users, tmp_path):
+    model = shutil.copytree(folder, tmp_path / "m")
+    small("sft", model, users, tmp_path / "a", limit=4)
+    config = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps(config | {"rms_norm_eps": 1e-3}))
+    with pytest.raises(UsageError, match="holds another training"):
+        small("sft", model, users, tmp_path / "a", limit=4)
