@@ -40,7 +40,7 @@ def test_a_cupid_answer_is_the_gold_preference_under_its_heading_behind_the_log(
     assert found.keys() == {instance.key for instance in cupid.instances}
     for instance in cupid.instances:
         example = found[instance.key]
-        assert example.answer == f"### Inferred Preference\n\n{instance.preference}"
+        assert example.answer == f"### Most Likely Preference\n\n{instance.preference}"
         assert example.owner == instance.persona_id
         assert example.rejected is None
         places = [text(example).index(said(s.dialogue)) for s in instance.sessions]
@@ -140,6 +140,7 @@ def test_only_the_train_split_is_trained_on_unless_another_is_named(folder, user
         ("mini/cupid", {"instruction": "user"}, "--instruction is for HiCUPID"),
         ("mini/cupid", {"types": ("persona",)}, "persona"),
         ("mini/hicupid", {"types": ("changing",)}, "changing"),
+        ("mini/hicupid", {"splits": ("train",)}, "mini/hicupid has no split 'train'; it has test_1 or test_2"),
         ("mini/hicupid", {"history": "summary"}, "--history summary: expected full, gold"),
         ("mini/hicupid", {"history": "gold", "drop_irrelevant": 2}, "--drop-irrelevant is for --history full"),
     ],

@@ -1,0 +1,134 @@
+"""`bowstring train` as its users call it."""
+
+import json
+
+import pytest
+import typer
+
+from bowstring.cli import main
+from bowstring.cli.train import app
+from bowstring.runs.folder import RunFolder
+from bowstring.synthesis.offline import write_hicupid
+from bowstring.synthesis.users import Sizes
+from tests.support.training import as_options
+
+
+@pytest.fixture
+def train(folder, users, tmp_path, capsys):
+    """Call it on the tiny model, with the set of short histories; options given later count."""
+
+    def call(method: str = "sft", *words) -> tuple[int, str, list[str]]:
+        usual = as_options(limit=4, dropout=0.0 if method == "sft" else None)
+        given = (method, "--model", folder, "--data", users, "--out", tmp_path / "a", *usual, *words)
+        with pytest.raises(SystemExit) as ended:
+            main(["train", *map(str, given)])
+        said = capsys.readouterr()
+        return ended.value.code, said.out, said.err.splitlines()
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--model", "/no/such/folder"), "hf//no/such/folder: no such folder, and no hub id; expected one of them"),
+        (("--model", "."), "hf/.: not a model that can be loaded"),
+        (("--init-from", "/no/such/adapter"), "the adapter /no/such/adapter: no such folder, and no hub id"),
+        (("--data", "mini"), "mini/hicupid or mini/cupid"),
+        (("--type", "horoscope"), "horoscope"),
+        (("--history", "nonsense"), "--history nonsense: expected full, gold, none, last:N"),
+        (("--max-length", "40"), "all 4 examples are longer than 40 tokens; try --history last:4k"),
+        (("--lr", "0"), "--lr 0.0: expected more than 0"),
+        (("--dropout", "1"), "--dropout 1.0: expected 0 to below 1"),
+        (("--branches", "0"), "Invalid value for '--branches'"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_in_one_line(words, message, train, tmp_path):
+    code, out, lines = train("sft", *words)
+    assert code == 2
+    assert out == ""
+    assert message in lines[-1]
+    assert not any("Traceback" in line for line in lines)
+    assert not (tmp_path / "a" / "adapter_model.safetensors").exists()
+
+
+def test_a_set_without_questions_of_the_type_is_named(train, tmp_path):
+    without = tmp_path / "without schedules"
+    write_hicupid(Sizes(users=1, dimensions=1, turns=1, schedules=0, profile_questions=0, share=1), 0, without)
+    code, _, lines = train("sft", "--data", without, "--type", "schedule")
+    assert code == 2
+    assert lines[-1] == f"{without} has no questions to train on in train"
+
+
+def test_dpo_has_no_dropout(train):
+    code, _, lines = train("dpo", "--dropout", "0.1")
+    assert code == 2
+    assert "No such option: --dropout" in lines[-1]
+
+
+def test_a_folder_that_is_no_training_is_not_written_into(train, tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "notes.txt").write_text("mine")
+    code, _, lines = train()
+    assert code == 2
+    assert lines[-1] == f"{tmp_path / 'a'} is not empty, and no training of ours; give another --out"
+    assert [p.name for p in (tmp_path / "a").iterdir()] == ["notes.txt"]
+
+
+def test_a_folder_that_is_being_trained_in_is_left_to_it(train, tmp_path):
+    at_work = RunFolder(tmp_path / "a")
+    code, _, lines = train()
+    at_work.close()
+    assert code == 1
+    assert f"{tmp_path / 'a'} is in use" in lines[-1]
+
+
+def test_an_adapters_folder_says_what_it_was_trained_on_and_how(train, users, folder, tmp_path):
+    code, out, lines = train("sft", "--max-length", "720", "--limit", "15", "--epochs", "1.5")
+    assert code == 0, lines
+    record = json.loads((tmp_path / "a" / "training.json").read_text())
+    assert sorted(p.name for p in (tmp_path / "a").iterdir()) == [
+        ".lock", "README.md", "adapter_config.json", "adapter_model.safetensors", "training.json"
+    ]  # fmt: skip
+    assert record["status"] == "complete"
+    said = record["configuration"]
+    assert said["method"] == "sft"
+    assert said["model"] == str(folder)
+    assert said["data"] == str(users)
+    assert len(said["data_fingerprint"]) == 64
+    assert said["prompts"].keys() == {"hicupid/ask"}
+    assert (said["rank"], said["epochs"], said["seed"]) == (4, 1.5, 0)
+    assert "beta" not in said
+    counts = record["counts"]
+    assert counts["examples"] + counts["too_long"] == 15
+    assert counts["too_long"] > 0
+    assert f"Left out {counts['too_long']} examples longer than 720 tokens." in lines
+    assert counts["steps"] == len(record["log"]) == -(-round(counts["packs"] * 1.5) // 2)
+    assert [line["step"] for line in record["log"]] == list(range(1, counts["steps"] + 1))
+    assert {"loss", "grad_norm", "lr", "step"} == record["log"][0].keys()
+    assert record["versions"].keys() == {"bowstring", "torch", "transformers", "peft", "accelerate"}
+    assert f"{counts['examples']} examples, {counts['steps']} steps" in out
+    card = (tmp_path / "a" / "README.md").read_text()
+    assert f"bowstring eval hicupid --model hf/{folder}+THIS-FOLDER" in card
+    assert json.loads((tmp_path / "a" / "adapter_config.json").read_text())["base_model_name_or_path"] == str(folder)
+
+
+def test_json_is_the_record(train, tmp_path):
+    code, out, _ = train("dpo", "--json")
+    assert code == 0
+    assert json.loads(out) == json.loads((tmp_path / "a" / "training.json").read_text())
+    assert json.loads(out)["configuration"]["beta"] == 0.1
+
+
+def test_cupid_is_trained_on_by_the_same_command(train):
+    for method in ("sft", "dpo"):
+        code, out, lines = train(method, "--data", "mini/cupid", "--limit", "1", "--fresh")
+        assert code == 0, lines
+        assert "next: bowstring eval" in out
+
+
+@pytest.mark.parametrize("method", ["sft", "dpo"])
+def test_every_option_has_a_sentence_of_help(method):
+    options = typer.main.get_command(app).commands[method].params
+    assert len(options) > 25
+    assert all(option.help.endswith((".", ")", "…")) for option in options)
