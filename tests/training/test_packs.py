@@ -91,9 +91,10 @@ def test_every_example_is_in_one_pack_of_its_owner():
 
 def test_what_is_too_long_by_its_longest_answer_is_left_out_and_counted():
     (user,) = random_users(8, answers=2)
-    limit = sorted(e.longest for e in user)[4]
+    length = {e.key: len(e.prompt) + max(len(answer) for answer in e.answers) for e in user}
+    limit = sorted(length.values())[4]
     found = pack_all([user], branches=8, max_length=limit, seed=0)
-    kept = {e.key for e in user if e.longest <= limit}
+    kept = {key for key in length if length[key] <= limit}
     assert {key for pack in found.packs for key in pack.keys} == kept
     assert (found.examples, found.too_long) == (len(kept), 8 - len(kept))
     assert pack_all([user], branches=8, max_length=3, seed=0).packs == []

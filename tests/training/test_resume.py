@@ -18,20 +18,20 @@ from tests.support.training import Interrupted, as_options, interrupt_at, small
 LONG = {"epochs": 3.0, "lr": 1e-2, "save_every": 1}
 
 
-def assert_same_adapter(one, other):
+def assert_same_training(one, other):
     """But for a rounding: sums may take another order in another process."""
-    found, wanted = (load_file(path / "adapter_model.safetensors") for path in (one, other))
+    found, wanted = (load_file(trained.folder / "adapter_model.safetensors") for trained in (one, other))
     assert found.keys() == wanted.keys()
     for name, value in wanted.items():
         torch.testing.assert_close(found[name], value, rtol=0, atol=5e-6)
+    for line, same in zip(one.record["log"], other.record["log"], strict=True):
+        assert line == pytest.approx(same, rel=1e-4, abs=1e-5)
 
 
-@pytest.mark.parametrize("method", ["sft", "dpo"])
-def test_a_killed_training_comes_out_like_one_that_was_not(method, folder, users, tmp_path):
-    """Killed as a command, gone on with as a call: they are the same training."""
-    dropout = {"dropout": 0.2} if method == "sft" else {}
-    words = as_options(**LONG | {"dropout": None} | dropout)
-    command = ["train", method, "--model", folder, "--data", users, "--out", tmp_path / "a", *words]
+def test_a_killed_training_comes_out_like_one_that_was_not(folder, users, tmp_path):
+    """Killed as a command, gone on with as a call: they are the same training. Its dropout goes on, too."""
+    given = LONG | {"dropout": 0.2}
+    command = ["train", "sft", "--model", folder, "--data", users, "--out", tmp_path / "a", *as_options(**given)]
     running = subprocess.Popen(
         [sys.executable, "-m", "bowstring", *map(str, command)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
@@ -46,27 +46,41 @@ def test_a_killed_training_comes_out_like_one_that_was_not(method, folder, users
     assert not (tmp_path / "a" / "adapter_model.safetensors").exists()
 
     told: list[str] = []
-    again = small(method, folder, users, tmp_path / "a", **LONG | dropout, tell=told.append)
+    again = small("sft", folder, users, tmp_path / "a", **given, tell=told.append)
     assert any(line.startswith("Going on from step ") for line in told)
-    whole = small(method, folder, users, tmp_path / "b", **LONG | dropout)
-    assert_same_adapter(again.folder, whole.folder)
-    for line, other in zip(again.record["log"], whole.record["log"], strict=True):
-        assert line == pytest.approx(other, rel=1e-4, abs=1e-5)
+    whole = small("sft", folder, users, tmp_path / "b", **given)
+    assert_same_training(again, whole)
     assert sorted(p.name for p in again.folder.iterdir()) == sorted(p.name for p in whole.folder.iterdir())
 
 
-def test_a_checkpoint_that_was_not_written_to_its_end_is_passed_over(folder, users, tmp_path):
+def test_dpo_goes_on_against_the_reference_of_its_start(folder, users, tmp_path):
+    given = {"lr": 1e-2, "save_every": 2}
     with pytest.raises(Interrupted):
-        small("sft", folder, users, tmp_path / "a", **LONG, watch=interrupt_at(4))
+        small("dpo", folder, users, tmp_path / "a", **given, watch=interrupt_at(4))
+    kept = json.loads((tmp_path / "a" / "reference.json").read_text())
+    seen: list[dict] = []
+
+    def look(news):
+        seen.append(json.loads((tmp_path / "a" / "reference.json").read_text()))
+
+    again = small("dpo", folder, users, tmp_path / "a", **given, watch=look)
+    assert len(seen) == again.record["counts"]["steps"] - 2
+    assert all(reference == kept for reference in seen)
+    assert_same_training(again, small("dpo", folder, users, tmp_path / "b", **given))
+
+
+def test_a_checkpoint_that_was_not_written_to_its_end_is_passed_over(folder, users, tmp_path):
+    given = LONG | {"limit": 7}
+    with pytest.raises(Interrupted):
+        small("sft", folder, users, tmp_path / "a", **given, watch=interrupt_at(4))
     checkpoints = tmp_path / "a" / "checkpoints"
     assert sorted(p.name for p in checkpoints.iterdir()) == ["checkpoint-2", "checkpoint-3"]
     (checkpoints / "checkpoint-3" / "trainer_state.json").unlink()
     (checkpoints / "checkpoint-3" / "adapter_model.safetensors").write_bytes(b"half")
     told: list[str] = []
-    small("sft", folder, users, tmp_path / "a", **LONG, tell=told.append)
+    again = small("sft", folder, users, tmp_path / "a", **given, tell=told.append)
     assert "Going on from step 2." in told
-    small("sft", folder, users, tmp_path / "b", **LONG)
-    assert_same_adapter(tmp_path / "a", tmp_path / "b")
+    assert_same_training(again, small("sft", folder, users, tmp_path / "b", **given))
 
 
 def test_a_finished_training_is_left_alone_and_another_is_not_mixed_into_it(folder, users, tmp_path):
