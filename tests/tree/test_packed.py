@@ -60,6 +60,18 @@ def test_branches_that_share_nothing_are_a_tree_too():
     torch.testing.assert_close(together(model, tree), torch.cat(alone(model, prompts)), rtol=1e-4, atol=1e-4)
 
 
+def test_gradients_are_numbers_however_far_apart_the_scores_are():
+    """A short branch beside a long one is filled up with its first token, which never saw the second."""
+    torch.manual_seed(0)
+    query, key = torch.ones(1, 2, 9, 8), torch.zeros(1, 2, 9, 8)
+    key[:, :, 4] = 100.0
+    value = torch.randn(1, 2, 9, 8)
+    leaves = [t.requires_grad_() for t in (query, key, value)]
+    out = Packed(3, [2, 4]).look(0, *leaves, 0.3)
+    found = torch.autograd.grad(out, leaves, torch.randn_like(out))
+    assert all(grad.isfinite().all() for grad in found)
+
+
 def test_the_mask_is_the_rule_of_the_packing():
     """What a token's output depends on, found by changing one token at a time, is what `sees` says."""
     model = tiny_model("llama")

@@ -17,6 +17,8 @@ from torch import Tensor
 
 from bowstring.tree.attention import Gradients, Part, attend, attend_back, group, merge, ungroup
 
+_HUGE = 1e30  # a logarithm that no sum of weights has
+
 
 class Packed:
     def __init__(self, trunk: int, branches: Sequence[int]) -> None:
@@ -45,6 +47,11 @@ class Packed:
     def gradient_to_grid(self, grad: Tensor) -> Tensor:
         """As `to_grid`; the filling has no part in the loss."""
         return self.to_grid(grad) * self._real[:, None, :, None]
+
+    def sums_to_grid(self, lse: Tensor) -> Tensor:
+        """As `to_grid`. The filling is a first token among later keys, whose scores may exceed its own sum by so much
+        that their weight overflows; with a sum like this one they have none."""
+        return self.to_grid(lse).masked_fill(~self._real[:, None, :], _HUGE)
 
     def from_grid(self, grid: Tensor) -> Tensor:
         """The inverse of `to_grid`, without the filling."""
@@ -81,7 +88,7 @@ def _back_through_branches(
     packed: Packed, at: _Branches, whole: Part, grad: Tensor, scale: float
 ) -> tuple[Gradients, Gradients | None]:
     """Gradients of the branches' own, and of what they took from the trunk (there the query's are left out)."""
-    grid_whole = Part(packed.to_grid(whole.out), packed.to_grid(whole.lse))
+    grid_whole = Part(packed.to_grid(whole.out), packed.sums_to_grid(whole.lse))
     query, key, value = (packed.to_grid(t) for t in (at.query, at.key, at.value))
     grid = attend_back(packed.gradient_to_grid(grad), query, key, value, grid_whole, scale, causal=True)
     own = Gradients(*(packed.from_grid(t) for t in grid))
