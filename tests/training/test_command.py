@@ -102,7 +102,7 @@ def test_an_adapters_folder_says_what_it_was_trained_on_and_how(train, users, fo
     counts = record["counts"]
     assert counts["examples"] + counts["too_long"] == 15
     assert counts["too_long"] > 0
-    assert f"Left out {counts['too_long']} examples longer than 720 tokens." in lines
+    assert f"Note: left out {counts['too_long']} examples longer than 720 tokens." in lines
     assert counts["steps"] == len(record["log"]) == -(-round(counts["packs"] * 1.5) // 2)
     assert [line["step"] for line in record["log"]] == list(range(1, counts["steps"] + 1))
     assert {"loss", "grad_norm", "lr", "step"} == record["log"][0].keys()

@@ -37,7 +37,7 @@ ModelName = Annotated[str, typer.Option("--model", help="The weights: a folder, 
 Out = Annotated[Path, typer.Option(help="The folder for the adapter.", show_default=False)]
 InitFrom = Annotated[str | None, typer.Option(help="An adapter to go on from, such as SFT's before DPO.")]
 Revision = Annotated[str | None, typer.Option(help="A commit, tag or branch of a hub data set.")]
-Split = Annotated[list[str] | None, typer.Option(help="A split; may be repeated.", show_default="train")]
+Split = Annotated[list[str] | None, typer.Option("--split", help="A split; may be repeated.", show_default="train")]
 Type = Annotated[
     list[str] | None, typer.Option("--type", help="A question or instance type; may be repeated. By default all.")
 ]
@@ -247,6 +247,8 @@ def _train(method: str, context: typer.Context) -> int:
         if isinstance(value, StrEnum):
             given[name] = value.value
     trained = train(method, tell=tell, watch=StepLine(), **given)
+    if not trained.speaks:
+        return 0
     if as_json:
         print_json(trained.record)
     else:

@@ -49,8 +49,9 @@ def summary(trained: Trained) -> str:
     record = trained.record
     counts, log = record["counts"], record.get("log", [])
     lines = [f"{trained.folder}: {counts['examples']:,} examples, {counts['steps']:,} steps"]
-    if log:
-        lines[0] += f", loss {_mean(log[:5]):.4f} → {_mean(log[-5:]):.4f}"
+    losses = [line["loss"] for line in log if line["loss"] is not None]
+    if losses:
+        lines[0] += f", loss {losses[0]:.4f} → {losses[-1]:.4f}"
     if record.get("collapsed_at") is not None:
         lines.append(f"collapsed at step {record['collapsed_at']}: not an adapter to use")
     lines += _held_out(record.get("held_out"))
@@ -76,7 +77,3 @@ def _shown(estimate: dict[str, Any] | None) -> str:
         return "–"
     doubt = "" if estimate["trusted"] else "?"
     return f"{estimate['value']:.2f} [{estimate['low']:.2f}, {estimate['high']:.2f}]{doubt}"
-
-
-def _mean(lines: list[dict[str, float]]) -> float:
-    return sum(line["loss"] for line in lines) / len(lines)

@@ -79,6 +79,7 @@ class TrainSettings:
         return found
 
 
+_FLOATS = {"epochs", "lr", "dropout", "warmup", "grad_norm", "beta", "hold_out"}  # 2 and 2.0 are one training
 _ASSISTANT = {"history", "drop_irrelevant", "splits", "types", "instruction"}
 _EVALUATOR = {"hold_out", "types"}
 
@@ -99,7 +100,7 @@ def _bears_on(method: Method) -> set[str]:
 def settings_for(method: Method, **given: Any) -> TrainSettings:
     """The published settings of a method, with those that were given in their place (None: not given)."""
     check_choice("method", method, get_args(Method))
-    said = {name: value for name, value in given.items() if value is not None}
+    said = {name: float(value) if name in _FLOATS else value for name, value in given.items() if value is not None}
     unknown = sorted(set(said) - {field.name for field in fields(TrainSettings)})
     if unknown:
         raise UsageError(f"no training setting {unknown[0]!r}")

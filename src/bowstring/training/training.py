@@ -13,7 +13,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ Tell = Callable[[str], None]
 class Trained:
     folder: Path
     record: dict[str, Any]  # training.json
+    speaks: bool = True  # of several processes, whether this one is to report
 
     @property
     def complete(self) -> bool:
@@ -100,6 +101,11 @@ def _examples(
         examples = hicupid_examples(loaded, settings, folder)
     else:
         examples = cupid_examples(loaded, settings, folder)
+    splits = loaded.splits if isinstance(loaded, HicupidSet) else ()
+    if not settings.splits and "train" not in splits:
+        said = f" ({', '.join(splits)})" if splits else ""
+        note = f"{loaded.name} has no split train: what is trained on{said} cannot test the result"
+        examples = replace(examples, notes=(*examples.notes, note))
     about = {"data": loaded.name, "data_fingerprint": loaded.fingerprint, "prompts": folder.fingerprints}
     return examples, (), about
 
@@ -121,15 +127,20 @@ class _Job:
             if fresh and main:
                 shutil.rmtree(self.out, ignore_errors=True)
             before = self._before()
-        if before is not None and before["status"] == "complete":
-            self.tell(f"{self.out} is trained already; --fresh trains it again.")
-            return Trained(self.out, before)
+        if before is not None and (before["status"] == "complete" or self._has_collapsed(before, stop_on_collapse)):
+            done = "is trained already" if before["status"] == "complete" else "collapsed"
+            self.tell(f"{self.out} {done}; --fresh trains it again.")
+            return Trained(self.out, before, main)
         folder = RunFolder(self.out) if main else None
         try:
             return self._train(folder, watch, stop_on_collapse)
         finally:
             if folder is not None:
                 folder.close()
+
+    @staticmethod
+    def _has_collapsed(before: dict[str, Any], stop_on_collapse: bool) -> bool:
+        return bool(before["status"] == "collapsed") and stop_on_collapse
 
     def _before(self) -> dict[str, Any] | None:
         """What an earlier call left, if it was the same training."""
@@ -160,7 +171,7 @@ class _Job:
         order = arrange([pack.owner for pack in packing.packs], per_step, s.epochs, s.seed)
         steps = math.ceil(len(order) / per_step)
         arguments.gradient_accumulation_steps = per_step // arguments.world_size
-        arguments.warmup_steps = math.ceil(s.warmup * steps)
+        arguments.warmup_steps = math.floor(s.warmup * steps)
         record = self._record(weights, packing, per_step, steps)
         self.tell(f"Loss: {record['loss']}; {steps:,} steps.")
         if folder is not None:
@@ -187,7 +198,7 @@ class _Job:
                 weights.model = trainer.model
                 record["held_out"] = self._test(folder, weights)
             self._finish(folder, record)
-        return Trained(self.out, record)
+        return Trained(self.out, record, folder is not None)
 
     def _objective(self, trainer: Any, weights: Weights, packing: Packing) -> Any:
         from bowstring.training.objectives import Dpo, Sft
@@ -217,7 +228,7 @@ class _Job:
     def _notes(self, weights: Weights, packing: Packing, limit: int) -> list[str]:
         notes = [*self.examples.notes]
         if weights.plain:
-            notes.append(f"{self.files.folder.name} is trained one example at a time: {weights.plain}")
+            notes.append(f"one example is trained on at a time: {weights.plain}")
         if packing.too_long:
             notes.append(f"left out {packing.too_long:,} examples longer than {limit:,} tokens")
         times = packing.separate_tokens / packing.packed_tokens
@@ -225,7 +236,7 @@ class _Job:
             f"{packing.examples:,} examples in {len(packing.packs):,} packs of {packing.packed_tokens:,} tokens; one "
             f"by one they would be {packing.separate_tokens:,} ({times:.1f} times as many)"
         )
-        return [f"{note[0].upper()}{note[1:]}." for note in notes]
+        return [f"Note: {note}." for note in notes]
 
     def _record(self, weights: Weights, packing: Packing, per_step: int, steps: int) -> dict[str, Any]:
         return {
