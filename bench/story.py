@@ -37,17 +37,17 @@ def arms(work: Path, args) -> dict[str, tuple[str, dict]]:
         "dpo": ("dpo", dpo),
         "sft-dpo": ("dpo", dpo | {"init_from": str(work / "sft")}),
         # Sixteen questions of two users, or four of eight: the same batch of 32, and other users in it.
-        "few-users": ("sft", sft | {"branches": 16, "users_per_step": 2, "epochs": 0.25}),
-        "many-users": ("sft", sft | {"branches": 4, "users_per_step": 8, "epochs": 0.25}),
-        "by-answer": ("sft", sft | {"branches": 16, "users_per_step": 2, "epochs": 0.25, "normalise": "answer"}),
+        "few-users": ("sft", sft | {"branches": 16, "users_per_step": 2, "epochs": 0.5}),
+        "many-users": ("sft", sft | {"branches": 4, "users_per_step": 8, "epochs": 0.5}),
+        "by-answer": ("sft", sft | {"branches": 16, "users_per_step": 2, "epochs": 0.5, "normalise": "answer"}),
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--users", type=int, default=480)
-    parser.add_argument("--test", type=int, default=30, help="users of each split that are asked")
+    parser.add_argument("--users", type=int, default=240)
+    parser.add_argument("--test", type=int, default=20, help="users of each split that are asked")
     parser.add_argument("--dimensions", type=int, default=25)
     parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--epochs", type=float, default=2.0)

@@ -56,7 +56,7 @@ def test_what_is_said_of_a_step_is_the_mean_over_its_pairs(tmp_path):
     users = random_users(3, 2, 1, answers=2)
     packs = pack_all(users, branches=3, max_length=512, seed=0).packs
     trainer = trainer_on(tiny_model("llama", attn_implementation=NAME), packs, [0, 1, 2], 3, None, tmp_path)
-    start = reference(trainer, packs, tmp_path, plain=False)
+    start = reference(trainer, tmp_path, plain=False)
     keys = sorted(start, key=int)
     off = {key: (0.001 * n, -0.002) for n, key in enumerate(keys)}
     shifted = {key: (start[key][0] - off[key][0], start[key][1] - off[key][1]) for key in keys}

@@ -17,9 +17,10 @@ from tests.support.training import as_options, small, trainer_on
 register()
 
 
+@pytest.mark.parametrize("at_a_time", [1, 2, 4])
 @pytest.mark.parametrize("normalise", ["token", "answer"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_steps_loss_and_gradients_are_those_of_separate_examples(family, normalise):
+def test_a_steps_loss_and_gradients_are_those_of_separate_examples(family, normalise, at_a_time):
     users = random_users(5, 3, 1)
     model = tiny_model(family)
     wanted = sft_loss(model, [example for group in users for example in group], normalise)
@@ -28,8 +29,9 @@ def test_a_steps_loss_and_gradients_are_those_of_separate_examples(family, norma
 
     model.set_attn_implementation(NAME)
     objective = Sft(normalise)
-    batches = [to_batch(pack) for pack in pack_all(users, branches=3, max_length=512, seed=0).packs]
-    assert len(batches) == 4
+    packs = pack_all(users, branches=3, max_length=512, seed=0).packs
+    assert len(packs) == 4
+    batches = [to_batch(*packs[n : n + at_a_time]) for n in range(0, 4, at_a_time)]
     count = sum(objective.count(batch) for batch in batches)
     loss = sum(objective.loss(model, batch)[0] for batch in batches) / count
     loss.backward()

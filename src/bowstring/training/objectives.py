@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from bowstring.training.packs import Pack
-from bowstring.tree.packed import Packed
+from bowstring.tree.packed import Forest
 
 Batch = dict[str, Any]
 
@@ -23,13 +23,16 @@ Batch = dict[str, Any]
 _ARRAYS = ("tokens", "positions", "keep", "targets", "of")
 
 
-def to_batch(pack: Pack) -> Batch:
-    """A pack as the tensors that a trainer moves about."""
-    return {name: torch.from_numpy(getattr(pack, name)).long() for name in _ARRAYS} | {
-        "trunk": pack.trunk,
-        "branches": list(pack.branches),
-        "keys": list(pack.keys),
-    }
+def to_batch(*packs: Pack) -> Batch:
+    """Packs as the tensors that a trainer moves about: one sequence, in which they follow one another."""
+    batch = {name: torch.cat([torch.from_numpy(getattr(p, name)) for p in packs]).long() for name in _ARRAYS}
+    tokens = torch.tensor([0, *(len(p.tokens) for p in packs)]).cumsum(0)
+    answers = torch.tensor([0, *(len(p.branches) for p in packs)]).cumsum(0)
+    learned = torch.tensor([len(p.targets) for p in packs])
+    batch["keep"] += tokens[:-1].repeat_interleave(learned)
+    batch["of"] += answers[:-1].repeat_interleave(learned)
+    trees = [(p.trunk, p.branches) for p in packs]
+    return batch | {"trees": trees, "answers": int(answers[-1]), "keys": [key for p in packs for key in p.keys]}
 
 
 def log_probabilities(model: Any, batch: Batch, *, plain: bool) -> Tensor:
@@ -37,26 +40,29 @@ def log_probabilities(model: Any, batch: Batch, *, plain: bool) -> Tensor:
     models need it whose attention is no tree's."""
     if plain:
         return _one_by_one(model, batch)
-    packed = Packed(batch["trunk"], batch["branches"])
     found = model(
         input_ids=batch["tokens"].unsqueeze(0),
         position_ids=batch["positions"].unsqueeze(0),
         use_cache=False,
         logits_to_keep=batch["keep"],
-        tree=packed,
+        tree=Forest(batch["trees"]),
     )
     return _of_targets(found.logits, batch["targets"])
 
 
 def _one_by_one(model: Any, batch: Batch) -> Tensor:
-    found, start, trunk = [], batch["trunk"], batch["tokens"][: batch["trunk"]]
-    for n, length in enumerate(batch["branches"]):
-        tokens = torch.cat([trunk, batch["tokens"][start : start + length]]).unsqueeze(0)
-        mine = batch["of"] == n
-        keep = batch["keep"][mine] - start + batch["trunk"]
-        logits = model(input_ids=tokens, use_cache=False, logits_to_keep=keep).logits
-        found.append(_of_targets(logits, batch["targets"][mine]))
-        start += length
+    found: list[Tensor] = []
+    start = 0
+    for size, branches in batch["trees"]:
+        trunk = batch["tokens"][start : start + size]
+        start += size
+        for length in branches:
+            tokens = torch.cat([trunk, batch["tokens"][start : start + length]]).unsqueeze(0)
+            mine = batch["of"] == len(found)
+            keep = batch["keep"][mine] - start + size
+            logits = model(input_ids=tokens, use_cache=False, logits_to_keep=keep).logits
+            found.append(_of_targets(logits, batch["targets"][mine]))
+            start += length
     return torch.cat(found)
 
 
@@ -66,7 +72,7 @@ def _of_targets(logits: Tensor, targets: Tensor) -> Tensor:
 
 def by_answer(values: Tensor, batch: Batch) -> Tensor:
     """Sums over the tokens of each answer."""
-    sums = values.new_zeros(len(batch["branches"]))
+    sums = values.new_zeros(batch["answers"])
     return sums.index_add(0, batch["of"], values)
 
 
@@ -88,7 +94,7 @@ class Sft:
     plain: bool = False
 
     def count(self, batch: Batch) -> int:
-        return len(batch["targets"]) if self.normalise == "token" else len(batch["branches"])
+        return len(batch["targets"]) if self.normalise == "token" else batch["answers"]
 
     def loss(self, model: Any, batch: Batch) -> tuple[Tensor, dict[str, float]]:
         losses = -log_probabilities(model, batch, plain=self.plain)

@@ -7,29 +7,33 @@ stays the start's after a resume.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from bowstring.training.objectives import by_answer, log_probabilities, to_batch
-from bowstring.training.packs import Pack
+from bowstring.training.objectives import by_answer, log_probabilities
+from bowstring.training.trainer import collate
 
 
-def reference(trainer: Any, packs: Sequence[Pack], folder: Path, *, plain: bool) -> dict[str, tuple[float, float]]:
-    """(better, worse) by key. Processes share the work, and meet in the folder."""
+def reference(trainer: Any, folder: Path, *, plain: bool) -> dict[str, tuple[float, float]]:
+    """(better, worse) by key, of all that is trained on. Processes share the work, and meet in the folder."""
     whole = folder / "reference.json"
     args = trainer.args
     if not whole.is_file():
         mine: dict[str, list[float]] = {}
-        # In training mode and under the same context as the first step, so that the same pack gives the same numbers.
+        # In training mode, under the same context and in the same batches as the first steps, so that these find the
+        # same numbers.
         model = trainer.model.train()
+        data, size = trainer.train_dataset, args.train_batch_size
+        starts = range(0, len(data), size)[args.process_index :: args.world_size]
         with torch.no_grad(), trainer.compute_loss_context_manager():
-            for pack in packs[args.process_index :: args.world_size]:
-                batch = trainer._prepare_inputs(to_batch(pack))
-                pairs = by_answer(log_probabilities(model, batch, plain=plain), batch).view(-1, 2)
-                mine |= dict(zip(pack.keys, pairs.tolist(), strict=True))
+            for start in starts:
+                batch = collate([data[n] for n in range(start, min(start + size, len(data)))])
+                if batch["counts"] and not mine.keys() >= set(batch["keys"]):  # a second epoch brings nothing new
+                    batch = trainer._prepare_inputs(batch)
+                    pairs = by_answer(log_probabilities(model, batch, plain=plain), batch).view(-1, 2)
+                    mine = dict(zip(batch["keys"], pairs.tolist(), strict=True)) | mine
         part = folder / f".reference-{args.process_index}.json"
         part.write_text(json.dumps(mine))
         trainer.accelerator.wait_for_everyone()

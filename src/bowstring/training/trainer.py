@@ -25,9 +25,9 @@ class PackSet(Dataset[tuple[Pack, bool]]):
     def __init__(self, packs: list[Pack], order: list[int]) -> None:
         self._packs, self._order, self._length = packs, order, len(order)
 
-    def fill(self, processes: int) -> None:
-        """In a last round that is not for all processes, the others need a pack too, which then counts for nothing."""
-        self._length = -(-len(self._order) // processes) * processes
+    def fill(self, round_: int) -> None:
+        """In a last round that is not for all processes, the others need packs too, which then count for nothing."""
+        self._length = -(-len(self._order) // round_) * round_
 
     def __len__(self) -> int:
         return self._length
@@ -38,16 +38,17 @@ class PackSet(Dataset[tuple[Pack, bool]]):
 
 
 def collate(packs: list[tuple[Pack, bool]]) -> Batch:
-    """A batch is one pack: packs of a step follow one another."""
-    ((pack, counts),) = packs
-    return to_batch(pack) | {"counts": counts}
+    """The packs that count; where none does, one of them, for nothing."""
+    counting = [pack for pack, counts in packs if counts]
+    return to_batch(*(counting or [packs[0][0]])) | {"counts": bool(counting)}
 
 
 class TreeTrainer(Trainer):
     objective: Objective  # set before training; DPO's needs the model in place
 
     def __init__(self, *, args: Any, train_dataset: PackSet, **given: Any) -> None:
-        train_dataset.fill(args.world_size)
+        if args.world_size > 1:
+            train_dataset.fill(args.world_size * args.train_batch_size)
         super().__init__(args=args, train_dataset=train_dataset, data_collator=collate, **given)
         self._seen: dict[str, list[tuple[float, int]]] = defaultdict(list)
         # Tells Trainer that the loss is already divided by what the whole step holds.

@@ -35,6 +35,7 @@ from bowstring.training.settings import TrainSettings, settings_for
 
 _TESTS = ("test_1", "test_2")  # what models are tested on
 _CHECKPOINTS = "checkpoints"
+_AT_A_TIME = 20_480  # tokens: what the published settings allow an example
 Tell = Callable[[str], None]
 
 
@@ -170,7 +171,9 @@ class _Job:
             raise UsageError(f"--users-per-step {per_step}: expected a multiple of {arguments.world_size} processes")
         order = arrange([pack.owner for pack in packing.packs], per_step, s.epochs, s.seed)
         steps = math.ceil(len(order) / per_step)
-        arguments.gradient_accumulation_steps = per_step // arguments.world_size
+        together = _together(per_step // arguments.world_size, max(len(pack.tokens) for pack in packing.packs))
+        arguments.per_device_train_batch_size = together
+        arguments.gradient_accumulation_steps = per_step // arguments.world_size // together
         arguments.warmup_steps = math.floor(s.warmup * steps)
         record = self._record(weights, packing, per_step, steps)
         self.tell(f"Loss: {record['loss']}; {steps:,} steps.")
@@ -184,7 +187,7 @@ class _Job:
             callbacks=[watcher.callback()],
         )
         trainer.remove_callback(PrinterCallback)
-        trainer.objective = self._objective(trainer, weights, packing)
+        trainer.objective = self._objective(trainer, weights)
         last = last_checkpoint(self.out / _CHECKPOINTS)
         if last is not None:
             self.tell(f"Going on from step {last.name.rpartition('-')[2]}.")
@@ -200,7 +203,7 @@ class _Job:
             self._finish(folder, record)
         return Trained(self.out, record, folder is not None)
 
-    def _objective(self, trainer: Any, weights: Weights, packing: Packing) -> Any:
+    def _objective(self, trainer: Any, weights: Weights) -> Any:
         from bowstring.training.objectives import Dpo, Sft
         from bowstring.training.reference import reference
 
@@ -208,7 +211,7 @@ class _Job:
         if self.settings.method != "dpo":
             return Sft(self.settings.normalise, plain)
         self.tell("Computing the reference: log-probabilities by the model as it starts …")
-        return Dpo(self.settings.beta, reference(trainer, packing.packs, self.out, plain=plain), plain)
+        return Dpo(self.settings.beta, reference(trainer, self.out, plain=plain), plain)
 
     def _pack(self, weights: Weights) -> Packing:
         self.tell("Reading and packing the examples …")
@@ -275,6 +278,11 @@ class _Job:
         if record["status"] == "complete":
             shutil.rmtree(self.out / _CHECKPOINTS, ignore_errors=True)
             (self.out / "reference.json").unlink(missing_ok=True)
+
+
+def _together(packs: int, longest: int) -> int:
+    """How many of a step's packs go through the model at a time: as many as one full history would take."""
+    return max(n for n in range(1, packs + 1) if packs % n == 0 and (n == 1 or n * longest <= _AT_A_TIME))
 
 
 def _dtype(arguments: Any) -> Any:

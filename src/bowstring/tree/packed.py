@@ -58,6 +58,25 @@ class Packed:
         return grid.transpose(0, 1).flatten(1, 2)[:, self._place].unsqueeze(0)
 
 
+class Forest:
+    """Several trees in one sequence, which do not see one another: one pass through the rest of a model for all."""
+
+    def __init__(self, trees: Sequence[tuple[int, Sequence[int]]]) -> None:
+        """Each as lengths: of its trunk, and of its branches."""
+        self._trees = [Packed(trunk, branches) for trunk, branches in trees]
+        self._lengths = [trunk + sum(branches) for trunk, branches in trees]
+
+    def look(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+        if len(self._trees) == 1:
+            return self._trees[0].look(layer, query, key, value, scale)
+        looked, start = [], 0
+        for tree, length in zip(self._trees, self._lengths, strict=True):
+            q, k, v = (t[:, :, start : start + length] for t in (query, key, value))
+            looked.append(tree.look(layer, q, k, v, scale))
+            start += length
+        return torch.cat(looked, dim=2)
+
+
 class _Branches(NamedTuple):
     """The branches' side of queries, keys and values, and the trunk's keys and values."""
 
