@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bowstring.benchmarks.running import Run
     from bowstring.datasets import load_cupid, load_hicupid
     from bowstring.errors import BowstringError
+    from bowstring.training.training import train
 
 _HOMES = {
     "BowstringError": "bowstring.errors",
@@ -27,9 +28,10 @@ _HOMES = {
     "load_cupid": "bowstring.datasets",
     "load_hicupid": "bowstring.datasets",
     "sweep": "bowstring.benchmarks.evaluate",
+    "train": "bowstring.training.training",
 }
 
-__all__ = ["BowstringError", "Run", "evaluate", "load_cupid", "load_hicupid", "sweep"]
+__all__ = ["BowstringError", "Run", "evaluate", "load_cupid", "load_hicupid", "sweep", "train"]
 
 
 def __getattr__(name: str) -> Any:

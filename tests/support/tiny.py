@@ -48,8 +48,8 @@ def tiny_model(family: str, *, seed: int = 0, **more: Any) -> Any:
     return model
 
 
-def write_model(folder: Path, *, template: str = TEMPLATE, **config: Any) -> Path:
-    """A folder with a tiny Llama and a word-level vocabulary of the bundled set."""
+def write_model(folder: Path, *, template: str = TEMPLATE, words: str = "", **config: Any) -> Path:
+    """A folder with a tiny Llama and a word-level vocabulary of the bundled set, and of more words."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
@@ -57,9 +57,9 @@ def write_model(folder: Path, *, template: str = TEMPLATE, **config: Any) -> Pat
 
     data = load_hicupid("mini")
     said = " ".join(m.text for u in data.user_ids for d in data.history(u) for m in d.messages)
-    words = sorted({word for word, _ in pre_tokenizers.Whitespace().pre_tokenize_str(said)})
+    known = sorted({word for word, _ in pre_tokenizers.Whitespace().pre_tokenize_str(f"{said} {words}")})
     special = ["<pad>", "<unk>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>"]
-    vocabulary = {word: n for n, word in enumerate([*special, *words])}
+    vocabulary = {word: n for n, word in enumerate([*special, *known])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     fast = PreTrainedTokenizerFast(

@@ -251,6 +251,9 @@ class Running:
         for model in self.models.values():
             if dropped := getattr(model, "dropped", None):
                 notes.append(f"{model.name} refused {', '.join(dropped)}: sent without")
+            asked, trained = evaluation.configuration["prompts"], getattr(model, "trained_prompts", {})
+            if changed := [name for name, words in trained.items() if asked.get(name, words) != words]:
+                notes.append(f"{model.name} was trained on other words than it was asked with: {', '.join(changed)}")
         return notes
 
     def _write_manifests(self, folders: Sequence[RunFolder], status: str) -> None:

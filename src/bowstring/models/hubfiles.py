@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from bowstring.errors import FetchError, UsageError
 
 _NOT_NEEDED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "*.gguf", "onnx/*", "openvino/*", "original/*", "consolidated*"]
+TRAINING = "training.json"  # in an adapter's folder: what it was trained on
 _SAMPLED = 1 << 20  # bytes of a weight file's ends that its fingerprint covers
 
 
@@ -22,6 +24,15 @@ class ModelFiles:
     @property
     def fingerprint(self) -> str:
         return "+".join(_fingerprint(folder) for folder in (self.folder, self.adapter) if folder)
+
+    @property
+    def trained_prompts(self) -> dict[str, str]:
+        """The prompts that an adapter of ours was trained on, with their hashes; none of another's adapter."""
+        path = self.adapter / TRAINING if self.adapter else None
+        if path is None or not path.is_file():
+            return {}
+        found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))["configuration"]["prompts"]
+        return found
 
 
 def model_files(kind: str, reference: str, tell: Callable[[str], None]) -> ModelFiles:

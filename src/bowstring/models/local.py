@@ -37,6 +37,7 @@ class LocalModel(GatheringModel):
         self.name = f"hf/{reference}"
         self._files = model_files("hf", reference, tell)
         self.identity = f"{self.name}#{self._files.fingerprint}"
+        self.trained_prompts = self._files.trained_prompts
         self._tell = tell
         self._loaded: LocalAnswers | None = None
 

@@ -37,6 +37,7 @@ class VllmModel(GatheringModel):
         self.name = f"vllm/{reference}"
         self._files = model_files("vllm", reference, tell)
         self.identity = f"{self.name}#{self._files.fingerprint}"
+        self.trained_prompts = self._files.trained_prompts
         self._tell = tell
         self._engine: _Engine | None = None
 

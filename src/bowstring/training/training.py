@@ -21,7 +21,7 @@ from typing import Any
 from bowstring import __version__
 from bowstring.datasets import HicupidSet, load, load_coverage, load_judgements
 from bowstring.errors import UsageError
-from bowstring.models.hubfiles import ModelFiles, model_files
+from bowstring.models.hubfiles import TRAINING, ModelFiles, model_files
 from bowstring.models.loading import Weights, load_weights, require_torch
 from bowstring.prompts import PromptFolder
 from bowstring.runs.folder import RunFolder, fingerprint
@@ -34,6 +34,8 @@ from bowstring.training.packs import Packing, arrange, pack_all, tokenized
 from bowstring.training.settings import TrainSettings, settings_for
 
 _TESTS = ("test_1", "test_2")  # what models are tested on
+_USED = {"judge": ("hicupid/judge_",), "matcher": ("cupid/evaluation/preference_matcher",)}
+_ASKED = ("hicupid/ask", "cupid/evaluation/preference_inferrer", "cupid/evaluation/response_generator")
 _CHECKPOINTS = "checkpoints"
 _AT_A_TIME = 20_480  # tokens: what the published settings allow an example
 Tell = Callable[[str], None]
@@ -95,7 +97,7 @@ def _examples(
             found = judge_examples(load_judgements(data, revision=revision), settings, folder)
         else:
             found = matcher_examples(load_coverage(data, revision=revision), settings, folder)
-        about = {"data": data, "data_fingerprint": found.fingerprint, "prompts": folder.fingerprints}
+        about = {"data": data, "data_fingerprint": found.fingerprint, "prompts": _prompts(settings, folder)}
         return found.examples, found.held_out, about
     loaded = load(data, revision=revision, splits=settings.splits, leave_out=() if settings.splits else _TESTS)
     if isinstance(loaded, HicupidSet):
@@ -107,8 +109,14 @@ def _examples(
         said = f" ({', '.join(splits)})" if splits else ""
         note = f"{loaded.name} has no split train: what is trained on{said} cannot test the result"
         examples = replace(examples, notes=(*examples.notes, note))
-    about = {"data": loaded.name, "data_fingerprint": loaded.fingerprint, "prompts": folder.fingerprints}
+    about = {"data": loaded.name, "data_fingerprint": loaded.fingerprint, "prompts": _prompts(settings, folder)}
     return examples, (), about
+
+
+def _prompts(settings: TrainSettings, folder: PromptFolder) -> dict[str, str]:
+    """Those that are trained on; others may have been read with them."""
+    used = _USED.get(settings.method, _ASKED)
+    return {name: words for name, words in folder.fingerprints.items() if name.startswith(used)}
 
 
 @dataclass(slots=True)
@@ -145,7 +153,7 @@ class _Job:
 
     def _before(self) -> dict[str, Any] | None:
         """What an earlier call left, if it was the same training."""
-        path = self.out / "training.json"
+        path = self.out / TRAINING
         if not path.is_file():
             if self.out.is_dir() and any(p.name not in (".lock", _CHECKPOINTS) for p in self.out.iterdir()):
                 raise UsageError(f"{self.out} is not empty, and no training of ours; give another --out")
@@ -178,7 +186,7 @@ class _Job:
         record = self._record(weights, packing, per_step, steps)
         self.tell(f"Loss: {record['loss']}; {steps:,} steps.")
         if folder is not None:
-            folder.write_json("training.json", record)
+            folder.write_json(TRAINING, record)
         watcher = Watcher(watch, self.tell, stop_on_collapse)
         trainer = TreeTrainer(
             model=with_adapter(weights.model, self.files.adapter, s),
@@ -274,7 +282,7 @@ class _Job:
     def _finish(self, folder: RunFolder, record: dict[str, Any]) -> None:
         (self.out / "training_args.bin").unlink(missing_ok=True)  # a pickle of what training.json says
         folder.write_text("README.md", card(self.files.folder.name, record))
-        folder.write_json("training.json", record)
+        folder.write_json(TRAINING, record)
         if record["status"] == "complete":
             shutil.rmtree(self.out / _CHECKPOINTS, ignore_errors=True)
             (self.out / "reference.json").unlink(missing_ok=True)
