@@ -49,6 +49,7 @@ EXAMPLES
     bowstring data pull 12kimih/HiCUPID      fetch the published set from the hub
     bowstring data validate my/set --pii     every problem of a set, personal information included
     bowstring synth hicupid --offline --users 30 --out DIR     make a set without a model
+    bowstring train sft --data DIR --model embedded --out ADAPTER     teach a model on it
 
 MODELS
     openai/NAME, anthropic/NAME, google/NAME, together/NAME, openrouter/NAME, bedrock/NAME; openai/NAME@URL for any
