@@ -68,7 +68,7 @@ class _Scale:
     def axes(self, metric: str) -> list[str]:
         bottom = _HEIGHT - _BOTTOM
         parts = []
-        for tick in _steps(self.low, self.high):
+        for tick in round_steps(self.low, self.high):
             y = self.y(tick)
             parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')
             parts.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tick:g}</text>')
@@ -86,7 +86,7 @@ class _Scale:
         return parts
 
 
-def _steps(low: float, high: float) -> list[float]:
+def round_steps(low: float, high: float) -> list[float]:
     """Round numbers between two, some five of them."""
     rough = (high - low) / 5
     power = 10 ** math.floor(math.log10(rough))

@@ -24,6 +24,7 @@ from bowstring.errors import UsageError
 from bowstring.models.hubfiles import TRAINING, ModelFiles, model_files
 from bowstring.models.loading import Weights, load_weights, require_torch
 from bowstring.prompts import PromptFolder
+from bowstring.reports.training_curve import draw_training
 from bowstring.runs.folder import RunFolder, fingerprint
 from bowstring.training.adapters import card, with_adapter
 from bowstring.training.arguments import last_checkpoint, trainer_arguments
@@ -281,6 +282,7 @@ class _Job:
 
     def _finish(self, folder: RunFolder, record: dict[str, Any]) -> None:
         (self.out / "training_args.bin").unlink(missing_ok=True)  # a pickle of what training.json says
+        folder.write_text("curve.svg", draw_training(record["log"]))
         folder.write_text("README.md", card(self.files.folder.name, record))
         folder.write_json(TRAINING, record)
         if record["status"] == "complete":
