@@ -75,6 +75,22 @@ def test_a_folder_that_is_no_training_is_not_written_into(train, tmp_path):
     assert [p.name for p in (tmp_path / "a").iterdir()] == ["notes.txt"]
 
 
+def test_fresh_removes_a_training_and_nothing_else(train, tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "thesis.txt").write_text("mine")
+    code, _, lines = train("sft", "--fresh")
+    assert code == 2
+    assert "is not empty, and no training of ours" in lines[-1]
+    assert (tmp_path / "a" / "thesis.txt").read_text() == "mine"
+    (tmp_path / "a" / "thesis.txt").unlink()
+    assert train()[0] == 0
+    before = (tmp_path / "a" / "adapter_model.safetensors").stat().st_mtime_ns
+    assert train()[0] == 0
+    assert (tmp_path / "a" / "adapter_model.safetensors").stat().st_mtime_ns == before
+    assert train("sft", "--fresh")[0] == 0
+    assert (tmp_path / "a" / "adapter_model.safetensors").stat().st_mtime_ns > before
+
+
 def test_a_folder_that_is_being_trained_in_is_left_to_it(train, tmp_path):
     at_work = RunFolder(tmp_path / "a")
     code, _, lines = train()

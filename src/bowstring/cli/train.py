@@ -50,13 +50,19 @@ Branches = Annotated[int, typer.Option(min=1, help="Examples packed behind one h
 Users = Annotated[int, typer.Option("--users-per-step", min=1, help="Packs a step, of different users.")]
 Norm = Annotated[Normalise, typer.Option(help="The loss is a mean over answer tokens, or over answers.")]
 Epochs = Annotated[float, typer.Option(help="How often every example is seen.")]
-Rate = Annotated[float | None, typer.Option("--lr", help="The learning rate, reached after the warm-up.")]
-Rank = Annotated[int | None, typer.Option(help="Of the LoRA adapter.")]
-Alpha = Annotated[int | None, typer.Option(help="Of the LoRA adapter.")]
-Dropout = Annotated[float | None, typer.Option(help="Of the LoRA adapter.")]
+Rate = Annotated[
+    float | None,
+    typer.Option("--lr", help="The learning rate after the warm-up. As published: 1e-4, DPO 1e-6, judges 2e-4."),
+]
+Rank = Annotated[int | None, typer.Option(help="Of the LoRA adapter. As published: 256, of judges 64.")]
+Alpha = Annotated[int | None, typer.Option(help="Of the LoRA adapter. As published: 512, of judges 128.")]
+Dropout = Annotated[float | None, typer.Option(help="Of the LoRA adapter. As published: 0.05.")]
 Warmup = Annotated[float, typer.Option(help="The share of steps in which the rate rises.")]
 GradNorm = Annotated[float, typer.Option(help="Gradients are cut to this norm.")]
-MaxLength = Annotated[int | None, typer.Option(help="Longer examples are left out, and counted.")]
+MaxLength = Annotated[
+    int | None,
+    typer.Option(help="Longer examples are left out, and counted: 20,480 tokens; judges 1,024, matchers 2,048."),
+]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first so many examples.")]
 Checkpointing = Annotated[
     bool, typer.Option("--checkpointing/--no-checkpointing", help="Compute activations twice instead of keeping them.")
@@ -66,7 +72,7 @@ Seed = Annotated[int, typer.Option(help="Of order, adapter and dropout.")]
 SaveEvery = Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")]
 Board = Annotated[bool, typer.Option("--tensorboard", help="Write TensorBoard's log too (pip install tensorboard).")]
 Prompts = Annotated[Path | None, typer.Option(help="A folder of prompts that override the built-in ones.")]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Throw away what is in the folder, and begin anew.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Throw away the training that is in the folder, and begin anew.")]
 Json = Annotated[bool, typer.Option("--json", help="Print training.json instead of a summary.")]
 
 

@@ -134,8 +134,8 @@ class _Job:
     def run(self, watch: Callable[[Any], None], *, fresh: bool, stop_on_collapse: bool) -> Trained:
         main = self.arguments.process_index == 0
         with self.arguments.main_process_first():
-            if fresh and main:
-                shutil.rmtree(self.out, ignore_errors=True)
+            if fresh and main and (self.out / TRAINING).is_file():  # of another folder nothing is ever removed
+                shutil.rmtree(self.out)
             before = self._before()
         if before is not None and (before["status"] == "complete" or self._has_collapsed(before, stop_on_collapse)):
             done = "is trained already" if before["status"] == "complete" else "collapsed"
