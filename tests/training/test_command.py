@@ -104,7 +104,7 @@ def test_an_adapters_folder_says_what_it_was_trained_on_and_how(train, users, fo
     assert code == 0, lines
     record = json.loads((tmp_path / "a" / "training.json").read_text())
     assert sorted(p.name for p in (tmp_path / "a").iterdir()) == [
-        ".lock", "README.md", "adapter_config.json", "adapter_model.safetensors", "training.json"
+        ".lock", "README.md", "adapter_config.json", "adapter_model.safetensors", "curve.svg", "training.json"
     ]  # fmt: skip
     assert record["status"] == "complete"
     said = record["configuration"]
