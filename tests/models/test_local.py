@@ -40,6 +40,7 @@ def test_answers_are_those_of_each_question_alone_and_the_trunk_is_read_once(fol
     found = json.loads((tmp_path / "r" / "metrics.json").read_text())
     usage = found["usage"]["model"]
     assert usage["cached_tokens"] / usage["prompt_tokens"] > 0.85
+    assert usage["shareable_tokens"] >= usage["cached_tokens"]
     instruction = _instruction()
     history = [{"role": m.role, "content": m.text} for d in load_hicupid("mini").history(0) for m in d.messages]
     for row in rows[:4]:

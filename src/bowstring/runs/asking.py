@@ -131,9 +131,9 @@ class Asker:
     def _count(self, prompt: Prompt, completion: Completion, *, follows: bool) -> None:
         self.tally.asked += 1
         self.tally.usage += completion.usage
-        if follows:  # the share is an estimate; what the server did cache could be cached
-            estimate = completion.usage.prompt * trunk_share(prompt)
-            self.tally.shareable += max(estimate, completion.usage.cached)
+        # The share is an estimate; what was cached could be cached, whoever went first.
+        estimate = completion.usage.prompt * trunk_share(prompt) if follows else 0.0
+        self.tally.shareable += max(estimate, completion.usage.cached)
         if self._price and self.tally.cost is not None:
             cost = self._price.of(completion.usage)
             self.tally.cost += cost
