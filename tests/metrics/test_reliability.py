@@ -1,0 +1,60 @@
+"""Agreement carries intervals, which know that a user's items are not independent."""
+
+import random
+
+from bowstring.metrics.agreement import agreement, agreement_intervals
+from bowstring.metrics.reliability import fleiss_kappa, krippendorff_alpha
+
+
+def rated(users: int, each: int, *, right: float, seed: int = 0):
+    """Two raters; the second says what the first does with a chance of `right`, the same for all items of a user."""
+    rng = random.Random(seed)
+    first, second, clusters = [], [], []
+    for user in range(users):
+        agrees = rng.random() < right
+        for _ in range(each):
+            label = rng.choice("AB")
+            first.append(label)
+            second.append(label if agrees else "AB"[label == "A"])
+            clusters.append(str(user))
+    return first, second, clusters
+
+
+def test_intervals_lie_around_the_numbers_without_them():
+    first, second, clusters = rated(40, 5, right=0.8)
+    plain, found = agreement(first, second), agreement_intervals(first, second, clusters)
+    for name in ("accuracy", "macro_f1", "kappa"):
+        assert abs(found[name].value - getattr(plain, name)) < 1e-12
+        assert found[name].low < found[name].value < found[name].high
+        assert (found[name].n, found[name].clusters) == (200, 40)
+
+
+def test_items_of_few_users_say_less_than_as_many_of_many():
+    few, many = rated(20, 20, right=0.7), rated(400, 1, right=0.7)
+    spans = [(e := agreement_intervals(*those)["kappa"]).high - e.low for those in (few, many)]
+    assert spans[0] > 2 * spans[1]
+    alphas = []
+    for first, second, clusters in (few, many):
+        items = [{"a": a, "b": b} for a, b in zip(first, second, strict=True)]
+        alphas.append((e := krippendorff_alpha(items, clusters=clusters)).high - e.low)
+        kappa = fleiss_kappa(items, clusters)
+        assert kappa.low < kappa.value < kappa.high
+    assert alphas[0] > 2 * alphas[1]
+
+
+def test_labels_that_say_nothing_have_no_interval():
+    found = agreement_intervals(["A", "A"], ["A", "A"], ["1", "2"])
+    assert found["accuracy"].value == 1.0
+    assert found["kappa"] is None
+    assert agreement_intervals([], [], []) == {"accuracy": None, "macro_f1": None, "kappa": None}
+    assert krippendorff_alpha([{"a": "x"}, {"b": "y"}]) is None
+    assert fleiss_kappa([{"a": "x", "b": "x"}]) is None
+
+
+def test_intervals_cover_what_is_true_as_often_as_they_say():
+    """95% of them, give or take: 200 sets of 60 users, with an accuracy that is known."""
+    hits = 0
+    for seed in range(200):
+        found = agreement_intervals(*rated(60, 3, right=0.7, seed=seed))["accuracy"]
+        hits += found.low <= 0.7 <= found.high
+    assert 180 <= hits <= 198
