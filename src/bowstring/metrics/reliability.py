@@ -2,7 +2,7 @@
 
 >>> items = [{"ann": "A", "bob": "A"}, {"ann": "B", "bob": "B", "cy": "B"}, {"ann": "A", "bob": "B"}]
 >>> round(krippendorff_alpha(items).value, 3)
-0.444
+0.5
 
 An item is what its raters said of it; who said nothing is not in it. Alpha takes items with two ratings or more, kappa
 needs as many on every item. None where there is nothing to go by: no such item, or one and the same label throughout.
