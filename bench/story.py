@@ -89,7 +89,8 @@ def main() -> None:
                 **settings,
             )
             model += f"+{made.folder}"
-            shown = [f"{line['loss']:.3f}" for line in made.record["log"]]
+            shown = [f"{line['loss']:.3f}" for line in made.record["log"] if line["loss"] is not None]
+            shutil.copy(made.folder / "curve.svg", args.work / f"{name}.svg")
             some = shown[:: max(1, len(shown) // 12)]
             tell(f"{name}: {time.monotonic() - begun:.0f} s, {len(shown)} steps, losses {' '.join(some)}")
         begun = time.monotonic()
