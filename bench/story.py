@@ -1,6 +1,6 @@
 """Does the paper's story hold for a small model? Base, DPO alone, SFT, SFT then DPO; seen and unseen users.
 
-    python bench/story.py --work /tmp/story                      # on a GPU: some 12 minutes on an H200
+    python bench/story.py --work /tmp/story                      # on a GPU
     python bench/story.py --work /tmp/story --users 12 --test 2 --dimensions 3 --turns 1 --arms sft   # a rehearsal
 
 SmolLM2-135M (`embedded`) on an offline HiCUPID set with short histories, for it has 8,192 positions. Scored by the
