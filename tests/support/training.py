@@ -24,7 +24,10 @@ SMALL: dict[str, Any] = {
 
 
 def small(method: str, model: Path | str, data: Path | str, out: Path, **given: Any) -> Trained:
-    return train(method, model=str(model), data=str(data), out=out, **(SMALL | given))
+    said = SMALL | given
+    if said.get("init_from"):  # it brings its own
+        said = {name: value for name, value in said.items() if name not in ("rank", "alpha")}
+    return train(method, model=str(model), data=str(data), out=out, **said)
 
 
 def as_options(**given: Any) -> list[str]:

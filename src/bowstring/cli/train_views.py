@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bowstring.cli.progress import MovingLine, duration
+from bowstring.training.adapters import next_command
 
 if TYPE_CHECKING:
     from bowstring.training.training import Trained
@@ -19,12 +20,6 @@ _SHOWN = {
 
 
 _WORDS = {"accuracy": "accuracy", "macro_f1": "macro F1", "kappa": "kappa"}
-_NEXT = {
-    "sft": "hicupid --model {use} …",
-    "dpo": "hicupid --model {use} …",
-    "judge": "hicupid --judge {use} --model …",
-    "matcher": "cupid --matcher {use} --model … --judge …",
-}
 
 
 class StepLine:
@@ -54,9 +49,9 @@ def summary(trained: Trained) -> str:
         lines[0] += f", loss {losses[0]:.4f} → {losses[-1]:.4f}"
     if record.get("collapsed_at") is not None:
         lines.append(f"collapsed at step {record['collapsed_at']}: not an adapter to use")
+        return "\n".join(lines)
     lines += _held_out(record.get("held_out"))
-    use = f"hf/{record['configuration']['model'].removeprefix('hf/')}+{trained.folder}"
-    lines.append("next: bowstring eval " + _NEXT[record["configuration"]["method"]].format(use=use))
+    lines.append(f"next: {next_command(record['configuration'], str(trained.folder))}")
     return "\n".join(lines)
 
 

@@ -49,10 +49,11 @@ def agreement_intervals(
     for a, b, cluster in zip(reference, predicted, clusters, strict=True):
         if a is not None and b is not None:
             tables[names[cluster], places[a], places[b]] += 1
+    tables = tables[tables.any(axis=(1, 2))]  # a cluster without a readable label says nothing
     whole = tables.sum(axis=0)
-    draws = np.tensordot(resampled(len(names)).astype(np.int64), tables, 1) if names else whole[None]
+    draws = np.tensordot(resampled(len(tables)).astype(np.int64), tables, 1) if len(tables) else whole[None]
     numbers = {"accuracy": accuracy, "macro_f1": macro_f1, "kappa": cohen_kappa}
-    return {name: _with_interval(number, whole, draws, len(names)) for name, number in numbers.items()}
+    return {name: _with_interval(number, whole, draws, len(tables)) for name, number in numbers.items()}
 
 
 def _with_interval(

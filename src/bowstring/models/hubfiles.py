@@ -13,7 +13,7 @@ from bowstring.errors import FetchError, UsageError
 
 _NOT_NEEDED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "*.gguf", "onnx/*", "openvino/*", "original/*", "consolidated*"]
 TRAINING = "training.json"  # in an adapter's folder: what it was trained on
-_SAMPLED = 1 << 20  # bytes of a weight file's ends that its fingerprint covers
+_SAMPLED, _SAMPLES = 1 << 20, 64  # bytes, and places in a weight file, that its fingerprint covers
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,10 @@ class ModelFiles:
         path = self.adapter / TRAINING if self.adapter else None
         if path is None or not path.is_file():
             return {}
-        found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))["configuration"]["prompts"]
+        try:
+            found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))["configuration"]["prompts"]
+        except (ValueError, KeyError, TypeError):  # a file of another's that has the same name
+            return {}
         return found
 
 
@@ -68,7 +71,8 @@ def model_folder(name: str, said_as: str, tell: Callable[[str], None]) -> Path:
 
 
 def _fingerprint(folder: Path) -> str:
-    """A hash of configuration and vocabulary, and of the ends and sizes of the weight files: gigabytes are not read."""
+    """A hash of configuration and vocabulary, and of the sizes and samples of the weight files: gigabytes are not
+    read, megabytes are."""
     digest = hashlib.sha256()
     for path in sorted(
         p for p in folder.iterdir() if p.suffix in (".json", ".safetensors", ".bin", ".jinja", ".model")
@@ -76,8 +80,8 @@ def _fingerprint(folder: Path) -> str:
         size = path.stat().st_size
         digest.update(f"{path.name}\0{size}\0".encode())
         with path.open("rb") as file:
-            digest.update(file.read(_SAMPLED))
-            if size > 2 * _SAMPLED:
-                file.seek(-_SAMPLED, 2)
-                digest.update(file.read())
+            places = range(0, size, max(_SAMPLED, size // _SAMPLES))
+            for place in (*places, max(0, size - _SAMPLED)):
+                file.seek(place)
+                digest.update(file.read(_SAMPLED))
     return digest.hexdigest()[:12]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bowstring.errors import DataError, UsageError
+from bowstring.errors import BowstringError, DataError, UsageError
 from bowstring.models.rendering import Rendering
 
 
@@ -57,7 +57,7 @@ class in_one_line:  # noqa: N801 - reads as a statement
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, OSError | ValueError | KeyError | RuntimeError):
+        if isinstance(error, Exception) and not isinstance(error, BowstringError):  # the libraries raise many kinds
             reason = " ".join(str(error).split())[:200]
             raise DataError(f"hf/{self._folder}: not a model that can be loaded: {reason}") from error
 

@@ -34,5 +34,13 @@ def card(base: str, record: dict[str, Any]) -> str:
     return (
         f"# An adapter for {base}\n\nTrained by Bowstring ({said['method']}) on {said['data']}. What it was trained "
         "on, with which settings and in which steps is in training.json.\n\n"
-        f"    bowstring eval hicupid --model hf/{said['model']}+THIS-FOLDER …\n"
+        f"    {next_command(said, 'THIS-FOLDER')}\n"
     )
+
+
+def next_command(said: dict[str, Any], folder: str) -> str:
+    """How the adapter of this configuration is used."""
+    use = f"hf/{said['model']}+{folder}"
+    benchmark = "cupid" if any(name.startswith("cupid/") for name in said["prompts"]) else "hicupid"
+    role = {"judge": "--judge {} --model …", "matcher": "--matcher {} --model … --judge …"}
+    return f"bowstring eval {benchmark} {role.get(said['method'], '--model {} …').format(use)}"

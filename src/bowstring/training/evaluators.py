@@ -3,15 +3,16 @@
     judge     HiCUPID: the judge's prompt on an answer → what the teacher wrote
     matcher   CUPID: the matcher's prompt on a checklist → the teacher's labels, as JSON
 
-Held out are whole users or personas, so that no question is on both sides. Types that are not trained on are tested all
-the same: does the evaluator only know what it has seen?
+Held out are whole users (HiCUPID) or personas (CUPID). HiCUPID's users share personas, so a held-out question may be on
+a thing that was trained on, with another answer. Types that are not trained on are tested all the same: does the
+evaluator only know what it has seen?
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from bowstring.benchmarks.benchmark import check_choice
@@ -87,8 +88,9 @@ def _check_types(settings: TrainSettings, known: Sequence[str]) -> None:
 
 
 def _parted(made: Sequence[HeldOut], settings: TrainSettings, notes: Sequence[str], what: str) -> ToEvaluate:
-    held = [one for one in made if _is_held(one.example.owner, settings)]
-    kept = [one.example for one in made if not _is_held(one.example.owner, settings)]
+    owners = _held_owners({one.example.owner for one in made}, settings)
+    held = [one for one in made if one.example.owner in owners]
+    kept = [one.example for one in made if one.example.owner not in owners]
     if settings.types:
         kept = [example for example in kept if example.kind in settings.types]
     kept = kept[: settings.limit]
@@ -103,9 +105,12 @@ def _parted(made: Sequence[HeldOut], settings: TrainSettings, notes: Sequence[st
     return ToEvaluate(Examples(lambda: by_kind, tuple(notes)), tuple(held), digest.hexdigest())
 
 
-def _is_held(owner: str, settings: TrainSettings) -> bool:
-    digest = hashlib.sha256(f"{settings.seed}/held out/{owner}".encode()).digest()
-    return int.from_bytes(digest[:8]) / 2**64 < settings.hold_out
+def _held_owners(owners: Collection[str], settings: TrainSettings) -> set[str]:
+    """Their share, by lot: at least one where any is wanted, and never all."""
+    if not settings.hold_out or len(owners) < 2:
+        return set()
+    drawn = sorted(owners, key=lambda owner: hashlib.sha256(f"{settings.seed}/held out/{owner}".encode()).digest())
+    return set(drawn[: min(len(owners) - 1, max(1, round(settings.hold_out * len(owners))))])
 
 
 def _choice(text: str) -> Labels:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from bowstring.metrics.agreement import agreement, agreement_intervals
@@ -14,7 +14,7 @@ _ROOM = 512  # tokens that an evaluator may write
 
 
 def examine(
-    answers: LocalAnswers, held_out: Sequence[HeldOut], trained_on: Sequence[str], tell: Callable[[str], None]
+    answers: LocalAnswers, held_out: Sequence[HeldOut], trained_on: Collection[str], tell: Callable[[str], None]
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Agreement with the teacher, in all and by type; and a record of every item."""
     records: list[dict[str, Any]] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
@@ -17,8 +18,8 @@ Instruction = Literal["system", "user"]
 PUBLISHED: dict[Method, dict[str, Any]] = {
     "sft": {"lr": 1e-4, "rank": 256, "alpha": 512, "dropout": 0.05, "max_length": 20_480},
     "dpo": {"lr": 1e-6, "rank": 256, "alpha": 512, "dropout": 0.0, "max_length": 20_480},
-    "judge": {"lr": 2e-4, "rank": 64, "alpha": 128, "dropout": 0.05, "max_length": 1024},
-    "matcher": {"lr": 2e-4, "rank": 64, "alpha": 128, "dropout": 0.05, "max_length": 2048},
+    "judge": {"lr": 2e-4, "rank": 64, "alpha": 128, "dropout": 0.05, "max_length": 1024, "users_per_step": 2},
+    "matcher": {"lr": 2e-4, "rank": 64, "alpha": 128, "dropout": 0.05, "max_length": 2048, "users_per_step": 2},
 }
 
 
@@ -58,6 +59,11 @@ class TrainSettings:
             ("instruction", Instruction),
         ):
             check_choice(name, getattr(self, name), get_args(kind))
+        for name in _FLOATS:
+            if not math.isfinite(getattr(self, name)):
+                raise UsageError(f"--{name.replace('_', '-')} {getattr(self, name)}: expected a number")
+        if not 0 <= self.seed < 2**32:
+            raise UsageError(f"--seed {self.seed}: expected 0 to 4294967295")
         for name in ("branches", "users_per_step", "epochs", "lr", "rank", "alpha", "grad_norm", "beta", "max_length"):
             if getattr(self, name) <= 0:
                 raise UsageError(f"--{name.replace('_', '-')} {getattr(self, name)}: expected more than 0")

@@ -38,6 +38,10 @@ _TESTS = ("test_1", "test_2")  # what models are tested on
 _USED = {"judge": ("hicupid/judge_",), "matcher": ("cupid/evaluation/preference_matcher",)}
 _ASKED = ("hicupid/ask", "cupid/evaluation/preference_inferrer", "cupid/evaluation/response_generator")
 _CHECKPOINTS = "checkpoints"
+_LEFT = (
+    *("adapter_model.safetensors", "adapter_config.json", "training_args.bin", "reference.json"),
+    *("held_out.jsonl", "curve.svg", "README.md", TRAINING),
+)
 _AT_A_TIME = 20_480  # tokens: what the published settings allow an example
 Tell = Callable[[str], None]
 
@@ -75,18 +79,19 @@ def train(
     settings = settings_for(method, **given)
     files = model_files("hf", model.removeprefix("hf/") + (f"+{init_from}" if init_from else ""), tell)
     examples, held_out, about = _examples(settings, data, revision, PromptFolder(prompts))
-    configuration = settings.configuration() | {
-        "model": model,
-        "init_from": init_from,
-        "weights": files.fingerprint,
-        **about,
-    }
+    if init_from is not None and not {"rank", "alpha"}.isdisjoint(k for k, v in given.items() if v is not None):
+        raise UsageError("--rank and --alpha are those of the adapter that --init-from names; leave them out")
+    configuration = settings.configuration() | {"weights": files.fingerprint, **about}
+    if init_from is not None:
+        for name in ("rank", "alpha"):
+            del configuration[name]
     arguments = trainer_arguments(
         settings, Path(out) / _CHECKPOINTS, save_every=save_every, tensorboard=tensorboard, tell=tell
     )
     if arguments.process_index:  # one process speaks for all
         tell = watch = lambda line: None
-    job = _Job(settings, files, examples, held_out, configuration, Path(out), arguments, tell)
+    said = {"model": model.removeprefix("hf/"), "init_from": init_from, "data": data}
+    job = _Job(settings, files, examples, held_out, configuration, said, Path(out), arguments, tell)
     return job.run(watch, fresh=fresh, stop_on_collapse=stop_on_collapse)
 
 
@@ -98,7 +103,7 @@ def _examples(
             found = judge_examples(load_judgements(data, revision=revision), settings, folder)
         else:
             found = matcher_examples(load_coverage(data, revision=revision), settings, folder)
-        about = {"data": data, "data_fingerprint": found.fingerprint, "prompts": _prompts(settings, folder)}
+        about = {"data_fingerprint": found.fingerprint, "prompts": _prompts(settings, folder)}
         return found.examples, found.held_out, about
     loaded = load(data, revision=revision, splits=settings.splits, leave_out=() if settings.splits else _TESTS)
     if isinstance(loaded, HicupidSet):
@@ -110,7 +115,7 @@ def _examples(
         said = f" ({', '.join(splits)})" if splits else ""
         note = f"{loaded.name} has no split train: what is trained on{said} cannot test the result"
         examples = replace(examples, notes=(*examples.notes, note))
-    about = {"data": loaded.name, "data_fingerprint": loaded.fingerprint, "prompts": _prompts(settings, folder)}
+    about = {"data_fingerprint": loaded.fingerprint, "prompts": _prompts(settings, folder)}
     return examples, (), about
 
 
@@ -126,24 +131,22 @@ class _Job:
     files: ModelFiles
     examples: Examples
     held_out: Sequence[HeldOut]
-    configuration: dict[str, Any]
+    configuration: dict[str, Any]  # what changes the result
+    said: dict[str, Any]  # how the user called it
     out: Path
     arguments: Any  # Trainer's
     tell: Tell
 
     def run(self, watch: Callable[[Any], None], *, fresh: bool, stop_on_collapse: bool) -> Trained:
         main = self.arguments.process_index == 0
-        with self.arguments.main_process_first():
-            if fresh and main and (self.out / TRAINING).is_file():  # of another folder nothing is ever removed
-                shutil.rmtree(self.out)
-            before = self._before()
+        before = self._before(fresh=fresh)
         if before is not None and (before["status"] == "complete" or self._has_collapsed(before, stop_on_collapse)):
             done = "is trained already" if before["status"] == "complete" else "collapsed"
             self.tell(f"{self.out} {done}; --fresh trains it again.")
             return Trained(self.out, before, main)
         folder = RunFolder(self.out) if main else None
         try:
-            return self._train(folder, watch, stop_on_collapse)
+            return self._train(folder, watch, fresh=fresh, stop_on_collapse=stop_on_collapse)
         finally:
             if folder is not None:
                 folder.close()
@@ -152,19 +155,36 @@ class _Job:
     def _has_collapsed(before: dict[str, Any], stop_on_collapse: bool) -> bool:
         return bool(before["status"] == "collapsed") and stop_on_collapse
 
-    def _before(self) -> dict[str, Any] | None:
-        """What an earlier call left, if it was the same training."""
+    def _before(self, *, fresh: bool) -> dict[str, Any] | None:
+        """What an earlier call left, if it was the same training and is to be gone on with."""
+        if self.out.resolve() in {p.resolve() for p in (self.files.folder, self.files.adapter) if p is not None}:
+            raise UsageError(f"--out {self.out} is what the training starts from; give another")
         path = self.out / TRAINING
         if not path.is_file():
             if self.out.is_dir() and any(p.name not in (".lock", _CHECKPOINTS) for p in self.out.iterdir()):
                 raise UsageError(f"{self.out} is not empty, and no training of ours; give another --out")
             return None
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if found["fingerprint"] != fingerprint(self.configuration):
+        try:
+            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            same = found["fingerprint"] == fingerprint(self.configuration)
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"{path} is no record of a training of ours; give another --out") from error
+        if fresh:
+            return None
+        if not same:
             raise UsageError(f"{self.out} holds another training; give another --out, or --fresh to replace it")
         return found
 
-    def _train(self, folder: RunFolder | None, watch: Callable[[Any], None], stop_on_collapse: bool) -> Trained:
+    def _clear(self) -> None:
+        """Take away what a training leaves, and nothing else."""
+        for name in (_CHECKPOINTS, "tensorboard"):
+            shutil.rmtree(self.out / name, ignore_errors=True)
+        for name in _LEFT:
+            (self.out / name).unlink(missing_ok=True)
+
+    def _train(
+        self, folder: RunFolder | None, watch: Callable[[Any], None], *, fresh: bool, stop_on_collapse: bool
+    ) -> Trained:
         from transformers import PrinterCallback, set_seed
 
         from bowstring.training.trainer import PackSet, TreeTrainer
@@ -185,6 +205,9 @@ class _Job:
         arguments.gradient_accumulation_steps = per_step // arguments.world_size // together
         arguments.warmup_steps = math.floor(s.warmup * steps)
         record = self._record(weights, packing, per_step, steps)
+        with arguments.main_process_first():
+            if fresh and folder is not None:  # all that can be wrong with the new one has been looked at
+                self._clear()
         self.tell(f"Loss: {record['loss']}; {steps:,} steps.")
         if folder is not None:
             folder.write_json(TRAINING, record)
@@ -203,7 +226,8 @@ class _Job:
         trainer.train(resume_from_checkpoint=str(last) if last else None)
         record["log"] = [readable(line) for line in trainer.state.log_history if "loss" in line]
         record["collapsed_at"] = watcher.collapsed
-        record["status"] = "collapsed" if watcher.collapsed is not None and stop_on_collapse else "complete"
+        stopped = watcher.broken or (watcher.collapsed is not None and stop_on_collapse)
+        record["status"] = "collapsed" if stopped else "complete"
         trainer.save_model(str(self.out))
         if folder is not None:
             if self.held_out:
@@ -254,7 +278,7 @@ class _Job:
         return {
             "status": "running",
             "fingerprint": fingerprint(self.configuration),
-            "configuration": self.configuration,
+            "configuration": self.said | self.configuration,
             "loss": _loss_in_words(self.settings),
             "counts": {
                 "examples": packing.examples,
@@ -275,7 +299,7 @@ class _Job:
         from bowstring.models.local import LocalAnswers
         from bowstring.training.examining import examine
 
-        kinds = self.settings.types or tuple({one.example.kind for one in self.held_out})
+        kinds = {example.kind for group in self.examples.groups() for example in group}
         found, records = examine(LocalAnswers(weights), self.held_out, kinds, self.tell)
         folder.write_lines("held_out.jsonl", records)
         return found

@@ -41,7 +41,7 @@ class Watcher:
         return _Callback(self)
 
     def see(self, step: int, values: dict[str, float]) -> bool:
-        """Whether to go on."""
+        """Whether to go on; with a loss that is no number never."""
         self.log.append({"step": step, **values})
         changes = [line["chosen_change"] for line in self.log[-_WINDOW:] if "chosen_change" in line]
         mean = sum(changes) / len(changes) if len(changes) == _WINDOW else 0.0
@@ -50,8 +50,13 @@ class Watcher:
             self.collapsed = step
             what = "the loss is no number" if broken else f"answers to prefer lost {-mean:.1f} nats a token"
             margin = f", margin {values['margin']:.1f}" if "margin" in values else ""
-            self.tell(f"Collapse at step {step}: {what}{margin}. Try a lower --lr, or SFT first (--init-from).")
-        return self.collapsed is None or not self.stop_on_collapse
+            first = ", or SFT first (--init-from)" if "margin" in values else ""
+            self.tell(f"Collapse at step {step}: {what}{margin}. Try a lower --lr{first}.")
+        return not broken and (self.collapsed is None or not self.stop_on_collapse)
+
+    @property
+    def broken(self) -> bool:
+        return bool(self.log) and not math.isfinite(self.log[-1].get("loss", 0.0))
 
 
 def readable(logs: dict[str, float]) -> dict[str, float | None]:
@@ -67,6 +72,12 @@ class _Callback(TrainerCallback):
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
         self._times: deque[tuple[int, float]] = deque(maxlen=20)
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
+        """What was seen before a resume was seen."""
+        for line in state.log_history:
+            if "loss" in line:
+                self._watcher.see(int(line["step"]), _in_our_words(line))
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002
         if not logs or "loss" not in logs:
