@@ -1,6 +1,7 @@
 """`bowstring train` as its users call it."""
 
 import json
+import shutil
 
 import pytest
 import typer
@@ -148,3 +149,55 @@ def test_every_option_has_a_sentence_of_help(method):
     options = typer.main.get_command(app).commands[method].params
     assert len(options) > 25
     assert all(option.help.endswith((".", ")", "…")) for option in options)
+
+
+def test_out_is_never_what_the_training_starts_from(train, folder):
+    code, _, lines = train("sft", "--out", folder, "--fresh")
+    assert code == 2
+    assert "is what the training starts from" in lines[-1]
+    assert (folder / "model.safetensors").is_file()
+
+
+def test_fresh_replaces_nothing_before_the_new_training_can_begin(train, tmp_path):
+    assert train()[0] == 0
+    code, _, _ = train("sft", "--fresh", "--max-length", "5")
+    assert code == 2
+    assert (tmp_path / "a" / "adapter_model.safetensors").is_file()
+
+
+def test_the_same_training_by_another_spelling_is_the_same(train, folder, users, tmp_path):
+    assert train()[0] == 0
+    _, _, lines = train("sft", "--model", f"hf/{folder}", "--data", f"{users}/.")
+    assert lines[-1] == f"{tmp_path / 'a'} is trained already; --fresh trains it again."
+
+
+@pytest.mark.parametrize("words", [("--lr", "nan"), ("--epochs", "inf"), ("--seed", "-1")])
+def test_numbers_that_are_none_are_refused(words, train):
+    code, _, lines = train("sft", *words)
+    assert code == 2
+    assert lines[-1].startswith(words[0])
+
+
+def test_an_adapter_to_go_on_from_brings_its_own_rank(train, tmp_path):
+    assert train()[0] == 0
+    code, _, lines = train("sft", "--init-from", tmp_path / "a", "--out", tmp_path / "b")
+    assert code == 2
+    assert "--rank and --alpha are those of the adapter" in lines[-1]
+
+
+def test_a_loss_that_is_no_number_ends_the_training(train, tmp_path):
+    code, out, lines = train("sft", "--lr", "1e12", "--grad-norm", "1e30", "--epochs", "30")
+    assert code == 1
+    assert "not an adapter to use" in out
+    assert "next:" not in out
+    assert any(line.startswith("Collapse at step") and "SFT first" not in line for line in lines)
+    assert json.loads((tmp_path / "a" / "training.json").read_text())["status"] == "collapsed"
+
+
+def test_damaged_weights_are_said_in_one_line(train, folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "m")
+    whole = (tmp_path / "m" / "model.safetensors").read_bytes()
+    (tmp_path / "m" / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+    code, _, lines = train("sft", "--model", tmp_path / "m")
+    assert code == 2
+    assert "not a model that can be loaded" in lines[-1]
