@@ -106,7 +106,7 @@ def test_behind_sft_the_reference_is_sfts_adapter_without_its_dropout(folder, us
     kept = json.loads((tmp_path / "dpo" / "reference.json").read_text())
 
     data = load_hicupid(str(users), splits=["train"])
-    rendering = load_weights(folder, dtype=torch.float32, tell=lambda line: None).rendering
+    rendering = load_weights(folder, dtype=torch.float32, device="cpu", tell=lambda line: None).rendering
     examples = hicupid_examples(data, settings_for("dpo", limit=3), PromptFolder())
     tokens = [example for group in tokenized(examples.groups(), rendering) for example in group]
     base = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)

@@ -75,7 +75,7 @@ def test_epochs_may_be_broken_and_something_is_always_trained_on(epochs, packs):
 @pytest.mark.parametrize(("examples", "sizes"), [(33, [17, 16]), (32, [32]), (65, [22, 22, 21]), (1, [1])])
 def test_lots_are_even(examples, sizes):
     found = pack_all(random_users(examples), branches=32, max_length=512, seed=0)
-    assert [pack.answers for pack in found.packs] == sizes
+    assert [len(pack.branches) for pack in found.packs] == sizes
 
 
 def test_every_example_is_in_one_pack_of_its_owner():
@@ -128,7 +128,7 @@ def test_an_answers_first_token_is_learned_at_its_prompts_last(answers):
 )
 def test_answers_end_as_the_template_ends_them(template, end, tmp_path):
     path = write_model(tmp_path / "m", template=template, eos_token_id=[2, 4])
-    weights = load_weights(path, dtype=torch.float32, tell=lambda line: None)
+    weights = load_weights(path, dtype=torch.float32, device="cpu", tell=lambda line: None)
     data = load_hicupid("mini")
     examples = hicupid_examples(data, settings_for("dpo", limit=3), PromptFolder())
     (group,) = tokenized(examples.groups(), weights.rendering)

@@ -22,13 +22,13 @@ class Weights:
     plain: str | None  # why its prompts cannot be a tree; None where they can
 
 
-def load_weights(folder: Path, *, dtype: Any, tell: Callable[[str], None]) -> Weights:
-    """A causal language model on the CPU, with the tree's attention unless that would be wrong."""
+def load_weights(folder: Path, *, dtype: Any, device: Any, tell: Callable[[str], None]) -> Weights:
+    """A causal language model, with the tree's attention unless that would be wrong."""
     require_torch()
     import transformers
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-    from bowstring.tree.layers import NAME, register
+    from bowstring.tree.layers import register
 
     logging.getLogger("transformers").setLevel(logging.ERROR)
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -38,14 +38,31 @@ def load_weights(folder: Path, *, dtype: Any, tell: Callable[[str], None]) -> We
         config = AutoConfig.from_pretrained(folder)
         plain = why_plain(config)
         tokenizer = AutoTokenizer.from_pretrained(folder)
-        model: Any = AutoModelForCausalLM.from_pretrained(
-            folder, dtype=dtype, attn_implementation="sdpa" if plain else NAME
-        )
+        # Loaded as its authors meant it, and then given ours: not every model can be.
+        model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).to(device)
+    if plain is None:
+        plain = _why_no_tree(model)
     found = model.generation_config.eos_token_id
     listed = found if isinstance(found, list | tuple) else [found]
     ends = frozenset(token for token in (*listed, tokenizer.eos_token_id) if token is not None)
     limit: int = getattr(config.get_text_config(), "max_position_embeddings", None) or 1 << 30
     return Weights(model, tokenizer, Rendering(tokenizer, ends), ends, limit, plain)
+
+
+def _why_no_tree(model: Any) -> str | None:
+    """Give a model the tree's attention, and try it; where that is not right, take it back and say so."""
+    from bowstring.tree.layers import NAME
+    from bowstring.tree.trial import is_a_tree
+
+    before = model.config._attn_implementation
+    try:
+        model.set_attn_implementation(NAME)
+        if is_a_tree(model.eval()):
+            return None
+    except Exception:  # noqa: S110 - whatever a model raises here, it cannot be a tree
+        pass
+    model.set_attn_implementation(before)
+    return "its attention cannot be made a tree's, by a trial"
 
 
 class in_one_line:  # noqa: N801 - reads as a statement

@@ -59,11 +59,10 @@ class LocalModel(GatheringModel):
         """On the best device there is."""
         torch = require_torch()
         folder, adapter = self._files.folder, self._files.adapter
-        cuda = torch.cuda.is_available()
-        weights = load_weights(folder, dtype=torch.bfloat16 if cuda else torch.float32, tell=self._tell)
+        device, dtype = ("cuda", torch.bfloat16) if torch.cuda.is_available() else ("cpu", torch.float32)
+        weights = load_weights(folder, dtype=dtype, device=device, tell=self._tell)
         if weights.plain:
             self._tell(f"{folder.name} is asked one prompt at a time: {weights.plain}.")
-        weights.model = weights.model.to(torch.device("cuda" if cuda else "cpu"))
         if adapter is not None:
             with in_one_line(adapter):
                 weights.model = _with_adapter(weights.model, adapter)

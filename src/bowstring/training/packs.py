@@ -1,6 +1,6 @@
 """Packs: a trunk and some of its branches as one sequence, with the places where there is something to learn.
 
-A pack holds examples of one owner. Its trunk is the longest common beginning of their prompts' token ids; a branch is
+A pack holds examples of one group. Its trunk is the longest common beginning of their prompts' token ids; a branch is
 the rest of a prompt and an answer with its end token. Logits are wanted only where the next token is an answer's.
 """
 
@@ -45,10 +45,6 @@ class Pack:
     keep: Ids  # where logits are wanted, in the packed sequence
     targets: Ids  # the token that follows there
     of: Ids  # the branch whose answer that token belongs to
-
-    @property
-    def answers(self) -> int:
-        return len(self.branches)
 
 
 @dataclass(slots=True)

@@ -192,7 +192,7 @@ class _Job:
 
         s, arguments = self.settings, self.arguments
         set_seed(s.seed)
-        weights = load_weights(self.files.folder, dtype=_dtype(arguments), tell=self.tell)
+        weights = load_weights(self.files.folder, dtype=_dtype(arguments), device=arguments.device, tell=self.tell)
         packing = self._pack(weights)
         # Where a pack holds one example, as many of them make the same batch.
         per_step = s.users_per_step * (s.branches if weights.plain else 1)

@@ -23,9 +23,8 @@ _ALIGNED = 8  # kernels want rows of a mask to begin at such places
 class TreeState:
     """A trunk that grows by chunks, then branches that grow side by side, one grid of new tokens at a time."""
 
-    def __init__(self, layers: int, *, trunk: int, branches: int, width: int) -> None:
+    def __init__(self, *, trunk: int, branches: int, width: int) -> None:
         """`trunk` is its length; `width` the most tokens a branch will have."""
-        self._layers = layers
         self._size, self._branches = trunk, branches
         self._width = -(-width // _ALIGNED) * _ALIGNED
         self._keys: list[Tensor] = []  # a layer each: (1, key heads, trunk, width of a head)

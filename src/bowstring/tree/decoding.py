@@ -64,8 +64,7 @@ def decode(
     everyone = [_Branch(len(own), draw.max_tokens) for own, draw in zip(tree.branches, draws, strict=True)]
     width = max(len(own) + draw.max_tokens for own, draw in zip(tree.branches, draws, strict=True))
     chooser = Chooser(draws, tree, device)
-    layers = model.config.get_text_config().num_hidden_layers
-    state = TreeState(layers, trunk=len(tree.trunk), branches=len(everyone), width=width)
+    state = TreeState(trunk=len(tree.trunk), branches=len(everyone), width=width)
     _prefill(model, state, tree.trunk, chunk)
     branches, logits = everyone, _first(model, state, tree)
     step: _Step | None = None
