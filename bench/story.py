@@ -102,6 +102,7 @@ def main() -> None:
             history=args.history,
             max_tokens=64,
             runs=args.work / "runs",
+            tell=tell,
         )
         report(args.work, name, swept, time.monotonic() - begun)
     print((args.work / "story.jsonl").read_text(), end="")

@@ -4,8 +4,10 @@ import pytest
 import torch
 import transformers
 
+from bowstring.models.hubfiles import model_folder
+from bowstring.models.loading import load_weights
 from bowstring.tree.layers import NAME, register
-from bowstring.tree.trial import is_a_tree
+from bowstring.tree.trial import why_no_tree
 from tests.support.tiny import FAMILIES, tiny_model
 
 register()
@@ -15,19 +17,20 @@ register()
 def test_families_that_are_trees_pass(family):
     model = tiny_model(family)
     model.set_attn_implementation(NAME)
-    assert is_a_tree(model)
+    assert why_no_tree(model) is None
 
 
-def test_a_layer_that_looks_twice_is_found_out():
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_layer_that_looks_twice_is_found_out(dtype):
     """DiffLlama's layers attend two times: a cache that expects one look a layer keeps the wrong values."""
     config = transformers.DiffLlamaConfig(
         vocab_size=97, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
         num_key_value_heads=2, pad_token_id=0,
     )  # fmt: skip
     torch.manual_seed(0)
-    model = transformers.DiffLlamaForCausalLM(config).eval()
+    model = transformers.DiffLlamaForCausalLM(config).eval().to(dtype)
     model.set_attn_implementation(NAME)
-    assert not is_a_tree(model)
+    assert why_no_tree(model)
 
 
 def test_positions_by_index_are_found_out():
@@ -35,4 +38,26 @@ def test_positions_by_index_are_found_out():
     config = transformers.BloomConfig(vocab_size=97, hidden_size=32, n_layer=2, n_head=4)
     torch.manual_seed(0)
     model = transformers.BloomForCausalLM(config).eval()
-    assert not is_a_tree(model)
+    assert why_no_tree(model)
+
+
+def test_half_precision_is_no_reason():
+    """Its rounding through many layers is large; the trial is in float32, and leaves the weights as they were."""
+    weights = load_weights(
+        model_folder("embedded", "hf/embedded", print), dtype=torch.bfloat16, device="cpu", tell=print
+    )
+    assert weights.plain is None
+    assert {weight.dtype for weight in weights.model.parameters()} == {torch.bfloat16}
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in weights.model.modules())
+
+
+def test_the_reason_is_said():
+    model = tiny_model("llama")
+    model.set_attn_implementation(NAME)
+    model.model.layers[0].self_attn.register_forward_pre_hook(_fails_with_a_tree, with_kwargs=True)
+    assert why_no_tree(model) == "ValueError: no trees here"
+
+
+def _fails_with_a_tree(_module, _args, kwargs):
+    if "tree" in kwargs:
+        raise ValueError("no trees here")

@@ -41,7 +41,7 @@ def load_weights(folder: Path, *, dtype: Any, device: Any, tell: Callable[[str],
         # Loaded as its authors meant it, and then given ours: not every model can be.
         model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).to(device)
     if plain is None:
-        plain = _why_no_tree(model)
+        plain = _without_tree(model)
     found = model.generation_config.eos_token_id
     listed = found if isinstance(found, list | tuple) else [found]
     ends = frozenset(token for token in (*listed, tokenizer.eos_token_id) if token is not None)
@@ -49,20 +49,21 @@ def load_weights(folder: Path, *, dtype: Any, device: Any, tell: Callable[[str],
     return Weights(model, tokenizer, Rendering(tokenizer, ends), ends, limit, plain)
 
 
-def _why_no_tree(model: Any) -> str | None:
-    """Give a model the tree's attention, and try it; where that is not right, take it back and say so."""
+def _without_tree(model: Any) -> str | None:
+    """Give a model the tree's attention, and try it; where that is not right, take it back and say why."""
     from bowstring.tree.layers import NAME
-    from bowstring.tree.trial import is_a_tree
+    from bowstring.tree.trial import why_no_tree
 
     before = model.config._attn_implementation
     try:
         model.set_attn_implementation(NAME)
-        if is_a_tree(model.eval()):
-            return None
-    except Exception:  # noqa: S110 - whatever a model raises here, it cannot be a tree
-        pass
+        why = why_no_tree(model.eval())
+    except Exception as error:  # whatever a model raises here, it cannot be a tree
+        why = str(error)
+    if why is None:
+        return None
     model.set_attn_implementation(before)
-    return "its attention cannot be made a tree's, by a trial"
+    return f"its attention cannot be made a tree's, by a trial ({' '.join(why.split())[:200]})"
 
 
 class in_one_line:  # noqa: N801 - reads as a statement
