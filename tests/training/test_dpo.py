@@ -20,9 +20,10 @@ from bowstring.training.reference import reference
 from bowstring.training.settings import settings_for
 from bowstring.training.watching import Watcher
 from bowstring.tree.layers import NAME, register
+from tests.support.command import bowstring
 from tests.support.ordinary import assert_same, dpo_loss, gradients, log_probability, random_users
 from tests.support.tiny import FAMILIES, copy_of, tiny_model, write_model
-from tests.support.training import Interrupted, interrupt_at, small, trainer_on
+from tests.support.training import Interrupted, as_options, interrupt_at, small, trainer_on
 
 register()
 
@@ -155,3 +156,16 @@ def test_a_single_bad_step_is_no_collapse():
     assert watcher.collapsed is None
     changes = [-1.0, -1.5, -1.5, -1.5]
     assert [watcher.see(n, {"loss": 0.1, "chosen_change": c}) for n, c in enumerate(changes, 10)][-1] is False
+
+
+def test_in_half_precision_the_reference_is_the_start_too(folder, users, tmp_path):
+    """Trainer leaves the precision to accelerate: a reference outside of it would be of another model."""
+    first = small("sft", folder, users, tmp_path / "sft", lr=3e-2, epochs=2, limit=6)
+    ran = bowstring(
+        "train", "dpo", "--model", folder, "--data", users, "--out", tmp_path / "dpo", "--init-from", first.folder,
+        *as_options(precision="bf16", limit=6, rank=None, alpha=None, dropout=None),
+        env={"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16"},  # some virtual machines announce AMX, and cannot run it
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    log = json.loads((tmp_path / "dpo" / "training.json").read_text())["log"]
+    assert log[0]["loss"] == pytest.approx(math.log(2), abs=1e-6)

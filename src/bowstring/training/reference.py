@@ -22,12 +22,12 @@ def reference(trainer: Any, folder: Path, *, plain: bool) -> dict[str, tuple[flo
     args = trainer.args
     if not whole.is_file():
         mine: dict[str, list[float]] = {}
-        # In training mode, under the same context and in the same batches as the first steps, so that these find the
-        # same numbers.
+        # In training mode, in the same precision and the same batches as the first steps, so that these find the same
+        # numbers. (Trainer leaves the precision to accelerate, which wraps the model only when training begins.)
         model = trainer.model.train()
         data, size = trainer.train_dataset, args.train_batch_size
         starts = range(0, len(data), size)[args.process_index :: args.world_size]
-        with torch.no_grad(), trainer.compute_loss_context_manager():
+        with torch.no_grad(), trainer.accelerator.autocast():
             for start in starts:
                 batch = collate([data[n] for n in range(start, min(start + size, len(data)))])
                 if batch["counts"] and not mine.keys() >= set(batch["keys"]):  # a second epoch brings nothing new

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 _flash = torch.ops.aten._scaled_dot_product_flash_attention
 _flash_back = torch.ops.aten._scaled_dot_product_flash_attention_backward
@@ -25,7 +26,11 @@ _flash_cpu = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 _flash_cpu_back = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 
 
-_LONG = 1024  # queries
+# cuDNN's kernel is the fastest for long causal sequences on the GPUs that it was written for, but takes about half a
+# second to plan for every length that it has not seen. So it gets few lengths: multiples of this one.
+_LONG = 4096
+_LENGTHS = 2048
+HUGE = 1e30  # a logarithm that no sum of weights has
 
 
 class Part(NamedTuple):
@@ -55,13 +60,15 @@ def mix(first: Part, second: Part) -> Tensor:
 def attend(query: Tensor, key: Tensor, value: Tensor, scale: float, *, causal: bool = False) -> Part:
     """Attention of (batch, heads, queries, width) to (batch, key heads, keys, width), where a group of heads shares a
     key head. Causal: the queries are the keys' own tokens, and look at none that comes later."""
-    if _on_gpu(query) and not _is_long(query):
+    if _on_gpu(query) and not (causal and _is_long(query)):
         found = _flash(query, key, value, 0.0, causal, return_debug_mask=False, scale=scale)
         return Part(found[0], found[1][..., : query.shape[2]])
     wide_key, wide_value = (_widened(t, query.shape[1]) for t in (key, value))
     if _on_gpu(query):
-        found = _cudnn(query, wide_key, wide_value, None, True, 0.0, causal, False, scale=scale)
-        return Part(found[0], found[1].reshape(query.shape[:3]))
+        filled = (_filled_up(t) for t in (query, wide_key, wide_value))
+        found = _cudnn(*filled, None, True, 0.0, True, False, scale=scale)
+        n = query.shape[2]
+        return Part(found[0][:, :, :n], found[1].reshape(*query.shape[:2], -1)[:, :, :n])
     if _on_cpu(query):
         return Part(*_flash_cpu(query, wide_key, wide_value, 0.0, causal, scale=scale))
     return _attend_plainly(query, wide_key, wide_value, scale, _triangle(query) if causal else None)
@@ -73,15 +80,13 @@ def attend_back(
     """The gradients of one part, given the merged output and logarithm of all parts."""
     out, lse = whole
     lengths = (None, None, query.shape[2], key.shape[2])
-    if _on_gpu(query) and not _is_long(query):
+    if _on_gpu(query) and not (causal and _is_long(query)):
         state = _no_dropout(query.device, torch.uint64)
         how: tuple[Any, ...] = (*lengths, 0.0, causal, state, state)
         return Gradients(*_flash_back(grad, query, key, value, out, lse.contiguous(), *how, scale=scale))
     wide_key, wide_value = (_widened(t, query.shape[1]) for t in (key, value))
     if _on_gpu(query):
-        state = _no_dropout(query.device, torch.int64)
-        how = (out, lse.unsqueeze(-1).contiguous(), state, state, None, *lengths, 0.0, causal)
-        found = _cudnn_back(grad, query, wide_key, wide_value, *how, scale=scale)
+        found = _cudnn_backward(grad, query, wide_key, wide_value, whole, scale)
         return Gradients(found[0], _narrowed(found[1], key.shape[1]), _narrowed(found[2], key.shape[1]))
     if _on_cpu(query):
         inner = lse.transpose(1, 2).contiguous().transpose(1, 2)  # as the forward pass lays it out
@@ -141,8 +146,26 @@ def _on_gpu(query: Tensor) -> bool:
     return query.is_cuda and query.dtype in (torch.float16, torch.bfloat16) and query.shape[-1] <= 256
 
 
+def _cudnn_backward(
+    grad: Tensor, query: Tensor, key: Tensor, value: Tensor, whole: Part, scale: float
+) -> tuple[Tensor, ...]:
+    """Causal. What fills the sequences up has no gradient, and by its logarithm no weight either."""
+    n = query.shape[2]
+    grad, query, key, value, out = (_filled_up(t) for t in (grad, query, key, value, whole.out))
+    lse = functional.pad(whole.lse, (0, query.shape[2] - n), value=HUGE).unsqueeze(-1)
+    state = _no_dropout(query.device, torch.int64)
+    how = (out, lse, state, state, None, None, None, query.shape[2], query.shape[2], 0.0, True)
+    found: tuple[Tensor, ...] = _cudnn_back(grad, query, key, value, *how, scale=scale)
+    return tuple(t[:, :, :n] for t in found)
+
+
+def _filled_up(sequences: Tensor) -> Tensor:
+    """To one of few lengths; what comes last is looked at by nothing before it."""
+    more = -sequences.shape[2] % _LENGTHS
+    return functional.pad(sequences, (0, 0, 0, more)).contiguous()
+
+
 def _is_long(query: Tensor) -> bool:
-    """Where cuDNN's kernel is the faster one: many queries, on a GPU that it was written for."""
     return (
         query.shape[2] >= _LONG and query.shape[-1] <= 128 and torch.cuda.get_device_capability(query.device) >= (9, 0)
     )

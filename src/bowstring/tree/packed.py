@@ -15,9 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from bowstring.tree.attention import Gradients, Part, attend, attend_back, group, merge, ungroup
-
-_HUGE = 1e30  # a logarithm that no sum of weights has
+from bowstring.tree.attention import HUGE, Gradients, Part, attend, attend_back, group, merge, ungroup
 
 
 class Packed:
@@ -51,7 +49,7 @@ class Packed:
     def sums_to_grid(self, lse: Tensor) -> Tensor:
         """As `to_grid`. The filling is a first token among later keys, whose scores may exceed its own sum by so much
         that their weight overflows; with a sum like this one they have none."""
-        return self.to_grid(lse).masked_fill(~self._real[:, None, :], _HUGE)
+        return self.to_grid(lse).masked_fill(~self._real[:, None, :], HUGE)
 
     def from_grid(self, grid: Tensor) -> Tensor:
         """The inverse of `to_grid`, without the filling."""
