@@ -94,7 +94,7 @@ def test_the_right_answer_comes_out_after_kills(tmp_path):
 def test_both_tasks_of_an_instance_share_the_log_and_the_log_comes_first(tmp_path):
     with Server(answer) as server:
         bowstring(*command(server, tmp_path / "r", "--limit", "1", "--concurrency", "1"))
-    first, second = (r.raw for r in server.requests if r.body["model"] == "m")
+    first, second = (r.raw.partition(b'"messages"')[2] for r in server.requests if r.body["model"] == "m")
     same = next(i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b)
     assert same / len(first) > 0.85
     user = text_of(server.requests[0].body["messages"][-1])
@@ -500,3 +500,17 @@ def test_preference_categories_are_a_group_where_a_set_has_them(tmp_path):
     with Server(answer) as server:
         bowstring(*command(server, tmp_path / "r", "--data", str(tmp_path / "set")))
     assert metrics(tmp_path / "r")["groups"]["category"].keys() == {"form", "tone"}
+
+
+def test_every_instance_and_task_draws_by_a_seed_of_its_own(tmp_path):
+    seeds = []
+
+    def noting(messages, body):
+        if body["model"] == "m":
+            seeds.append(body["seed"])
+        return answer(messages, body)
+
+    with Server(noting) as server:
+        ran = bowstring(*command(server, tmp_path / "r", "--temperature", "0.7", "--seed", "5"))
+    assert ran.code == 0, ran.err
+    assert len(seeds) == len(set(seeds)) == 24

@@ -158,6 +158,15 @@ def test_a_single_bad_step_is_no_collapse():
     assert [watcher.see(n, {"loss": 0.1, "chosen_change": c}) for n, c in enumerate(changes, 10)][-1] is False
 
 
+def test_margins_that_explode_are_a_collapse():
+    said = []
+    watcher = Watcher(lambda step: None, said.append, stop_on_collapse=False)
+    for n, margin in enumerate([10.0, 20.0, 40.0, 45.0, 60.0, 90.0], 1):
+        assert watcher.see(n, {"loss": 0.0, "chosen_change": 0.1, "margin": margin})
+    assert watcher.collapsed == 6
+    assert said == ["Collapse at step 6: margins explode, margin 90.0. Try a lower --lr, or SFT first (--init-from)."]
+
+
 def test_in_half_precision_the_reference_is_the_start_too(folder, users, tmp_path):
     """Trainer leaves the precision to accelerate: a reference outside of it would be of another model."""
     first = small("sft", folder, users, tmp_path / "sft", lr=3e-2, epochs=2, limit=6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -38,6 +39,12 @@ def check_sampling(max_tokens: object, temperature: object, seed: object) -> Non
         raise UsageError(f"temperature is {temperature!r}; expected a number from 0 to 2")
     if not isinstance(seed, int):
         raise UsageError(f"seed is {seed!r}; expected a whole number")
+
+
+def number_of(seed: int, *purpose: str) -> int:
+    """A number by lot, the same on any machine and whatever else is in the run."""
+    text = "/".join((str(seed), *purpose))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:

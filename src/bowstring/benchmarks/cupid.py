@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Literal, TypeVar, get_args
 
-from bowstring.benchmarks.benchmark import Known, Planned, check_choice, check_sampling, gather_in_order
+from bowstring.benchmarks.benchmark import Known, Planned, check_choice, check_sampling, gather_in_order, number_of
 from bowstring.benchmarks.cupid_prompts import CupidPrompts
 from bowstring.benchmarks.cupid_scores import summarize
 from bowstring.datasets import CupidSet
@@ -80,7 +80,6 @@ class CupidEvaluation:
         self._view = settings.view()
         self._prompts = CupidPrompts(prompts, oracle=settings.oracle_preference, matcher=matcher)
         self._counter: TokenCounter | None = None
-        self._sampling = Sampling(settings.max_tokens, settings.temperature, seed=settings.seed)
 
     def groups(self, limit: int | None) -> list[list[Instance]]:
         return [[instance] for instance in self.data.instances[:limit]]
@@ -109,6 +108,10 @@ class CupidEvaluation:
         """The prompts of the instance's tasks, with one trunk. `sessions` are texts, numbered from 1."""
         return self._prompts.tasks(instance, sessions, self.settings.tasks)
 
+    def sampling(self, instance: Instance, task: str) -> Sampling:
+        s = self.settings
+        return Sampling(s.max_tokens, s.temperature, seed=number_of(s.seed, task, instance.key) % 2**31)
+
     def plan(self, group: Sequence[Instance], roles: Sequence[str], known: Known) -> Iterator[Planned]:
         for instance in group:
             shown = self.shown(instance)
@@ -121,8 +124,9 @@ class CupidEvaluation:
                 guessed = None in found
                 sessions = ["word " * 90 if text is None else text.strip() for text in found]
             for task, prompt in self.task_prompts(instance, sessions).items():
-                yield Planned("model", prompt, self._sampling, 300 if task == "inference" else 400, guessed)
-                answer = None if guessed else known("model", prompt, self._sampling)
+                sampling = self.sampling(instance, task)
+                yield Planned("model", prompt, sampling, 300 if task == "inference" else 400, guessed)
+                answer = None if guessed else known("model", prompt, sampling)
                 if "judge" in roles and task == "inference":
                     yield from self._plan_matching(instance, answer, roles, known)
                 elif "judge" in roles:
@@ -221,7 +225,7 @@ class _InstanceRun:
         result: Record = {}
         stage = "answer"
         try:
-            completion = await self._ask_model(prompt)
+            completion = await self._ask_model(prompt, "inference")
             result |= {"response": completion.text, "finish": completion.finish}
             inferred = read_preference(completion.text)
             if inferred is None:
@@ -248,7 +252,7 @@ class _InstanceRun:
         result: Record = {}
         stage = "answer"
         try:
-            completion = await self._ask_model(prompt)
+            completion = await self._ask_model(prompt, "generation")
             result |= {"response": completion.text, "finish": completion.finish}
             stage = "judge"
             result["judgement"] = await self._judgement(completion.text)
@@ -259,8 +263,8 @@ class _InstanceRun:
             result["failure"] = _failure(stage, failed)
         return result
 
-    async def _ask_model(self, prompt: Prompt) -> Completion:
-        return await self.model.ask(prompt, self.evaluation._sampling)
+    async def _ask_model(self, prompt: Prompt, task: str) -> Completion:
+        return await self.model.ask(prompt, self.evaluation.sampling(self.instance, task))
 
     async def _judgement(self, answer: str) -> str:
         if self.judge is None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, get_args
 
-from bowstring.benchmarks.benchmark import Known, Planned, check_choice, check_sampling, gather_in_order
+from bowstring.benchmarks.benchmark import Known, Planned, check_choice, check_sampling, gather_in_order, number_of
 from bowstring.benchmarks.dense import DenseSearch
 from bowstring.benchmarks.hicupid_prompts import SHOTS, HicupidPrompts, Instruction
 from bowstring.benchmarks.hicupid_scores import recall_of, summarize
@@ -152,11 +151,14 @@ class HicupidEvaluation:
 
     def sampling(self, question: Question) -> Sampling:
         s = self.settings
-        return Sampling(s.max_tokens, s.temperature, s.top_k, seed=_number(s.seed, "answer", question) % 2**31)
+        return Sampling(s.max_tokens, s.temperature, s.top_k, seed=self._number("answer", question) % 2**31)
 
     def side(self, question: Question) -> str:
         """Which side the model's answer takes: half of them each way, the same on every machine."""
-        return "AB"[_number(self.settings.seed, "side", question) % 2]
+        return "AB"[self._number("side", question) % 2]
+
+    def _number(self, purpose: str, question: Question) -> int:
+        return number_of(self.settings.seed, purpose, str(question.user_id), str(question.question_id))
 
     def sides(self, question: Question) -> str:
         """The sides that the model's answer takes, one after the other."""
@@ -338,8 +340,3 @@ def _size(history: History) -> dict[str, int]:
 
 def _failure(stage: str, failed: RequestFailed) -> Record:
     return {"failure": {"stage": stage, "kind": failed.kind, "reason": failed.reason}}
-
-
-def _number(seed: int, purpose: str, question: Question) -> int:
-    text = f"{seed}/{purpose}/{question.user_id}/{question.question_id}"
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")

@@ -14,6 +14,8 @@ from transformers import TrainerCallback
 # Nats per token. Beyond it the answers that should be preferred have become e times less likely, token by token, than
 # they were at the start: margins then grow because everything falls, which is the collapse that HiCUPID's authors saw.
 COLLAPSE = 1.0
+# Where the loss has nothing left to gain by a larger margin, by far (at 10 it is below 1e-4), and yet it grows.
+EXPLOSION = 50.0
 _WINDOW = 5  # steps over which it is judged
 
 
@@ -43,16 +45,25 @@ class Watcher:
     def see(self, step: int, values: dict[str, float]) -> bool:
         """Whether to go on; with a loss that is no number never."""
         self.log.append({"step": step, **values})
-        changes = [line["chosen_change"] for line in self.log[-_WINDOW:] if "chosen_change" in line]
-        mean = sum(changes) / len(changes) if len(changes) == _WINDOW else 0.0
-        broken = not math.isfinite(values.get("loss", 0.0))
-        if self.collapsed is None and (mean < -COLLAPSE or broken):
+        what = self._collapse()
+        if self.collapsed is None and what:
             self.collapsed = step
-            what = "the loss is no number" if broken else f"answers to prefer lost {-mean:.1f} nats a token"
             margin = f", margin {values['margin']:.1f}" if "margin" in values else ""
             first = ", or SFT first (--init-from)" if "margin" in values else ""
             self.tell(f"Collapse at step {step}: {what}{margin}. Try a lower --lr{first}.")
-        return not broken and (self.collapsed is None or not self.stop_on_collapse)
+        return not self.broken and (self.collapsed is None or not self.stop_on_collapse)
+
+    def _collapse(self) -> str | None:
+        """What has gone wrong by now, over the last steps."""
+        if self.broken:
+            return "the loss is no number"
+        if self._mean("chosen_change") < -COLLAPSE:
+            return f"answers to prefer lost {-self._mean('chosen_change'):.1f} nats a token"
+        return "margins explode" if self._mean("margin") > EXPLOSION else None
+
+    def _mean(self, name: str) -> float:
+        seen = [line[name] for line in self.log[-_WINDOW:] if name in line]
+        return sum(seen) / len(seen) if len(seen) == _WINDOW else 0.0
 
     @property
     def broken(self) -> bool:
