@@ -1,0 +1,145 @@
+"""Nobody comes in without a token, from another host's name, or through a page that is not ours."""
+
+import socket
+import threading
+
+import httpx
+import pytest
+import uvicorn
+from fastapi import Request
+
+from bowstring.errors import UsageError
+from bowstring.web.serving import application, bind, guard
+
+TOKEN = "t" * 32
+
+
+class Serving:
+    """A real server on loopback, with a page that says who came and one that takes a body."""
+
+    def __init__(self, public=None, most=1000):
+        app = application("view")
+
+        @app.get("/page/{name}")
+        def page(request: Request, name: str):
+            return {"who": request.scope["who"], "name": name, "asked": dict(request.query_params)}
+
+        @app.post("/take")
+        async def take(request: Request):
+            return {"bytes": len(await request.body())}
+
+        self.address = bind("127.0.0.1", 0, public)
+        guarded = guard(app, self.address, who={TOKEN: "anna"}.get, most=most)
+        config = uvicorn.Config(guarded, log_level="error", lifespan="off", server_header=False)
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self.address.listening]})
+        self.url = f"http://127.0.0.1:{self.address.port}"
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._server.should_exit = True
+        self._thread.join()
+        self.address.listening.close()
+
+    def client(self, *, entered=True):
+        cookies = {f"bowstring_{self.address.port}": TOKEN} if entered else {}
+        return httpx.Client(base_url=self.url, follow_redirects=False, cookies=cookies)
+
+
+def raw(served, path):
+    """What the server says to a path that no library has tidied up."""
+    with socket.create_connection(("127.0.0.1", served.address.port)) as connection:
+        head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{served.address.port}\r\nConnection: close\r\n\r\n"
+        connection.sendall(head.encode())
+        return connection.makefile("rb").read()
+
+
+@pytest.fixture(scope="module")
+def served():
+    with Serving() as found:
+        yield found
+
+
+def test_without_a_token_there_is_nothing(served):
+    with served.client(entered=False) as client:
+        for path in ("/", "/page/x", "/nothing", "/docs", "/openapi.json"):
+            assert client.get(path).status_code == 403
+        assert client.get("/page/x", params={"token": "wrong"}).status_code == 403
+        client.cookies.set(f"bowstring_{served.address.port}", "wrong")
+        assert client.get("/page/x").status_code == 403
+
+
+def test_a_link_becomes_a_cookie_and_the_token_leaves_the_address(served):
+    with served.client(entered=False) as client:
+        came = client.get(f"/page/a b?x=1&token={TOKEN}&y=2")
+        assert came.status_code == 303
+        assert came.headers["location"] == "/page/a%20b?x=1&y=2"
+        cookie = came.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=Strict" in cookie
+        found = client.get(came.headers["location"]).json()
+    assert found == {"who": "anna", "name": "a b", "asked": {"x": "1", "y": "2"}}
+
+
+def test_a_link_leads_to_no_other_server(served):
+    said = raw(served, f"//evil.example/x?token={TOKEN}")
+    assert b"\r\nlocation: /evil.example/x\r\n" in said
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1.evil.example", ""])
+def test_a_name_that_points_here_is_not_ours(served, host):
+    with served.client() as client:
+        assert client.get("/page/x", headers={"Host": host}).status_code == 421
+        assert client.get("/static/style.css", headers={"Host": host}).status_code == 421
+
+
+@pytest.mark.parametrize("origin", [None, "null", "http://evil.example", "https://127.0.0.1", "http://127.0.0.1:1"])
+def test_what_changes_something_must_come_from_our_pages(served, origin):
+    with served.client() as client:
+        headers = {"Origin": origin} if origin else {}
+        assert client.post("/take", content=b"x", headers=headers).status_code == 403
+        assert client.post("/take", content=b"x", headers={"Origin": served.url}).json() == {"bytes": 1}
+
+
+def test_bodies_have_a_limit_whatever_they_say(served):
+    with served.client() as client:
+        ours = {"Origin": served.url}
+        assert client.post("/take", content=b"x" * 1000, headers=ours).status_code == 200
+        assert client.post("/take", content=b"x" * 1001, headers=ours).status_code == 413
+        assert client.post("/take", content=iter([b"x" * 600, b"x" * 600]), headers=ours).status_code == 413
+
+
+def test_every_answer_tells_the_browser_to_trust_nothing_else(served):
+    with served.client() as client:
+        for path in ("/page/x", "/static/style.css", "/static/web.css", "/nothing"):
+            headers = client.get(path).headers
+            assert "default-src 'none'" in headers["content-security-policy"]
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["referrer-policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize("name", ["../guard.py", "..%2fguard.py", "%2e%2e/guard.py", "nothing.css", ""])
+def test_static_files_are_those_that_are_listed(served, name):
+    assert raw(served, f"/static/{name}").split(b" ", 2)[1] in (b"404", b"403")
+
+
+def test_a_public_address_is_a_host_too():
+    with Serving(public="https://study.example") as served, served.client(entered=False) as client:
+        assert served.address.link("x") == "https://study.example/?token=x"
+        came = client.get(f"/page/x?token={TOKEN}", headers={"Host": "study.example"})
+        assert came.status_code == 303
+        assert client.get("/page/x", headers={"Host": "other.example"}).status_code == 421
+
+
+@pytest.mark.parametrize("public", ["study.example", "ftp://study.example", "https://study.example/path"])
+def test_a_public_address_must_be_one(public):
+    with pytest.raises(UsageError, match="expected http"):
+        bind("127.0.0.1", 0, public)
+
+
+def test_a_port_that_is_taken_is_said(served):
+    with pytest.raises(UsageError, match="cannot be listened on"):
+        bind("127.0.0.1", served.address.port)
