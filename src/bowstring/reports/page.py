@@ -22,7 +22,13 @@ def write_page(metrics: Mapping[str, Any], records: Sequence[Mapping[str, Any]])
         total=len(records),
         tokens=_tokens(metrics["usage"]),
         config=metrics["config"],
+        policy=policy(),
     )
+
+
+def policy() -> str:
+    """What a browser may do with the page: apply its style, and nothing else."""
+    return "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def environment() -> Environment:

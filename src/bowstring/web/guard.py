@@ -102,7 +102,7 @@ async def _whole_body(receive: Receive, most: int) -> bytes | None:
     body = b""
     while True:
         message = await receive()
-        body += message.get("body", b"")
+        body += bytes(message.get("body", b""))
         if len(body) > most:
             return None
         if not message.get("more_body"):
