@@ -64,6 +64,8 @@ async def gather_in_order(*asked: Awaitable[T]) -> list[T]:
 class Benchmark(Protocol):
     """The items of a run, how one becomes a record, and what the records come to."""
 
+    data: Any  # the set that they are from
+
     def groups(self, limit: int | None) -> list[list[Any]]:
         """Items in the order of the data, those together that share a trunk."""
         ...

@@ -23,6 +23,7 @@ from typing import Any
 
 from bowstring import __version__
 from bowstring.benchmarks.benchmark import Benchmark
+from bowstring.benchmarks.histories import histories_of
 from bowstring.errors import UsageError
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
@@ -239,7 +240,7 @@ class Running:
         }
         folder.write_lines("records.jsonl", records)
         folder.write_json("metrics.json", metrics)
-        folder.write_text("report.html", write_page(metrics, records))
+        folder.write_text("report.html", write_page(metrics, records, histories_of(evaluation.items.data)))
         folder.write_json("run.json", self._manifest(evaluation, "complete" if complete else "stopped"))
         return Run(evaluation.folder, metrics, complete, None if complete else stopped)
 

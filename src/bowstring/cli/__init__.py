@@ -18,6 +18,7 @@ from importlib import import_module
 # name -> what its line in the manual says; the module of the same name in this folder has the Typer `app`
 COMMANDS = {
     "eval": "evaluate a model on a benchmark",
+    "report": "the page of a run anew, its figures and tables for a paper",
     "demo": "evaluate the embedded model on the bundled data, without a key",
     "prompts": "bring prompts of your own, such as upstream's",
     "models": "which models can be used here, and what the others need",
@@ -44,6 +45,7 @@ EXAMPLES
     bowstring demo                           see it work, in a few minutes, without a key
     bowstring eval hicupid --model openai/gpt-4o-mini --judge openai/gpt-4o-2024-11-20 --dry-run
     bowstring eval hicupid --model openai/NAME@http://localhost:8000/v1 --judge openai/gpt-4o-2024-11-20
+    bowstring report runs/NAME               its page, figures (svg, pdf, png), tables (Markdown, CSV, LaTeX)
     bowstring data info mini                 what is in the two bundled sets
     bowstring data show mini 3               read one user: dialogues, questions, answers
     bowstring data pull 12kimih/HiCUPID      fetch the published set from the hub

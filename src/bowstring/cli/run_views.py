@@ -13,7 +13,7 @@ from bowstring.benchmarks.running import Run
 from bowstring.benchmarks.sweep import Swept
 from bowstring.cli.output import plain
 from bowstring.cli.progress import short
-from bowstring.reports.page import number
+from bowstring.reports.numbers import number
 from bowstring.reports.sweep_page import columns, main_metric
 
 

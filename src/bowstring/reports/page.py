@@ -1,69 +1,89 @@
-"""The page of a run: scores with intervals, what to keep in mind, breakdowns, and the items to read."""
+"""The page of a run: scores with intervals, what to keep in mind, breakdowns, and every item to read."""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from bowstring.reports.drawing import draw
+from bowstring.reports.figures import Figure, figures_of
+from bowstring.reports.items import Histories, blocks, items_of
+from bowstring.reports.numbers import number, place
+
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
-_ITEMS = 500  # items on the page; records.jsonl has them all
 
-
-def write_page(metrics: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> str:
+def write_page(
+    metrics: Mapping[str, Any], records: Sequence[Mapping[str, Any]], histories: Histories | None = None
+) -> str:
     """One self-contained HTML file. Every text in it is escaped: data and answers are shown, never obeyed."""
-    template = environment().from_string((files("bowstring.reports") / "page.html").read_text(encoding="utf-8"))
-    return template.render(
+    figures = {figure.name: drawn(figure) for figure in figures_of(metrics, records)}
+    return rendered(
+        "page.html",
         m=metrics,
         columns={axis: _columns(metrics, groups) for axis, groups in metrics["groups"].items()},
-        items=records[:_ITEMS],
-        total=len(records),
+        headline=[name for name in _HEADLINE if name in metrics["metrics"]],
+        figures=figures,
+        of_axis={axis: [svg for n, svg in figures.items() if n.endswith(f"-by-{axis}")] for axis in metrics["groups"]},
+        blocks=blocks(list(items_of(metrics["benchmark"], records)), histories),
         tokens=_tokens(metrics["usage"]),
         config=metrics["config"],
         policy=policy(),
+        script=_ours("items.js"),
     )
 
 
+_HEADLINE = (
+    "score.total",
+    "score.persona",
+    "score.profile",
+    "score.schedule",
+    "inference.f1",
+    "inference.precision",
+    "inference.recall",
+    "generation.score",
+    "recall.total",
+)
+
+
 def policy() -> str:
-    """What a browser may do with the page: apply its style, and nothing else."""
-    return "default-src 'none'; style-src 'unsafe-inline'"
+    """What a browser may do with the page: apply its style, run its own script, and nothing else."""
+    digest = b64encode(sha256(_ours("items.js").encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+
+
+def drawn(figure: Figure) -> Markup:
+    from markupsafe import Markup
+
+    return Markup(draw(figure))  # noqa: S704 - draw() escapes
 
 
 def environment() -> Environment:
     """What all pages are made with: everything is escaped, but for our own style and figures."""
     from jinja2 import Environment
-    from markupsafe import Markup
 
     made = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    made.filters |= {"number": number, "place": _place}
-    style = (files("bowstring.reports") / "style.css").read_text(encoding="utf-8")
-    made.globals["style"] = Markup(style)  # noqa: S704 - a file of ours
+    made.filters |= {"number": number, "place": place}
+    made.globals["style"] = _ours("style.css")
     return made
 
 
-def number(value: float | None, metric: str = "") -> str:
-    """A value as papers print it: correlations and 1-10 scores with two places, percentages with one."""
-    if value is None:
-        return "–"
-    low, high = in_range(metric)
-    return f"{value:,.1f}" if high == 100.0 else f"{value:.2f}" if low < 0 or high > 1 else f"{value:.3f}"
+@cache
+def _ours(name: str) -> Markup:
+    """A file of this room, as it is."""
+    from markupsafe import Markup
+
+    return Markup((files("bowstring.reports") / name).read_text(encoding="utf-8"))  # noqa: S704
 
 
-def _place(value: float, metric: str) -> float:
-    """Where a value stands in its range, in percent."""
-    low, high = in_range(metric)
-    return round(100 * (value - low) / (high - low), 2)
-
-
-def in_range(metric: str) -> tuple[float, float]:
-    """The least and the most that a metric can be."""
-    if metric.endswith("correlation"):
-        return -1.0, 1.0
-    if metric in ("bleu", "rouge_l"):
-        return 0.0, 1.0
-    return (0.0, 10.0) if metric == "generation.score" else (0.0, 100.0)
+def rendered(template: str, **given: Any) -> str:
+    return environment().from_string(_ours(template)).render(**given)
 
 
 def _columns(metrics: Mapping[str, Any], groups: Mapping[str, Mapping[str, Any]]) -> list[str]:

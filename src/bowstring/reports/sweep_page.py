@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import Any
 
-from bowstring.reports.curve import Point, draw
-from bowstring.reports.page import environment, in_range
+from bowstring.reports.figures import Curve, Point
+from bowstring.reports.numbers import in_range
+from bowstring.reports.page import drawn, rendered
 
 # What a sweep is about, the first that its points have; and what else its table shows.
 _MAIN = ("score.total", "score.persona", "score.profile", "score.schedule", "inference.f1", "generation.score")
@@ -43,21 +43,21 @@ def columns(points: Mapping[str, Mapping[str, Any]]) -> list[str]:
 def write_sweep_page(summary: Mapping[str, Any]) -> str:
     points = summary["points"]
     metric = main_metric(points)
-    template = environment().from_string((files("bowstring.reports") / "sweep.html").read_text(encoding="utf-8"))
-    return template.render(
+    return rendered(
+        "sweep.html",
         s=summary,
         metric=metric,
-        curve=_curve(points, metric) if metric else None,
+        curves=[drawn(figure) for figure in sweep_figures(summary)],
         columns=columns(points),
         config=summary["config"],
     )
 
 
-def _curve(points: Mapping[str, Mapping[str, Any]], metric: str) -> str | None:
-    from markupsafe import Markup
-
-    found = _points(points, metric)
-    return Markup(draw(found, metric, in_range(metric))) if found else None  # noqa: S704 - draw() escapes
+def sweep_figures(summary: Mapping[str, Any]) -> list[Curve]:
+    """The curve of the main metric; none where nothing says how much the points saw."""
+    metric = main_metric(summary["points"])
+    found = _points(summary["points"], metric) if metric else ()
+    return [Curve("context", metric, found, in_range(metric))] if metric and found else []
 
 
 def _points(points: Mapping[str, Mapping[str, Any]], metric: str) -> Sequence[Point]:

@@ -55,6 +55,17 @@ def read_run(path: Path) -> EndedRun:
     return EndedRun(path, configuration)
 
 
+def read_metrics(path: Path) -> dict[str, Any]:
+    """The numbers of a run that has ended."""
+    try:
+        found = json.loads((path / "metrics.json").read_text(encoding="utf-8"))
+        if isinstance(found, dict) and {"benchmark", "metrics", "groups", "usage", "config"} <= found.keys():
+            return found
+    except (OSError, ValueError):
+        pass
+    raise DataError(f"{path / 'metrics.json'} cannot be read; run the evaluation again: answers are in the store")
+
+
 def read_records(path: Path) -> Iterator[dict[str, Any]]:
     """A run's records, one after another: a full-size run has 10,000 of them."""
     with (path / "records.jsonl").open(encoding="utf-8", newline="\n") as file:

@@ -1,0 +1,165 @@
+"""Figures for papers: svg, pdf or png, by matplotlib, on white and with the fonts as text.
+
+The same figure from the same run is the same file, to the byte: no date is written into it.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bowstring.reports.figures import SEGMENTS, Curve, Figure, Histogram, Intervals, Scatter, Stack
+from bowstring.reports.numbers import short
+
+FORMATS = ("svg", "pdf", "png")
+# Told apart by those who do not see all colours, and in grey.
+_COLOURS = ("#1f6f8b", "#b4552d", "#5a7d2a", "#7a4fa3", "#a88a1c", "#b03a6f", "#4c6a92", "#6b6b6b")
+_SEGMENTS = {
+    "win": "#1f6f8b",
+    "yes": "#1f6f8b",
+    "tie": "#b9c3cc",
+    "lose": "#b4552d",
+    "no": "#b4552d",
+    "unparsed": "#e9d8a6",
+    "failed": "#6b6b6b",
+}
+_STYLE: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "bowstring",
+    "pdf.fonttype": 42,
+    "text.parse_math": False,  # a name may have dollars in it
+}
+_NO_DATE: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "png": {"Software": None},
+}
+_BEND = 100.0  # tokens below which the axis is linear
+
+
+def save(figure: Figure, folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Write a figure in each format; the files."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure as Canvas
+
+    with mpl.rc_context(_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # a letter that the font lacks is drawn as a box
+        canvas = Canvas(figsize=(6.4, _height(figure)), layout="constrained")
+        axes = canvas.add_subplot()
+        axes.set_title(short(figure.title, 70))
+        if isinstance(figure, Intervals):
+            _intervals(axes, figure)
+        elif isinstance(figure, Stack):
+            _stack(axes, figure)
+        elif isinstance(figure, Histogram):
+            _histogram(axes, figure)
+        elif isinstance(figure, Scatter):
+            _scatter(axes, figure)
+        else:
+            _curve(axes, figure)
+        written = []
+        for form in formats:
+            path = folder / f"{figure.name}.{form}"
+            canvas.savefig(path, format=form, dpi=200, metadata=_NO_DATE[form])
+            written.append(path)
+    return written
+
+
+def _height(figure: Figure) -> float:
+    rows = len(figure.marks) if isinstance(figure, Intervals) else len(figure.rows) if isinstance(figure, Stack) else 0
+    return 0.9 + 0.28 * rows if rows else 3.2
+
+
+def _intervals(axes: Any, figure: Intervals) -> None:
+    for n, mark in enumerate(figure.marks):
+        axes.plot([mark.low, mark.high], [n, n], color=_COLOURS[0], linewidth=3, alpha=0.45, solid_capstyle="round")
+        inside = _COLOURS[0] if mark.trusted else "white"
+        axes.plot([mark.value], [n], "o", color=_COLOURS[0], markerfacecolor=inside, markersize=5)
+    axes.set_yticks(range(len(figure.marks)), [f"{short(mark.label)} (n {mark.n})" for mark in figure.marks])
+    axes.set_ylim(len(figure.marks) - 0.5, -0.5)
+    axes.set_xlim(*figure.limits)
+    axes.grid(axis="x", linewidth=0.5, alpha=0.5)
+
+
+def _stack(axes: Any, figure: Stack) -> None:
+    for n, row in enumerate(figure.rows.values()):
+        total, left = sum(row.values()), 0.0
+        for segment in (s for s in SEGMENTS if row.get(s)):
+            share = 100 * row[segment] / total
+            axes.barh(n, share, left=left, color=_SEGMENTS[segment], height=0.7)
+            if share > 7:
+                ink = "black" if segment in ("tie", "unparsed") else "white"
+                axes.text(
+                    left + share / 2, n, f"{segment} {share:.0f}", ha="center", va="center", fontsize=8, color=ink
+                )
+            left += share
+    names = [f"{short(label)} (n {sum(row.values())})" for label, row in figure.rows.items()]
+    axes.set_yticks(range(len(figure.rows)), names)
+    axes.set_ylim(len(figure.rows) - 0.5, -0.5)
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("%")
+
+
+def _histogram(axes: Any, figure: Histogram) -> None:
+    for n, (name, values) in enumerate(figure.series.items()):
+        if values:
+            counts = figure.counts(name)
+            shares = [100 * count / sum(counts) for count in counts]
+            mean = sum(values) / len(values)
+            axes.stairs(shares, figure.edges, label=f"{name} (mean {mean:.1f})", color=_COLOURS[n % 8], linewidth=1.6)
+    axes.set_xlabel(figure.unit)
+    axes.set_ylabel("%")
+    axes.legend(frameon=False, fontsize=8)
+
+
+def _scatter(axes: Any, figure: Scatter) -> None:
+    across, up = zip(*figure.points, strict=True)
+    axes.scatter(across, up, s=26, color=_COLOURS[0], alpha=0.45, linewidths=0, clip_on=False)
+    axes.set_xlabel(figure.across)
+    axes.set_ylabel(figure.up)
+    axes.set_xlim(*figure.limits[0])
+    axes.set_ylim(*figure.limits[1])
+    axes.grid(linewidth=0.5, alpha=0.5)
+
+
+def _curve(axes: Any, figure: Curve) -> None:
+    families = list(dict.fromkeys(point.family for point in figure.points))
+    for n, family in enumerate(families):
+        line = sorted((p for p in figure.points if p.family == family), key=lambda p: p.tokens)
+        across, up = [p.tokens for p in line], [p.value for p in line]
+        off = [[p.value - p.low for p in line], [p.high - p.value for p in line]]
+        axes.errorbar(across, up, yerr=off, fmt="o-", color=_COLOURS[n % 8], label=family, capsize=2, linewidth=1.2)
+    # Names above and below in turn, near and farther off, as neighbours may be close.
+    for n, point in enumerate(sorted(figure.points, key=lambda p: p.tokens)):
+        at = (point.tokens, point.high if n % 2 else point.low)
+        above = (-14, 7, -24, 17)[n % 4]
+        axes.annotate(short(point.name), at, (0, above), textcoords="offset points", fontsize=7, ha="center")
+    most = max(_BEND, *(point.tokens for point in figure.points))
+    axes.set_xscale("function", functions=(_forward, _back))
+    axes.set_xlim(-0.1 * _BEND, 1.35 * most)
+    ticks = [tick for tick in (0, 100, 300, 1000, 3000, 10_000, 30_000, 100_000) if tick <= most]
+    axes.set_xticks(ticks, [f"{tick // 1000}k" if tick >= 1000 else str(tick) for tick in ticks])
+    axes.margins(y=0.25)
+    axes.set_xlabel("history shown, tokens a question")
+    axes.grid(linewidth=0.5, alpha=0.5)
+
+
+def _forward(tokens: Any) -> Any:
+    import numpy as np
+
+    return np.log1p(np.maximum(tokens, -0.5 * _BEND) / _BEND)
+
+
+def _back(place: Any) -> Any:
+    import numpy as np
+
+    return np.expm1(np.minimum(place, math.log(1e12))) * _BEND

@@ -1,0 +1,125 @@
+"""The numbers of a run or a sweep as tables, and tables as Markdown, CSV and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from bowstring.reports.numbers import number
+
+
+class Value(NamedTuple):
+    """An estimate in a cell, as printed."""
+
+    value: str
+    low: str
+    high: str
+    n: int
+
+
+Cell = str | Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    name: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+
+
+def tables_of(metrics: Mapping[str, Any]) -> list[Table]:
+    """All scores with their intervals, and every breakdown."""
+    found = [_estimates("scores", metrics["metrics"])]
+    found += [_breakdown(axis, metrics["metrics"], groups) for axis, groups in metrics["groups"].items()]
+    return found
+
+
+def sweep_tables(summary: Mapping[str, Any], columns: Sequence[str]) -> list[Table]:
+    rows = []
+    for name, point in summary["points"].items():
+        tokens = point["context_tokens"]
+        values = [_value(point["metrics"].get(column), column) for column in columns]
+        rows.append([name, "" if tokens is None else f"{tokens:.0f}", *values])
+    return [Table("sweep", ["history", "tokens", *columns], rows)]
+
+
+def _estimates(name: str, metrics: Mapping[str, Mapping[str, Any]]) -> Table:
+    rows = [[metric, _value(e, metric), str(e["clusters"])] for metric, e in metrics.items()]
+    return Table(name, ["metric", "value", "clusters"], rows)
+
+
+def _breakdown(axis: str, whole: Mapping[str, Any], groups: Mapping[str, Mapping[str, Any]]) -> Table:
+    columns = [name for name in whole if any(name in found for found in groups.values())]
+    rows = [[group, *(_value(found.get(c), c) for c in columns)] for group, found in groups.items()]
+    return Table(f"by-{axis}", [axis, *columns], rows)
+
+
+def _value(e: Mapping[str, Any] | None, metric: str) -> Value | None:
+    if e is None:
+        return None
+    return Value(number(e["value"], metric), number(e["low"], metric), number(e["high"], metric), e["n"])
+
+
+def _text(cell: Cell) -> str:
+    return f"{cell.value} [{cell.low}, {cell.high}]" if isinstance(cell, Value) else " ".join((cell or "").split())
+
+
+def to_markdown(table: Table) -> str:
+    def line(cells: Sequence[Cell]) -> str:
+        return "| " + " | ".join(_text(cell).replace("|", "\\|") for cell in cells) + " |"
+
+    rule = "|" + "|".join("---" if n == 0 else "---:" for n in range(len(table.columns))) + "|"
+    return "\n".join([line(table.columns), rule, *map(line, table.rows)]) + "\n"
+
+
+def to_csv(table: Table) -> str:
+    """An estimate takes four columns, so that a program can read it."""
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    wide = [any(isinstance(row[n], Value) for row in table.rows) for n in range(len(table.columns))]
+    heads = [[c, f"{c} low", f"{c} high", f"{c} n"] if w else [c] for c, w in zip(table.columns, wide, strict=True)]
+    writer.writerow([harmless(head) for of_column in heads for head in of_column])
+    for row in table.rows:
+        cells = [_columns(cell) if w else [_text(cell)] for cell, w in zip(row, wide, strict=True)]
+        writer.writerow([harmless(cell) for of_column in cells for cell in of_column])
+    return written.getvalue()
+
+
+def _columns(cell: Cell) -> list[str]:
+    if not isinstance(cell, Value):
+        return [""] * 4
+    return [*(number.replace(",", "") for number in cell[:3]), str(cell.n)]
+
+
+def harmless(cell: str) -> str:
+    """A cell that a spreadsheet would take for a formula, as text; numbers stay numbers."""
+    return (
+        f"'{cell}" if re.match(r"[=+\-@\t\r]", cell) and not re.fullmatch(r"[+-]?[\d.,]+(e[+-]?\d+)?", cell) else cell
+    )
+
+
+_LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "…": r"\ldots{}"}
+_LATEX |= {c: f"\\{c}" for c in "&%$#_{}"}
+
+
+def to_latex(table: Table) -> str:
+    """For the booktabs package."""
+
+    def shown(cell: Cell) -> str:
+        if isinstance(cell, Value):
+            return f"{cell.value} {{\\scriptsize [{cell.low}, {cell.high}]}}"
+        return "".join(_LATEX.get(c, c) for c in _text(cell))
+
+    def line(cells: Sequence[Cell]) -> str:
+        return " & ".join(map(shown, cells)) + r" \\"
+
+    body = [line(table.columns), r"\midrule", *map(line, table.rows)]
+    form = "l" + "r" * (len(table.columns) - 1)
+    return "\n".join([f"\\begin{{tabular}}{{{form}}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+FORMATS: dict[str, Callable[[Table], str]] = {"md": to_markdown, "csv": to_csv, "tex": to_latex}

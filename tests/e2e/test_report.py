@@ -1,0 +1,103 @@
+"""`bowstring report`: a run's page, figures and tables, from its folder."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import bowstring as api
+from bowstring.datasets import load_hicupid
+from bowstring.datasets.hicupid import write
+from tests.support.command import bowstring
+
+
+def answer(messages):
+    return f"An answer to: {messages[-1]['content']}"
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "set"
+    write(load_hicupid("mini"), folder)
+    return folder
+
+
+@pytest.fixture
+def run(tmp_path, data):
+    return api.evaluate("hicupid", model=answer, data=str(data), runs=tmp_path / "runs").folder
+
+
+def test_page_figures_and_tables(run, tmp_path):
+    before = (run / "report.html").read_text()
+    (run / "report.html").unlink()
+    ran = bowstring("report", run)
+    assert ran.code == 0, ran.err
+    assert ran.out.splitlines()[-1] == str(run / "report.html")
+    assert (run / "report.html").read_text() == before
+    names = {path.name for path in (run / "figures").iterdir()}
+    assert {"score.svg", "score.pdf", "score.png", "verdicts.pdf", "score-total-by-age.svg"} <= names
+    assert {"scores.md", "scores.csv", "scores.tex", "by-type.csv"} <= {p.name for p in (run / "tables").iterdir()}
+
+
+def test_only_what_is_asked_for(run, tmp_path):
+    ran = bowstring("report", run, "--out", tmp_path / "o", "--figures", "none", "--tables", "csv", "--tables", "md")
+    assert ran.code == 0, ran.err
+    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == ["report.html", "tables"]
+    assert {path.suffix for path in (tmp_path / "o" / "tables").iterdir()} == {".csv", ".md"}
+
+
+def test_a_set_that_moved_is_found_where_it_is_now(run, data, tmp_path):
+    data.rename(tmp_path / "elsewhere")
+    before = (run / "report.html").read_text()
+    ran = bowstring("report", run, "--figures", "none", "--tables", "none")
+    assert ran.code == 0
+    assert "Without histories" in ran.err
+    assert "history-0" not in (run / "report.html").read_text()
+    ran = bowstring("report", run, "--data", tmp_path / "elsewhere", "--figures", "none", "--tables", "none")
+    assert (ran.code, ran.err) == (0, "")
+    assert (run / "report.html").read_text() == before
+
+
+def test_a_set_that_changed_is_not_shown_as_what_was_asked(run, data):
+    write(load_hicupid("mini"), data, users=2)
+    ran = bowstring("report", run, "--figures", "none", "--tables", "none")
+    assert ran.code == 0
+    assert "is not what it was when the run was made" in ran.err
+    assert "history-0" not in (run / "report.html").read_text()
+
+
+def test_a_sweep(tmp_path):
+    swept = api.sweep("hicupid", model=answer, history=["none", "gold", "full"], runs=tmp_path / "runs", limit=12)
+    ran = bowstring("report", swept.folder)
+    assert ran.code == 0, ran.err
+    assert (swept.folder / "figures" / "context.pdf").is_file()
+    lines = (swept.folder / "tables" / "sweep.csv").read_text().splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["history", "none", "gold", "full"]
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ("run.json", "holds no run"),
+        ("metrics.json", "metrics.json cannot be read"),
+        ("records.jsonl", "records.jsonl"),
+    ],
+)
+@pytest.mark.parametrize("how", ["gone", "cut"])
+def test_what_is_broken_is_said_in_a_line(run, broken, said, how):
+    path = Path(run) / broken
+    if how == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:-40])
+    ran = bowstring("report", run)
+    assert ran.code in (1, 2)
+    assert said in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_what_is_no_run_is_said_so(tmp_path):
+    ran = bowstring("report", tmp_path / "nothing")
+    assert ran.code == 2
+    assert "holds no run" in ran.err
+    shutil.rmtree(tmp_path, ignore_errors=True)

@@ -1,0 +1,54 @@
+"""Tables for papers and programs."""
+
+import csv
+import io
+
+import pytest
+
+from bowstring.reports.tables import Table, Value, harmless, tables_of, to_csv, to_latex, to_markdown
+
+TABLE = Table(
+    "by-income",
+    ["income", "score.total", "note"],
+    [["$0-$20,000 & more", Value("1,030.8", "27.6", "33.7", 12), "a|b"], ["=1+1", None, "50%_{x}\\~^"]],
+)
+
+
+def test_markdown_keeps_its_columns():
+    lines = to_markdown(TABLE).splitlines()
+    assert lines[0] == "| income | score.total | note |"
+    assert lines[1] == "|---|---:|---:|"
+    assert lines[2] == "| $0-$20,000 & more | 1,030.8 [27.6, 33.7] | a\\|b |"
+
+
+def test_csv_is_read_by_programs_and_runs_nothing_in_a_spreadsheet():
+    head, first, second = csv.reader(io.StringIO(to_csv(TABLE)))
+    assert head == ["income", "score.total", "score.total low", "score.total high", "score.total n", "note"]
+    assert [float(cell) for cell in first[1:5]] == [1030.8, 27.6, 33.7, 12]
+    assert second == ["'=1+1", "", "", "", "", "50%_{x}\\~^"]
+
+
+@pytest.mark.parametrize("cell", ["=cmd|'/c calc'!A0", "+1+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "-"])
+def test_formulas_are_text(cell):
+    assert harmless(cell) == f"'{cell}"
+
+
+@pytest.mark.parametrize("cell", ["-7.5", "+1.5", "1e-05", "-1e-05", "text", "", "1,000.5"])
+def test_numbers_stay_numbers(cell):
+    assert harmless(cell) == cell
+
+
+def test_latex_says_what_was_meant():
+    lines = to_latex(TABLE).splitlines()
+    assert lines[0] == r"\begin{tabular}{lrr}"
+    assert lines[4] == r"\$0-\$20,000 \& more & 1,030.8 {\scriptsize [27.6, 33.7]} & a|b \\"
+    assert lines[5] == r"=1+1 &  & 50\%\_\{x\}\textbackslash{}\textasciitilde{}\textasciicircum{} \\"
+
+
+def test_every_breakdown_has_its_table():
+    e = {"value": 50.0, "low": 40.0, "high": 60.0, "n": 9, "clusters": 3, "trusted": False}
+    metrics = {"metrics": {"score.total": e, "bleu": e}, "groups": {"split": {"a": {"bleu": e}, "b": {}}}}
+    scores, by_split = tables_of(metrics)
+    assert scores.rows[0] == ["score.total", Value("50.0", "40.0", "60.0", 9), "3"]
+    assert (by_split.name, list(by_split.columns)) == ("by-split", ["split", "bleu"])
+    assert by_split.rows[1] == ["b", None]
