@@ -224,8 +224,9 @@ def test_ctrl_c_once_finishes_what_is_in_flight_and_says_how_to_go_on(tmp_path):
 
 
 def test_a_second_process_on_a_run_says_so_and_stops(tmp_path):
-    with Server(delay=lambda: 0.3) as server:
-        args = command(server, tmp_path / "r", "--concurrency", "1", "--limit", "8")
+    with Server(delay=lambda: 0.0 if second else 0.2) as server:
+        args = command(server, tmp_path / "r", "--concurrency", "1")
+        second = None
         first = start(args)
         wait_for_requests(server, 2)
         second = bowstring(*args)
