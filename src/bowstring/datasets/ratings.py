@@ -12,7 +12,6 @@ import csv
 import hashlib
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -36,7 +35,7 @@ def item_id(task: Task, record: Mapping[str, Any], *, side: CoverageSide = "reca
 
     So two judges meet on an answer whatever run or model it comes from, and never on two different answers. Of a
     HiCUPID record: `compare` and `satisfaction` for its answer, `personal` for its two gold answers (no answer is
-    needed). Of a CUPID record: `rate` for its response, `coverage` for one item of a checklist, `place` counting from 0.
+    needed). Of a CUPID record: `rate` for its response, `coverage` for the item of a checklist at `place`, from 0.
     """
     where = [task, record["key"]]
     if task in ("compare", "satisfaction"):
@@ -142,7 +141,7 @@ def _take(row: Mapping[str, Any], place: str, read: ReadRatings) -> None:
 
 
 def _text(value: Any, name: str, place: str) -> str | None:
-    """A cell as text: numbers are those that a person would write, and nothing is None."""
+    """A cell as text, and nothing is None."""
     if isinstance(value, str):
         return " ".join(value.split()) or None
     if value is None:
@@ -150,7 +149,7 @@ def _text(value: Any, name: str, place: str) -> str | None:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float) and math.isfinite(value):
-        return as_number(str(value))
+        return str(int(value)) if float(value).is_integer() else repr(value)
     raise DataError(f"{place}: {name} is {shown(value)}; expected a text or a number")
 
 
@@ -170,14 +169,3 @@ def _degree(criteria: Any, place: str) -> str | None:
     if not isinstance(criteria, Mapping):
         raise DataError(f"{place}: criteria are {shown(criteria)}; expected an object")
     return _text(criteria.get(CRITERION), CRITERION, place)
-
-
-_NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d{1,3})?")
-
-
-def as_number(text: str) -> str:
-    """A number in its shortest form, so that 7, 7.0 and 07 are one label; other texts as they are."""
-    if not _NUMBER.fullmatch(text):
-        return text
-    value = float(text)
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
