@@ -61,6 +61,7 @@ def gather(
     if metrics and not any(rating.rater in METRICS for one in read for _, rating in one.rows):
         raise UsageError("--metrics: no source is a HiCUPID run with judged comparisons")
     rows = [(place, _tidied(rating, merge or {})) for one in read for place, rating in one.rows]
+    rows.sort(key=lambda row: row[1].rater in METRICS)  # those who think come first
     _check_raters(raters, {rating.rater for _, rating in rows})
     whole = _joined([(p, r) for p, r in rows if not raters or r.rater in raters])
     left_out: Counter[tuple[str, str, str]] = Counter()
@@ -116,7 +117,7 @@ def _joined(rows: Sequence[tuple[str, Rating]]) -> Iterator[Rating]:
                 f"{place}: {rating.rater} says {rating.label!r} of item {rating.item}, and {first.label!r} in {there}; "
                 "keep one, or name the judges of runs apart: NAME=RUN"
             )
-        if there == place and first is rating:
+        if first is rating:
             task, _ = tasks.get(rating.item, ("", ""))
             cluster, _ = clusters.get(rating.item, (None, ""))
             yield replace(rating, task=task, cluster=cluster, type=types.get(rating.item))

@@ -18,7 +18,7 @@ from bowstring.metrics.intervals import Estimate, Means, Score, estimate
 from bowstring.metrics.scales import number_in, tidy
 from bowstring.records import Rating
 
-_WON = {"personalized": 1.0, "tie": 0.5, "general": 0.0}
+CHOICES = {"personalized": 1.0, "tie": 0.5, "general": 0.0}  # with what each scores
 
 
 def prefer_personalized(ratings: Iterable[Rating]) -> dict[str, Any] | None:
@@ -26,11 +26,11 @@ def prefer_personalized(ratings: Iterable[Rating]) -> dict[str, Any] | None:
 
     None where nobody chose between a personalized and a general answer.
     """
-    rated = [rating for rating in ratings if rating.label in _WON]
+    rated = [rating for rating in ratings if rating.label in CHOICES]
     if not any(rating.label != "tie" for rating in rated):
         return None
     found: dict[str, Any] = {"win_rate": _win_rate(rated)}
-    for label in _WON:
+    for label in CHOICES:
         shares = [Score(_cluster(r), float(r.label == label)) for r in rated]
         found[label] = _percent(shares)
     for axis in ("rater", "type", "personalization"):
@@ -55,7 +55,7 @@ def _percent(scores: Sequence[Score]) -> dict[str, Any] | None:
 
 
 def _win_rate(rated: Sequence[Rating]) -> dict[str, Any] | None:
-    return _percent([Score(_cluster(r), _WON[r.label]) for r in rated])
+    return _percent([Score(_cluster(r), CHOICES[r.label]) for r in rated])
 
 
 def _low_to_high(name: str) -> tuple[bool, float, str]:
@@ -67,7 +67,7 @@ def _low_to_high(name: str) -> tuple[bool, float, str]:
 def _slope(rated: Sequence[Rating]) -> Estimate | None:
     """By how many points the win rate changes with each degree; None where degrees are words, or all the same."""
     points = [
-        (_cluster(r), degree, 100 * _WON[r.label])
+        (_cluster(r), degree, 100 * CHOICES[r.label])
         for r in rated
         if r.personalization is not None and (degree := number_in(r.personalization)) is not None
     ]

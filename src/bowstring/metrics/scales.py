@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bowstring.metrics.reliability import Level
 
@@ -69,12 +69,12 @@ def scale_of(found: Collection[str], order: Sequence[str] = (), level: Level | N
     if missing := sorted(set(found) - set(order)) if order else []:
         raise ValueError(f"no place for {missing[0]!r}")
     scale = _scale(found, order)
-    if level is None:
-        return scale
+    if level is None:  # between two labels there is nothing but a difference
+        return scale if len(scale.labels) > 2 or scale.numeric else replace(scale, levels=("nominal",))
     if level not in scale.levels:
         sample = ", ".join(scale.labels[:3])
         raise ValueError(f"{level} needs {'numbers' if level == 'interval' else 'an order'}; the labels are {sample}")
-    return Scale(scale.labels, scale.values, (level,), scale.numeric)
+    return replace(scale, levels=(level,))
 
 
 def _scale(found: Collection[str], order: Sequence[str]) -> Scale:
