@@ -35,6 +35,10 @@ def agree(
     known = {rating.rater for rating in gathered.ratings}
     if reference is not None and reference not in known:
         raise UsageError(f"--reference {reference!r}: no such rater; there are {', '.join(sorted(known)) or 'none'}")
+    given = {rating.label for ratings in by_task.values() for rating in ratings}
+    if labels and not any({r.label for r in ratings} <= set(labels) for ratings in by_task.values()):
+        lacking = ", ".join(sorted(given - set(labels)))
+        raise UsageError(f"--labels {','.join(labels)} lacks {lacking}; expected every label of a task")
     found = {
         task or UNNAMED: _task(ratings, gathered, reference=reference, level=level, labels=labels, items=items)
         for task, ratings in by_task.items()
@@ -65,11 +69,11 @@ def _task(
     items: int,
 ) -> dict[str, Any]:
     given = {rating.label for rating in ratings}
+    order = labels if given <= set(labels) else ()  # it is another task's
     try:
-        found = compare_raters(ratings, order=labels, level=level, reference=reference, most_disputed=items)
+        found = compare_raters(ratings, order=order, level=level, reference=reference, most_disputed=items)
     except ValueError as error:
-        option = "--labels" if labels and not given <= set(labels) else "--level"
-        raise UsageError(f"{option}: {error}") from error
+        raise UsageError(f"--level: {error}") from error
     for one in found["disputed"]:
         one["about"] = gathered.about.get(one["item"])
     cases = {label.casefold() for label in given}

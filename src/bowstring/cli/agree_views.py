@@ -183,9 +183,7 @@ def _cut(text: str) -> str:
 
 
 def _print_preference(personal: Mapping[str, Any], to: Console) -> None:
-    to.print(
-        Text("Do people like the personalized answer better? Its win rate, of 100; a tie is half a win", style="bold")
-    )
+    to.print(Text("the personalized answer's win rate, of 100 (a tie is half a win)", style="bold"))
     table = _table("", "win rate", "n")
     table.add_row("all", _points(personal["win_rate"]), _n(personal["win_rate"]))
     for axis, head in (("rater", "rater"), ("type", "question type"), ("personalization", "found personalized")):
@@ -196,7 +194,9 @@ def _print_preference(personal: Mapping[str, Any], to: Console) -> None:
     to.print(f"chosen: {chosen}", markup=False)
     if "slope" in personal:
         slope = personal["slope"]
-        to.print(f"with each degree of personalization {_points(slope, '+')} points, n {slope['n']:,}", markup=False)
+        to.print(
+            f"with each degree of personalization {_points(slope, '+z.1f')} points, n {slope['n']:,}", markup=False
+        )
     to.print()
 
 
@@ -204,16 +204,15 @@ def _n(estimate: Mapping[str, Any] | None, what: str = "") -> str:
     return "" if estimate is None else counted(estimate["n"], what) if what else f"{estimate['n']:,}"
 
 
-def _shown(estimate: Mapping[str, Any] | None) -> str:
+def _shown(estimate: Mapping[str, Any] | None, form: str = "z.2f") -> str:
     if estimate is None:
         return "–"
-    doubt = "" if estimate["trusted"] else "?"
-    return f"{estimate['value']:.2f} [{estimate['low']:.2f}, {estimate['high']:.2f}]{doubt}"
+    value, low, high = (f"{estimate[k]:{form}}" for k in ("value", "low", "high"))
+    return f"{value} [{low}, {high}]{'' if estimate['trusted'] else '?'}"
 
 
-def _points(estimate: Mapping[str, Any], sign: str = "") -> str:
-    doubt = "" if estimate["trusted"] else "?"
-    return f"{estimate['value']:{sign}.1f} [{estimate['low']:{sign}.1f}, {estimate['high']:{sign}.1f}]{doubt}"
+def _points(estimate: Mapping[str, Any], form: str = "z.1f") -> str:
+    return _shown(estimate, form)
 
 
 def _untrusted(found: Any) -> bool:

@@ -119,7 +119,7 @@ def _table_rows(file: IO[str], path: Path) -> Iterator[tuple[str, dict[str, Any]
                 raise DataError(f"{path} line {rows.line_num}: has more cells than the head has columns")
             yield f"{path} line {rows.line_num}", row
     except csv.Error as error:
-        raise DataError(f"{path} line {rows.line_num}: cannot be read as CSV: {error}") from error
+        raise DataError(f"{path} line {rows.reader.line_num}: cannot be read as CSV: {error}") from error
 
 
 def _take(row: Mapping[str, Any], place: str, read: ReadRatings) -> None:

@@ -95,7 +95,9 @@ def count_by_cluster(
 def with_intervals(tables: Counts, numbers: Mapping[str, Number]) -> dict[str, Estimate | None]:
     """Numbers of the clusters' tables together, with percentile intervals over resampled clusters."""
     whole = tables.sum(axis=0)
-    draws = np.tensordot(resampled(len(tables)).astype(np.int64), tables, 1) if len(tables) else whole[None]
+    # Whole numbers are exact as floats, and multiply much faster.
+    drawn_tables = np.tensordot(resampled(len(tables)), tables.astype(np.float64), 1) if len(tables) else whole[None]
+    draws = np.rint(drawn_tables).astype(np.int64)
     found: dict[str, Estimate | None] = {}
     for name, number in numbers.items():
         value, drawn = _or_none(number(whole)), number(draws)

@@ -123,6 +123,8 @@ def _alphas(shared: Sequence[str], table: _Table, raters: Sequence[str] = ()) ->
 
 def _fleiss(shared: Sequence[str], table: _Table) -> dict[str, Any] | None:
     """Of the items that have as many ratings as most of them do."""
+    if not table.scale.tabular:
+        return None
     kappa = fleiss_kappa([table.items[item] for item in shared], table.clusters_of(shared))
     if kappa is None:
         return None

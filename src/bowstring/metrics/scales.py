@@ -71,6 +71,8 @@ def scale_of(found: Collection[str], order: Sequence[str] = (), level: Level | N
     scale = _scale(found, order)
     if level is None:  # between two labels there is nothing but a difference
         return scale if len(scale.labels) > 2 or scale.numeric else replace(scale, levels=("nominal",))
+    if level not in scale.levels and scale.numeric:
+        raise ValueError(f"{level} is for {MOST_LABELS} different labels at most; there are {len(found):,}")
     if level not in scale.levels:
         sample = ", ".join(scale.labels[:3])
         raise ValueError(f"{level} needs {'numbers' if level == 'interval' else 'an order'}; the labels are {sample}")
