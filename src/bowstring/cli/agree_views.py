@@ -86,7 +86,7 @@ def _raters(agreed: Mapping[str, Any], numbers: Mapping[str, str], left_out: Seq
     reasons = list(dict.fromkeys(one["reason"] for one in left_out))
     table = _table("", "rater", "ratings", "shared", *labels, *(f"({reason})" for reason in reasons), wrapped=2)
     table.columns[0].no_wrap = True
-    table.columns[1].min_width = 10
+    table.columns[1].min_width = 6
     for column in table.columns[4:]:  # heads may be longer than the counts below
         column.no_wrap, column.overflow = False, "ellipsis"
     for name in dict.fromkeys([*numbers, *(one["rater"] for one in left_out)]):
