@@ -1,9 +1,14 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from bowstring.datasets import load_cupid, load_hicupid
 from bowstring.datasets.export import export
+
+# No test is about time: a machine may be slow, or busy.
+settings.register_profile("bowstring", deadline=None)
+settings.load_profile("bowstring")
 
 
 @pytest.fixture

@@ -176,6 +176,23 @@ class Coverage:
     transcript: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """What one rater, a person, a judge or a metric, says of one item.
+
+    `task` is what was asked, "" where nobody says; ratings of two tasks are never compared. `cluster` is whose item it
+    is, a user or persona; `type` that of the question; `personalization` how personalized the rater found it.
+    """
+
+    item: str
+    rater: str
+    label: str
+    cluster: str | None = None
+    task: str = ""
+    type: str | None = None
+    personalization: str | None = None
+
+
 class Trunk:
     """The beginning that several prompts share, and how many prompts those are.
 

@@ -2,12 +2,26 @@
 
 from dataclasses import asdict
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score
+from sklearn.metrics import (
+    accuracy_score,
+    cohen_kappa_score,
+    confusion_matrix,
+    f1_score,
+    precision_recall_fscore_support,
+)
 
-from bowstring.metrics.agreement import Agreement, agreement
+from bowstring.metrics.agreement import (
+    Agreement,
+    agreement,
+    cohen_kappa,
+    count_pairs,
+    distances,
+    label_scores,
+)
 
 verdicts = st.sampled_from(["A", "B", "tie"])
 pairs = st.lists(st.tuples(verdicts, verdicts), min_size=1, max_size=40)
@@ -72,3 +86,37 @@ def test_labels_may_be_anything_that_can_be_told_apart():
 def test_raters_of_different_items_are_not_compared():
     with pytest.raises(ValueError, match="longer"):
         agreement(["A"], ["A", "B"])
+
+
+scores = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=1, max_size=40)
+
+
+@pytest.mark.parametrize(("weights", "power"), [("linear", 1), ("quadratic", 2)])
+@given(scores)
+@example([(1, 5)])
+@example([(1, 1), (1, 2)])
+def test_weighted_kappa_is_equal_on_any_scores(weights, power, rated):
+    reference, predicted = sides(rated)
+    scale = list(range(1, 6))
+    found = float(cohen_kappa(count_pairs(reference, predicted, scale), distances(scale, power)))
+    if len({*reference, *predicted}) > 1:
+        expected = cohen_kappa_score(reference, predicted, labels=scale, weights=weights)
+        assert found == pytest.approx(expected, abs=1e-12)
+    else:
+        assert np.isnan(found)
+
+
+@given(pairs)
+def test_the_table_and_the_scores_of_each_label_are_equal(rated):
+    reference, predicted = sides(rated)
+    order = ["tie", "A", "B"]
+    counts = count_pairs(reference, predicted, order)
+    assert counts.tolist() == confusion_matrix(reference, predicted, labels=order).tolist()
+    expected = precision_recall_fscore_support(reference, predicted, labels=order, zero_division=np.nan)
+    for found, precision, recall, f1, n in zip(label_scores(counts), *expected, strict=True):
+        assert found.n == n
+        assert (found.precision is None) == np.isnan(precision)
+        assert (found.recall is None) == np.isnan(recall)
+        assert found.precision is None or found.precision == pytest.approx(precision, abs=1e-12)
+        assert found.recall is None or found.recall == pytest.approx(recall, abs=1e-12)
+        assert found.f1 == pytest.approx(0.0 if np.isnan(f1) else f1, abs=1e-12)

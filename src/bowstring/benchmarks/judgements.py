@@ -38,7 +38,7 @@ from bowstring.runs.folder import EndedRun, read_run
 from bowstring.runs.runner import Record
 
 RULES = (builtin.NAME, truth.NAME)  # judges that are no models
-_LABEL_OF = {LABELS[label.lower()]: label for label in COVERAGE_LABELS}
+LABEL_OF = {LABELS[label.lower()]: label for label in COVERAGE_LABELS}
 
 T = TypeVar("T", Judgement, Coverage)
 
@@ -175,6 +175,6 @@ def _coverage(record: Record, left_out: Counter[str]) -> Iterator[Coverage]:
                 side=side,
                 preference=preference,
                 checklist=tuple(checklist),
-                labels=tuple(_LABEL_OF[score] for score in inference[side]),
+                labels=tuple(LABEL_OF[score] for score in inference[side]),
                 transcript=inference.get("transcripts", {}).get(side),
             )

@@ -27,20 +27,49 @@ def krippendorff_alpha(
     items: Sequence[Item], level: Level = "nominal", clusters: Sequence[str] | None = None
 ) -> Estimate | None:
     """Alpha for labels without an order, with one (numbers, or texts that sort), or with distances (numbers)."""
-    labels = _labels(items)
     rated = [(item, cluster) for item, cluster in _clustered(items, clusters) if len(item) > 1]
     if not rated:
         return None
+    of = {"nominal": _nominal_alpha, "ordinal": _ordinal_alpha, "interval": _interval_alpha}
+    return of[level](rated)
+
+
+def _nominal_alpha(rated: Sequence[tuple[Item, str]]) -> Estimate | None:
+    places = {label: n for n, label in enumerate(_labels([item for item, _ in rated]))}
+    at = {name: n for n, name in enumerate(dict.fromkeys(cluster for _, cluster in rated))}
+    sums = np.zeros((len(at), len(places) + 1))  # by label; then what differs within items
+    for item, cluster in rated:
+        counts = np.bincount([places[label] for label in item.values()], minlength=len(places)).astype(float)
+        differ = (counts.sum() ** 2 - (counts**2).sum()) / (counts.sum() - 1)
+        sums[at[cluster]] += (*counts, differ)
+    return _estimate(sums, _alpha_of_counts, sum(len(item) for item, _ in rated))
+
+
+def _ordinal_alpha(rated: Sequence[tuple[Item, str]]) -> Estimate | None:
+    labels = _labels([item for item, _ in rated])
     places = {label: n for n, label in enumerate(labels)}
-    names = list(dict.fromkeys(cluster for _, cluster in rated))
+    at = {name: n for n, name in enumerate(dict.fromkeys(cluster for _, cluster in rated))}
     # How often two ratings of one item meet, each item counting as much as it has ratings.
-    met = np.zeros((len(names), len(labels), len(labels)))
-    at = {name: n for n, name in enumerate(names)}
+    met = np.zeros((len(at), len(labels), len(labels)))
     for item, cluster in rated:
         counts = np.bincount([places[label] for label in item.values()], minlength=len(labels)).astype(float)
         met[at[cluster]] += (np.outer(counts, counts) - np.diag(counts)) / (counts.sum() - 1)
-    distance = _DISTANCES[level](labels)
-    return _estimate(met, lambda tables: _alpha(tables, distance), sum(len(item) for item, _ in rated))
+    return _estimate(met, _alpha_of_tables, sum(len(item) for item, _ in rated))
+
+
+def _interval_alpha(rated: Sequence[tuple[Item, str]]) -> Estimate | None:
+    """By sums and sums of squares: no table of labels, for numbers may all be different."""
+    numbers = [(np.asarray(list(item.values()), dtype=float), cluster) for item, cluster in rated]
+    middle = float(np.mean(np.concatenate([values for values, _ in numbers])))  # keeps the squares small
+    at = {name: n for n, name in enumerate(dict.fromkeys(cluster for _, cluster in numbers))}
+    sums = np.zeros((len(at), 4))  # ratings, their sum, the sum of their squares, what differs within items
+    for values, cluster in numbers:
+        off = values - middle
+        within = 2 * (len(off) * (off**2).sum() - off.sum() ** 2) / (len(off) - 1)
+        sums[at[cluster]] += (len(off), off.sum(), (off**2).sum(), within)
+    if all((values == numbers[0][0][0]).all() for values, _ in numbers):
+        return None
+    return _estimate(sums, _alpha_of_sums, int(sums[:, 0].sum()))
 
 
 def fleiss_kappa(items: Sequence[Item], clusters: Sequence[str] | None = None) -> Estimate | None:
@@ -81,15 +110,33 @@ def _estimate(by_cluster: Floats, statistic: Callable[[Floats], Floats], n: int)
     return Estimate(float(value), float(low), float(high), n, len(by_cluster))
 
 
-def _alpha(tables: Floats, distance: Callable[[Floats], Floats]) -> Floats:
-    """Of tables (draws, labels, labels): 1 - what differs, over what would differ by chance."""
-    given = tables.sum(axis=-1)  # (draws, labels)
-    apart = distance(given)
+def _alpha_of_counts(sums: Floats) -> Floats:
+    """1 - what differs, over what would differ by chance."""
+    given, differ = sums[:, :-1], sums[:, -1]
     total = given.sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Floats = 1 - (total - 1) * differ / (total**2 - (given**2).sum(axis=-1))
+    return found
+
+
+def _alpha_of_tables(tables: Floats) -> Floats:
+    """The same of tables (draws, labels, labels), labels being as far apart as there are ratings between them."""
+    given = tables.sum(axis=-1)  # (draws, labels)
+    middle = given.cumsum(axis=-1) - given / 2  # half of a label's own ratings included
+    apart = (middle[:, :, None] - middle[:, None, :]) ** 2
     seen = (tables * apart).sum(axis=(-1, -2))
     by_chance = (given[:, :, None] * given[:, None, :] * apart).sum(axis=(-1, -2))
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = 1 - (total - 1) * seen / by_chance
+        found: Floats = 1 - (given.sum(axis=-1) - 1) * seen / by_chance
+    return found
+
+
+def _alpha_of_sums(sums: Floats) -> Floats:
+    ratings, total, squares, within = sums.T
+    by_chance = 2 * (ratings * squares - total**2)
+    # Draws of one and the same number leave rounding behind, not a distance.
+    by_chance = np.where(by_chance > 1e-9 * ratings * np.maximum(squares, 1e-300), by_chance, np.nan)
+    found: Floats = 1 - (ratings - 1) * within / by_chance
     return found
 
 
@@ -100,31 +147,3 @@ def _kappa(sums: Floats) -> Floats:
         by_chance = (shares**2).sum(axis=-1)
         found: Floats = (agreed / items - by_chance) / (1 - by_chance)
     return np.where(np.isclose(by_chance, 1.0), np.nan, found)
-
-
-def _nominal(labels: Sequence[Any]) -> Callable[[Floats], Floats]:
-    apart = 1.0 - np.eye(len(labels))
-    return lambda given: apart
-
-
-def _interval(labels: Sequence[Any]) -> Callable[[Floats], Floats]:
-    numbers = np.asarray(labels, dtype=float)
-    apart = (numbers[:, None] - numbers[None, :]) ** 2
-    return lambda given: apart
-
-
-def _ordinal(labels: Sequence[Any]) -> Callable[[Floats], Floats]:  # noqa: ARG001 - their order is all that counts
-    def distance(given: Floats) -> Floats:
-        """How many ratings lie between two labels, half of their own included."""
-        middle = given.cumsum(axis=-1) - given / 2
-        found: Floats = (middle[:, :, None] - middle[:, None, :]) ** 2
-        return found
-
-    return distance
-
-
-_DISTANCES: Mapping[str, Callable[[Sequence[Any]], Callable[[Floats], Floats]]] = {
-    "nominal": _nominal,
-    "ordinal": _ordinal,
-    "interval": _interval,
-}

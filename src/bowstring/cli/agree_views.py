@@ -1,0 +1,224 @@
+"""How `bowstring agree` shows raters, how far they agree, and what people prefer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from bowstring.cli.output import counted, plain
+
+_TASKS = {
+    "compare": "the model's answer against the gold one",
+    "satisfaction": "does the answer notice the conflict?",
+    "rate": "scores of responses",
+    "coverage": "how far a preference covers an item of a checklist",
+    "personal": "the personalized against the general answer",
+}
+_LABELS_SHOWN = 10
+_RATERS_SHOWN = 8
+_ROOM = 60  # characters of a text that is only a reminder
+
+
+def print_agreement(found: Mapping[str, Any], to: Console) -> None:
+    for task, agreed in found["tasks"].items():
+        left_out = [one for one in found["left_out"] if one["task"] == task]
+        _print_task(task, agreed, left_out, to)
+    others = [one for one in found["left_out"] if one["task"] not in found["tasks"]]
+    if others:
+        to.print(f"left out: {plain(_reasons(others))}", markup=False)
+    if "personal" in found:
+        _print_preference(found["personal"], to)
+    if _untrusted(found):
+        to.print("? fewer than 30 clusters: do not trust the interval", style="dim", markup=False)
+
+
+def _print_task(task: str, agreed: Mapping[str, Any], left_out: Sequence[Mapping[str, Any]], to: Console) -> None:
+    meaning = f": {_TASKS[task]}" if task in _TASKS else ""
+    to.print(Text(plain(f"{task}{meaning}"), style="bold"))
+    numbers = {name: f"{n}" for n, name in enumerate(agreed["raters"], 1)}
+    to.print(_raters(agreed, numbers, left_out))
+    to.print(f"{counted(agreed['items'], 'item')}, {agreed['shared']:,} with two raters or more\n", markup=False)
+    for note in agreed["notes"]:
+        to.print(f"! {note}", style="yellow", markup=False)
+    if not agreed["shared"]:
+        return
+    to.print(_overall(agreed))
+    if len(agreed["pairs"]) > 1:
+        to.print(_pairs(agreed, numbers))
+    if "reference" in agreed:
+        _print_reference(agreed, numbers, to)
+    elif len(agreed["pairs"]) == 1 and "confusion" in agreed["pairs"][0]:
+        pair = agreed["pairs"][0]
+        to.print(_confusion(pair["confusion"], agreed["labels"], *(numbers[name] for name in pair["raters"])))
+    if agreed["disputed"]:
+        to.print(_disputed(agreed["disputed"], numbers))
+    by = {"item": "by item: no source says whose items these are", "cluster": "by user or persona"}
+    told = f"95% intervals, resampled {by.get(agreed['clusters'], 'by user or persona where known, else by item')}.\n"
+    to.print(told, style="dim", markup=False)
+
+
+def _table(*columns: str, wrapped: int = 1) -> Table:
+    """The first columns may be wrapped; the others are numbers."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for n, column in enumerate(columns):
+        text = n < wrapped
+        table.add_column(
+            Text(plain(column)),
+            justify="left" if text else "right",
+            no_wrap=not text,
+            overflow="fold",
+        )
+    return table
+
+
+def _set(table: Table) -> Padding:
+    return Padding(table, (0, 0, 1, 2), expand=False)
+
+
+def _raters(agreed: Mapping[str, Any], numbers: Mapping[str, str], left_out: Sequence[Mapping[str, Any]]) -> Padding:
+    """A row a rater, with the number that other tables call it by, and how often it gave each label."""
+    labels = agreed["labels"] if len(agreed["labels"]) <= _LABELS_SHOWN else []
+    reasons = list(dict.fromkeys(one["reason"] for one in left_out))
+    table = _table("", "rater", "ratings", "shared", *labels, *(f"({reason})" for reason in reasons), wrapped=2)
+    table.columns[0].no_wrap = True
+    table.columns[1].min_width = 6
+    for column in table.columns[4:]:  # heads may be longer than the counts below
+        column.no_wrap, column.overflow = False, "ellipsis"
+    for name in dict.fromkeys([*numbers, *(one["rater"] for one in left_out)]):
+        rater = agreed["raters"].get(name, {"n": 0, "shared": 0, "labels": {}})
+        lost = {one["reason"]: one["n"] for one in left_out if one["rater"] == name}
+        table.add_row(
+            numbers.get(name, ""),
+            Text(plain(name)),
+            f"{rater['n']:,}",
+            f"{rater['shared']:,}",
+            *(f"{rater['labels'].get(label, 0):,}" for label in labels),
+            *(f"{lost.get(reason, 0):,}" for reason in reasons),
+        )
+    return _set(table)
+
+
+def _reasons(left_out: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(f"{one['n']:,} {one['reason']}" for one in left_out)
+
+
+def _overall(agreed: Mapping[str, Any]) -> Padding:
+    table = _table("all raters", "value", "n")
+    table.add_row("raw agreement", _shown(agreed["agreement"]), _n(agreed["agreement"], "item"))
+    for level, alpha in agreed["alpha"].items():
+        table.add_row(f"Krippendorff's alpha, {level}", _shown(alpha), _n(alpha, "rating"))
+    fleiss = agreed["fleiss_kappa"]
+    some = "" if fleiss is None or fleiss["items"] == agreed["shared"] else " alone"
+    size = "" if fleiss is None else f"{counted(fleiss['items'], 'item')} with {fleiss['ratings']} ratings{some}"
+    table.add_row("Fleiss' kappa", _shown(fleiss), size)
+    if len(agreed["pairs"]) == 1:
+        for name, kappa in _kappas(agreed["pairs"][0]).items():
+            table.add_row(f"Cohen's {name}", _shown(kappa), _n(kappa, "item"))
+    return _set(table)
+
+
+def _kappas(pair: Mapping[str, Any]) -> dict[str, Any]:
+    weighted = {f"kappa, {name}": kappa for name, kappa in pair.get("weighted_kappa", {}).items()}
+    return ({"kappa": pair["kappa"]} if "kappa" in pair else {}) | weighted
+
+
+def _pairs(agreed: Mapping[str, Any], numbers: Mapping[str, str]) -> Padding:
+    """Numbers are far apart or near: there the weighted kappa says more than the plain one."""
+    level = agreed["level"]
+    kappa = "kappa, quadratic" if level == "interval" else "kappa"
+    table = _table("pair", "n", "agreement", kappa, f"alpha, {level}")
+    for pair in agreed["pairs"]:
+        table.add_row(
+            " – ".join(numbers[name] for name in pair["raters"]),
+            f"{pair['n']:,}",
+            _shown(pair["agreement"]),
+            _shown(_kappas(pair).get(kappa)),
+            _shown(pair["alpha"][level]),
+        )
+    return _set(table)
+
+
+def _print_reference(agreed: Mapping[str, Any], numbers: Mapping[str, str], to: Console) -> None:
+    reference = agreed["reference"]
+    to.print(Text(plain(f"against {numbers[reference['rater']]}, {reference['rater']}"), style="dim"))
+    table = _table("rater", "n", "accuracy", "macro F1", "kappa")
+    for name, other in reference["others"].items():
+        shown = (_shown(other.get(k)) for k in ("accuracy", "macro_f1", "kappa"))
+        table.add_row(numbers[name], f"{other['n']:,}", *shown)
+    to.print(_set(table))
+    for name, other in reference["others"].items():
+        if "labels" not in other:
+            continue
+        scores = _table(f"{numbers[name]}, {name}", "precision", "recall", "F1", "n")
+        for label, score in other["labels"].items():
+            parts = ("–" if score[k] is None else f"{score[k]:.2f}" for k in ("precision", "recall", "f1"))
+            scores.add_row(Text(plain(label)), *parts, f"{score['n']:,}")
+        to.print(_set(scores))
+        to.print(_confusion(other["confusion"], agreed["labels"], numbers[reference["rater"]], numbers[name]))
+
+
+def _confusion(counts: Sequence[Sequence[int]], labels: Sequence[str], rows: str, columns: str) -> Padding:
+    table = _table(f"{rows} ↓  {columns} →", *labels)
+    for label, row in zip(labels, counts, strict=True):
+        table.add_row(Text(plain(label)), *(f"{n:,}" for n in row))
+    return _set(table)
+
+
+def _disputed(disputed: Sequence[Mapping[str, Any]], numbers: Mapping[str, str]) -> Padding:
+    """A row an item, a column a rater."""
+    few = list(numbers)[:_RATERS_SHOWN]
+    table = _table("furthest apart", *(numbers[name] for name in few))
+    for one in disputed:
+        reminder = f"\n{_cut(one['about'])}" if one.get("about") else ""
+        said = (Text(plain(_cut(one["said"].get(name, "")))) for name in few)
+        table.add_row(Text(plain(one["item"] + reminder)), *said)
+    return _set(table)
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _ROOM else f"{line[:_ROOM]}…"
+
+
+def _print_preference(personal: Mapping[str, Any], to: Console) -> None:
+    to.print(Text("the personalized answer's win rate, of 100 (a tie is half a win)", style="bold"))
+    table = _table("", "win rate", "n")
+    table.add_row("all", _points(personal["win_rate"]), _n(personal["win_rate"]))
+    for axis, head in (("rater", "rater"), ("type", "question type"), ("personalization", "found personalized")):
+        for name, rate in personal.get(f"by_{axis}", {}).items():
+            table.add_row(Text(plain(f"{head} {name}")), _points(rate), _n(rate))
+    to.print(_set(table))
+    chosen = ", ".join(f"{label} {_points(personal[label])}" for label in ("personalized", "tie", "general"))
+    to.print(f"chosen: {chosen}", markup=False)
+    if "slope" in personal:
+        slope = personal["slope"]
+        to.print(
+            f"with each degree of personalization {_points(slope, '+z.1f')} points, n {slope['n']:,}", markup=False
+        )
+    to.print()
+
+
+def _n(estimate: Mapping[str, Any] | None, what: str = "") -> str:
+    return "" if estimate is None else counted(estimate["n"], what) if what else f"{estimate['n']:,}"
+
+
+def _shown(estimate: Mapping[str, Any] | None, form: str = "z.2f") -> str:
+    if estimate is None:
+        return "–"
+    value, low, high = (f"{estimate[k]:{form}}" for k in ("value", "low", "high"))
+    return f"{value} [{low}, {high}]{'' if estimate['trusted'] else '?'}"
+
+
+def _points(estimate: Mapping[str, Any], form: str = "z.1f") -> str:
+    return _shown(estimate, form)
+
+
+def _untrusted(found: Any) -> bool:
+    if isinstance(found, Mapping):
+        return found.get("trusted") is False or any(map(_untrusted, found.values()))
+    return isinstance(found, list) and any(map(_untrusted, found))

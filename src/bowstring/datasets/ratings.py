@@ -1,0 +1,171 @@
+"""Ratings in files, and what they are ratings of.
+
+    read_ratings(Path("people.csv")), item_id("compare", record)
+
+A file has a rating a row: CSV with the columns `item`, `rater` and `label`, or JSONL with fields of these names, such
+as `bowstring annotate export` writes. Known besides: `task`, `cluster`, `type`, `gold`, `criteria`.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Literal, get_args
+
+from bowstring.datasets.problems import one_of, shown
+from bowstring.errors import DataError, UsageError
+from bowstring.records import CoverageSide, Rating
+
+Task = Literal["compare", "satisfaction", "rate", "coverage", "personal"]
+TASKS: tuple[Task, ...] = get_args(Task)
+COLUMNS = ("item", "rater", "label")
+CRITERION = "personalization"
+_SEPARATORS = (",", ";", "\t")
+_SUFFIXES = (".csv", ".tsv", ".jsonl")
+
+
+def item_id(task: Task, record: Mapping[str, Any], *, side: CoverageSide = "recall", place: int = 0) -> str:
+    """The name of what is rated: the task, the record's key, and a hash of the very texts that a rater sees.
+
+    So two judges meet on an answer whatever run or model it comes from, and never on two different answers. Of a
+    HiCUPID record: `compare` and `satisfaction` for its answer, `personal` for its two gold answers (no answer is
+    needed). Of a CUPID record: `rate` for its response, `coverage` for the item of a checklist at `place`, from 0.
+    """
+    where = [task, record["key"]]
+    if task in ("compare", "satisfaction"):
+        texts = [record["question"], record["personalized_answer"], record["answer"]]
+    elif task == "personal":
+        texts = [record["question"], record["personalized_answer"], record["general_answer"]]
+    elif task == "rate":
+        texts = [record["request"], record["preference"], record["generation"]["response"]]
+    else:
+        where += [side, str(place)]
+        texts = list(covered(record, side, place))
+    digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+    return "/".join([*where, digest[:12]])
+
+
+def covered(record: Mapping[str, Any], side: CoverageSide, place: int) -> tuple[str, str]:
+    """Of a CUPID record: an item of a checklist, and the preference that it is held against."""
+    inferred = record["inference"]
+    if side == "precision":
+        return inferred["checklist"][place], record["preference"]
+    return record["checklist"][place], inferred["preference"]
+
+
+def cluster_of(record: Mapping[str, Any]) -> str:
+    """Whose item it is: HiCUPID's user, CUPID's persona."""
+    return str(record["user"] if "user" in record else record["persona"])
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRatings:
+    """The ratings of one source, each with its place; `left_out` counts others by task, rater and reason."""
+
+    source: str
+    rows: list[tuple[str, Rating]] = field(default_factory=list)
+    left_out: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    about: dict[str, str] = field(default_factory=dict)  # by item, a text that says what it is
+
+
+def read_ratings(path: Path) -> ReadRatings:
+    """A file's ratings. A row without a label is one that was left open; a gold check tests the rater, not the item."""
+    if path.suffix.lower() not in _SUFFIXES:
+        raise UsageError(f"{path}: expected the folder of a run, or a file that ends in {one_of(_SUFFIXES)}")
+    read = ReadRatings(str(path))
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = _json_rows(file, path) if path.suffix.lower() == ".jsonl" else _table_rows(file, path)
+            for place, row in rows:
+                _take(row, place, read)
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not UTF-8 text: save it as UTF-8") from error
+    if not read.rows and not read.left_out:
+        raise DataError(f"{path} has no ratings; expected a row a rating, with item, rater and label")
+    return read
+
+
+def _json_rows(file: IO[str], path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for n, line in enumerate(file, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{path} line {n}: is not JSON; expected an object a line") from error
+        if not isinstance(row, dict):
+            raise DataError(f"{path} line {n}: is {shown(row)}; expected an object with item, rater and label")
+        yield f"{path} line {n}", row
+
+
+def _table_rows(file: IO[str], path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    head = file.readline()
+    file.seek(0)
+    rows = csv.DictReader(file, delimiter=max(_SEPARATORS, key=head.count), strict=True)
+    try:
+        names = [(name or "").strip() for name in rows.fieldnames or ()]
+        if missing := [column for column in COLUMNS if column not in names]:
+            found = f"; it has {', '.join(names)}" if any(names) else ""
+            raise DataError(f"{path} line 1: no column {one_of(missing)}; expected item, rater and label{found}")
+        rows.fieldnames = names
+        for row in rows:
+            if None in row:
+                raise DataError(f"{path} line {rows.line_num}: has more cells than the head has columns")
+            yield f"{path} line {rows.line_num}", row
+    except csv.Error as error:
+        raise DataError(f"{path} line {rows.reader.line_num}: cannot be read as CSV: {error}") from error
+
+
+def _take(row: Mapping[str, Any], place: str, read: ReadRatings) -> None:
+    texts = {name: _text(row.get(name), name, place) for name in (*COLUMNS, "task", "cluster", "type")}
+    item, rater, label = (texts[name] for name in COLUMNS)
+    for name in ("item", "rater"):
+        if not texts[name]:
+            raise DataError(f"{place}: has no {name}; expected item, rater and label")
+    if "label" not in row:
+        raise DataError(f"{place}: has no label; expected item, rater and label (null or empty where it was left open)")
+    task = texts["task"] or ""
+    if _is_true(row.get("gold")):
+        read.left_out[task, str(rater), "gold check"] += 1
+    elif not label:
+        read.left_out[task, str(rater), "left open"] += 1
+    else:
+        degree = _degree(row.get("criteria"), place)
+        read.rows.append((place, Rating(str(item), str(rater), label, texts["cluster"], task, texts["type"], degree)))
+
+
+def _text(value: Any, name: str, place: str) -> str | None:
+    """A cell as text, and nothing is None."""
+    if isinstance(value, str):
+        return " ".join(value.split()) or None
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float) and math.isfinite(value):
+        return str(int(value)) if float(value).is_integer() else repr(value)
+    raise DataError(f"{place}: {name} is {shown(value)}; expected a text or a number")
+
+
+def _is_true(value: Any) -> bool:
+    return value is True or (isinstance(value, str) and value.strip().lower() in ("true", "yes", "1"))
+
+
+def _degree(criteria: Any, place: str) -> str | None:
+    """How personalized a rater found what they saw; in a table, the criteria are JSON."""
+    if isinstance(criteria, str):
+        try:
+            criteria = json.loads(criteria) if criteria.strip() else None
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{place}: criteria are {shown(criteria)}; expected a JSON object") from error
+    if criteria is None:
+        return None
+    if not isinstance(criteria, Mapping):
+        raise DataError(f"{place}: criteria are {shown(criteria)}; expected an object")
+    return _text(criteria.get(CRITERION), CRITERION, place)

@@ -1,0 +1,92 @@
+"""Do people like personalized answers better than general ones, and less when they are more personalized?
+
+    prefer_personalized([Rating("1", "ann", "personalized", cluster="7", personalization="4"), …])
+
+A comparison is won (1), tied (0.5) or lost (0) by the personalized answer; its win rate is the mean × 100.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bowstring.metrics.intervals import Estimate, Means, Score, estimate
+from bowstring.metrics.scales import number_in, tidy
+from bowstring.records import Rating
+
+CHOICES = {"personalized": 1.0, "tie": 0.5, "general": 0.0}  # with what each scores
+
+
+def prefer_personalized(ratings: Iterable[Rating]) -> dict[str, Any] | None:
+    """The win rate in all, by rater, question type and degree of personalization where these are known.
+
+    None where nobody chose between a personalized and a general answer.
+    """
+    rated = [rating for rating in ratings if rating.label in CHOICES]
+    if not any(rating.label != "tie" for rating in rated):
+        return None
+    found: dict[str, Any] = {"win_rate": _win_rate(rated)}
+    for label in CHOICES:
+        shares = [Score(_cluster(r), float(r.label == label)) for r in rated]
+        found[label] = _percent(shares)
+    for axis in ("rater", "type", "personalization"):
+        members: dict[str, list[Rating]] = {}
+        for rating in rated:
+            if (name := getattr(rating, axis)) is not None:
+                members.setdefault(tidy(name) if axis == "personalization" else name, []).append(rating)
+        if members:
+            found[f"by_{axis}"] = {name: _win_rate(members[name]) for name in sorted(members, key=_low_to_high)}
+    if (slope := _slope(rated)) is not None:
+        found["slope"] = slope.as_json()
+    return found
+
+
+def _cluster(rating: Rating) -> str:
+    return rating.cluster if rating.cluster is not None else f"\0{rating.item}"
+
+
+def _percent(scores: Sequence[Score]) -> dict[str, Any] | None:
+    found = estimate({"x": scores}, lambda mean: 100 * mean["x"])
+    return None if found is None else found.as_json()
+
+
+def _win_rate(rated: Sequence[Rating]) -> dict[str, Any] | None:
+    return _percent([Score(_cluster(r), CHOICES[r.label]) for r in rated])
+
+
+def _low_to_high(name: str) -> tuple[bool, float, str]:
+    """Numbers by their size, then words."""
+    number = number_in(name)
+    return number is None, number or 0.0, name
+
+
+def _slope(rated: Sequence[Rating]) -> Estimate | None:
+    """By how many points the win rate changes with each degree; None where degrees are words, or all the same."""
+    points = [
+        (_cluster(r), degree, 100 * CHOICES[r.label])
+        for r in rated
+        if r.personalization is not None and (degree := number_in(r.personalization)) is not None
+    ]
+    if len({degree for _, degree, _ in points}) < 2:
+        return None
+    middle = float(np.mean([degree for _, degree, _ in points]))
+    means = {
+        "x": [Score(cluster, x - middle) for cluster, x, _ in points],
+        "y": [Score(cluster, y) for cluster, _, y in points],
+        "xy": [Score(cluster, (x - middle) * y) for cluster, x, y in points],
+        "xx": [Score(cluster, (x - middle) ** 2) for cluster, x, _ in points],
+    }
+    found = estimate(means, _fitted)
+    return None if found is None else replace(found, n=len(points))
+
+
+def _fitted(mean: Means) -> npt.NDArray[np.float64]:
+    """The slope of least squares; of one and the same degree, rounding leaves something that is no spread."""
+    spread = mean["xx"] - mean["x"] ** 2
+    spread = np.where(spread > 1e-9 * mean["xx"], spread, np.nan)
+    slope: npt.NDArray[np.float64] = (mean["xy"] - mean["x"] * mean["y"]) / spread
+    return slope

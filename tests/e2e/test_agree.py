@@ -1,0 +1,269 @@
+"""`bowstring agree`: judges of real runs, people in files, and metrics, as raters of the same items."""
+
+import csv
+import json
+
+import pytest
+
+from bowstring.datasets.ratings import cluster_of, item_id
+from bowstring.metrics.text import bleu
+from tests.e2e.test_eval import command, records
+from tests.e2e.test_eval_cupid import answer as cupid_answer
+from tests.e2e.test_eval_cupid import command as cupid_command
+from tests.support.command import bowstring
+from tests.support.server import Server, digest_answer, text_of
+
+
+def agree(*arguments):
+    """What the command says as JSON."""
+    ran = bowstring("agree", *arguments, "--json")
+    assert ran.code == 0, ran.err
+    return json.loads(ran.out)
+
+
+def judged_twice(server, folder, *more):
+    """Two runs of one model by two judges; the answers come from the store the second time."""
+    for judge in ("one", "two"):
+        ran = bowstring(*command(server, folder / judge, *more, "--judge", server.model(judge)))
+        assert ran.code == 0, ran.err
+    return folder / "one", folder / "two"
+
+
+def test_two_judges_meet_on_the_same_answers(tmp_path):
+    with Server() as server:
+        runs = judged_twice(server, tmp_path)
+    found = agree(*runs)
+    assert found["tasks"].keys() == {"compare", "satisfaction"}
+    one, two = (records(run) for run in runs)
+    for task, kinds in (("compare", ("persona", "profile")), ("satisfaction", ("schedule",))):
+        same = [a["verdict"] == b["verdict"] for a, b in zip(one, two, strict=True) if a["type"] in kinds]
+        pair = found["tasks"][task]["pairs"][0]
+        assert pair["raters"] == ["openai/one@127.0.0.1/v1", "openai/two@127.0.0.1/v1"]
+        assert pair["n"] == len(same)
+        assert pair["agreement"]["value"] == pytest.approx(sum(same) / len(same))
+        assert pair["agreement"]["clusters"] == 6, "intervals are by user"
+        assert found["tasks"][task]["clusters"] == "cluster"
+    disputed = found["tasks"]["compare"]["disputed"][0]
+    question = next(r for r in one if item_id("compare", r) == disputed["item"] and r["type"] != "schedule")
+    assert disputed["about"] == question["question"]
+    shown = bowstring("agree", *runs)
+    assert shown.code == 0
+    assert "compare: the model's answer against the gold one" in shown.out
+    assert "? fewer than 30 clusters: do not trust the interval" in shown.out
+
+
+def test_verdicts_on_different_answers_are_never_compared(tmp_path):
+    with Server() as server:
+        bowstring(*command(server, tmp_path / "a", "--judge", server.model("one")))
+        bowstring(*command(server, tmp_path / "b", "--judge", server.model("two"), "--model", server.model("other")))
+    ran = bowstring("agree", tmp_path / "a", tmp_path / "b")
+    assert ran.code == 2
+    assert ran.err.startswith("no item has two raters: openai/one@127.0.0.1/v1 (60), openai/two@127.0.0.1/v1 (60); ")
+
+
+def test_both_orders_are_two_raters_and_a_judge_can_be_named(tmp_path):
+    with Server() as server:
+        bowstring(*command(server, tmp_path / "r", "--both-orders"))
+    found = agree(f"gpt={tmp_path / 'r'}")["tasks"]["compare"]
+    assert list(found["raters"]) == ["gpt", "gpt, sides swapped"]
+    metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
+    assert 100 * found["agreement"]["value"] == pytest.approx(metrics["metrics"]["consistency"]["value"])
+
+
+def test_people_join_the_judge_by_items_and_are_its_reference(tmp_path):
+    with Server() as server:
+        bowstring(*command(server, tmp_path / "r"))
+    rows = [r for r in records(tmp_path / "r") if r["type"] != "schedule"]
+    with (tmp_path / "people.csv").open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.writer(file)  # with BOM and CRLF, as spreadsheets save it
+        writer.writerow(["item", "rater", "label"])
+        for n, record in enumerate(rows):
+            said = record["verdict"] if n % 4 else {"win": "lose", "lose": "win", "tie": "win"}[record["verdict"]]
+            writer.writerow([item_id("compare", record), "ann", said])
+    found = agree(tmp_path / "people.csv", tmp_path / "r", "--reference", "ann")
+    compared = found["tasks"]["compare"]
+    assert "ratings" not in found["tasks"], "the task of an item is known from the run"
+    other = compared["reference"]["others"]["openai/judge@127.0.0.1/v1"]
+    right = sum(n % 4 > 0 for n in range(len(rows)))
+    assert other["n"] == len(rows)
+    assert other["accuracy"]["value"] == pytest.approx(right / len(rows))
+    assert other["accuracy"]["clusters"] == 6, "whose items they are is known from the run"
+    assert sum(map(sum, other["confusion"])) == len(rows)
+    assert sum(score["n"] for score in other["labels"].values()) == len(rows)
+    shown = bowstring("agree", tmp_path / "people.csv", tmp_path / "r", "--reference", "ann")
+    assert "against 1, ann" in shown.out
+    assert "macro F1" in shown.out
+    assert "precision" in shown.out
+
+
+def test_metrics_rate_by_their_sign(tmp_path):
+    with Server() as server:
+        bowstring(*command(server, tmp_path / "r"))
+    found = agree(tmp_path / "r", "--metrics")["tasks"]["compare"]
+    assert list(found["raters"]) == ["openai/judge@127.0.0.1/v1", "bleu", "rouge_l", "length"]
+    assert found["fleiss_kappa"]["ratings"] == 4
+    rows = [r for r in records(tmp_path / "r") if r["type"] != "schedule"]
+    nearer = [bleu(r["answer"], r["personalized_answer"]) - bleu(r["answer"], r["general_answer"]) for r in rows]
+    assert found["raters"]["bleu"]["labels"].get("win", 0) == sum(x > 0 for x in nearer)
+    assert found["raters"]["bleu"]["labels"].get("tie", 0) == sum(x == 0 for x in nearer)
+    only = agree(tmp_path / "r", "--metrics", "--rater", "bleu", "--rater", "rouge_l")["tasks"]
+    assert list(only) == ["compare"]
+    assert list(only["compare"]["raters"]) == ["bleu", "rouge_l"]
+
+
+def test_verdicts_that_cannot_be_read_are_counted(tmp_path):
+    def mute(messages, body):
+        last = text_of(messages[-1])
+        unsure = body["model"] == "two" and "Better Response:" in last and len(last) % 2
+        return "I cannot say." if unsure else digest_answer(messages, body)
+
+    with Server(mute) as server:
+        runs = judged_twice(server, tmp_path)
+    unread = sum(r["verdict"] is None for r in records(runs[1]))
+    assert unread
+    found = agree(*runs)
+    lost = {"task": "compare", "rater": "openai/two@127.0.0.1/v1", "reason": "unparsed", "n": unread}
+    assert found["left_out"] == [lost]
+    assert found["tasks"]["compare"]["shared"] == found["tasks"]["compare"]["items"] - unread
+    assert "(unparsed)" in bowstring("agree", *runs).out
+
+
+def test_scores_and_coverage_of_cupid(tmp_path):
+    def second_opinion(messages, body):
+        said = cupid_answer(messages, body | {"model": "judge" if body["model"] == "two" else body["model"]})
+        if body["model"] == "two":
+            marked = len(text_of(messages[-1])) % 3
+            return said.replace("Score\n7", f"Score\n{7 + marked}").replace(
+                "Partially", ["Fully", "Partially", "Not"][marked]
+            )
+        return said
+
+    with Server(second_opinion) as server:
+        bowstring(*cupid_command(server, tmp_path / "a"))
+        bowstring(*cupid_command(server, tmp_path / "b", "--judge", server.model("two")))
+    found = agree(f"first={tmp_path / 'a'}", f"second={tmp_path / 'b'}")["tasks"]
+    assert found.keys() == {"rate", "coverage"}
+    rates = zip(records(tmp_path / "a"), records(tmp_path / "b"), strict=True)
+    same = [a["generation"]["score"] == b["generation"]["score"] for a, b in rates]
+    assert found["rate"]["pairs"][0]["agreement"]["value"] == pytest.approx(sum(same) / 12)
+    assert found["rate"]["level"] == "interval"
+    assert found["rate"]["agreement"]["clusters"] == 4, "by persona"
+    assert found["rate"]["pairs"][0]["weighted_kappa"].keys() == {"linear", "quadratic"}
+    assert found["coverage"]["labels"] == ["Not Covered", "Partially Covered", "Fully Covered"]
+    assert found["coverage"]["level"] == "ordinal"
+    assert found["coverage"]["pairs"][0]["n"] == 24 + 36
+
+
+def export(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_the_sweet_spot_of_an_export(tmp_path):
+    with Server() as server:
+        bowstring(*command(server, tmp_path / "r"))
+    rows = []
+    for n, record in enumerate(records(tmp_path / "r")):
+        degree = n % 5 + 1
+        row = {
+            "item": item_id("personal", record),
+            "label": "personalized" if degree < 3 else "tie" if degree == 3 else "general",
+            "task": "personal",
+            "cluster": cluster_of(record),
+            "type": record["type"],
+            "criteria": {"personalization": degree},
+            "seconds": 4.0,
+            "gold": n % 30 == 0,
+        }
+        rows += [row | {"rater": "ann"}, row | {"rater": "bob"}]
+    path = export(tmp_path / "people.jsonl", rows)
+    found = agree(path)
+    assert found["personal"]["win_rate"]["n"] == 2 * 58
+    rates = {degree: rate["value"] for degree, rate in found["personal"]["by_personalization"].items()}
+    assert rates == {"1": 100.0, "2": 100.0, "3": 50.0, "4": 0.0, "5": 0.0}
+    assert found["personal"]["by_type"].keys() == {"persona", "profile", "schedule"}
+    assert found["personal"]["slope"]["high"] < 0
+    assert found["tasks"]["personal"]["alpha"]["ordinal"]["value"] == pytest.approx(1.0)
+    assert {"task": "personal", "rater": "bob", "reason": "gold check", "n": 2} in found["left_out"]
+    shown = bowstring("agree", path)
+    assert "the personalized answer's win rate, of 100 (a tie is half a win)" in shown.out
+    assert "with each degree of personalization -" in shown.out
+    alone = agree(export(tmp_path / "ann.jsonl", [row for row in rows if row["rater"] == "ann"]))
+    assert alone["personal"]["win_rate"]["n"] == 58, "one person is enough to say what they like"
+    assert "personal" not in agree(tmp_path / "r", "--metrics"), "nobody chose between the two gold answers"
+
+
+def test_labels_may_be_merged_ordered_and_taken_at_another_level(tmp_path):
+    table = tmp_path / "r.csv"
+    table.write_text("item,rater,label\n1,a,Win\n1,b,win\n2,a,tie\n2,b,lose\n3,a,lose\n3,b,lose\n")
+    found = agree(table)["tasks"]["ratings"]
+    assert found["agreement"]["value"] == pytest.approx(1 / 3)
+    assert "differ only in case" in found["notes"][0]
+    merged = agree(table, "--merge", "Win=win", "--merge", "tie=lose")["tasks"]["ratings"]
+    assert (merged["agreement"]["value"], merged["notes"]) == (1.0, [])
+    words = tmp_path / "w.jsonl"
+    said = [("bad", "fair"), ("good", "good"), ("fair", "good"), ("bad", "bad")]
+    export(
+        words,
+        [{"item": n, "rater": r, "label": x} for n, pair in enumerate(said) for r, x in zip("ab", pair, strict=True)],
+    )
+    assert agree(words)["tasks"]["ratings"]["levels"] == ["nominal"]
+    ordered = agree(words, "--labels", "bad,fair,good")["tasks"]["ratings"]
+    assert ordered["levels"] == ["nominal", "ordinal"]
+    assert ordered["alpha"]["ordinal"]["value"] > ordered["alpha"]["nominal"]["value"]
+    assert agree(table, "--merge", "Win=win", "--level", "interval")["tasks"]["ratings"]["alpha"].keys() == {"interval"}
+
+
+def test_words_of_files_do_not_steer_the_terminal(tmp_path):
+    rows = [
+        {"item": "\x1b[2J[bold]1", "rater": rater, "label": label}
+        for rater, label in (("\x1b[31mann", "[red]yes\x07"), ("bob[/]", "no"))
+    ]
+    ran = bowstring("agree", export(tmp_path / "a.jsonl", rows))
+    assert ran.code == 0, ran.err
+    assert "\x1b" not in ran.out
+    assert "\x07" not in ran.out
+    assert "[red]yes" in ran.out
+    assert "bob[/]" in ran.out
+
+
+def test_a_rater_may_say_the_same_twice_but_not_two_things(tmp_path):
+    (tmp_path / "a.csv").write_text("item,rater,label\n1,ann,win\n1,bob,win\n1,ann,win\n2,bob,tie\n2,ann,tie\n")
+    assert agree(tmp_path / "a.csv")["tasks"]["ratings"]["raters"]["ann"]["n"] == 2
+    (tmp_path / "b.csv").write_text("item,rater,label\n2,ann,lose\n")
+    ran = bowstring("agree", tmp_path / "a.csv", tmp_path / "b.csv")
+    assert ran.code == 2
+    assert ran.err == (
+        f"{tmp_path / 'b.csv'} line 2: ann says 'lose' of item 2, and 'tie' in {tmp_path / 'a.csv'} line 6; "
+        "keep one, or name the judges of runs apart: NAME=RUN\n"
+    )
+
+
+def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path):
+    (tmp_path / "a.csv").write_text("item,rater,label\n1,ann,good\n1,bob,bad\n")
+    (tmp_path / "alone.csv").write_text("item,rater,label\n1,ann,good\n2,ann,bad\n")
+    (tmp_path / "open.csv").write_text("item,rater,label\n1,ann,\n")
+    (tmp_path / "task.csv").write_text("item,rater,label,task,cluster\n1,ann,x,rate,u\n1,bob,x,other,u\n")
+    (tmp_path / "cluster.csv").write_text("item,rater,label,task,cluster\n1,ann,x,rate,u\n1,bob,x,rate,v\n")
+    (tmp_path / "empty").mkdir()
+    for arguments, message in [
+        ((), "Missing argument 'SOURCE...'"),
+        (("nowhere",), "nowhere is not there; expected the folder of a run, or a .jsonl or .csv file of ratings"),
+        (("empty",), "empty holds no run; expected the folder of one, such as runs/NAME"),
+        (("alone.csv",), "there is one rater, ann (2); give another run, a file of ratings, or --metrics"),
+        (("open.csv",), "there is no rating to compare: 1 left open"),
+        (("a.csv", "--reference", "cy"), "--reference 'cy': no such rater; there are ann, bob"),
+        (("a.csv", "--rater", "cy"), "no rater is called 'cy'; there are ann, bob"),
+        (("a.csv", "--level", "interval"), "--level: interval needs numbers; the labels are bad, good"),
+        (("a.csv", "--level", "high"), "Invalid value for '--level'"),
+        (("a.csv", "--labels", "bad,best"), "--labels bad,best lacks good; expected every label of a task"),
+        (("a.csv", "--merge", "bad"), "--merge: expected LABEL=ANOTHER, such as tie=lose"),
+        (("a.csv", "--metrics"), "--metrics: no source is a HiCUPID run with judged comparisons"),
+        (("task.csv",), "task.csv line 3: task of item 1 is 'other', and 'rate' in "),
+        (("cluster.csv",), "cluster.csv line 3: cluster of item 1 is 'v', and 'u' in "),
+    ]:
+        ran = bowstring("agree", *arguments, cwd=tmp_path)
+        assert ran.code == 2, arguments
+        assert message in ran.err
+        assert len(ran.err.splitlines()) == 1
+        assert not ran.out
