@@ -67,6 +67,7 @@ class Comparison:
     runs: tuple[Contender, ...]
     baseline: str
     metric: str  # that ranks the runs
+    higher_is_better: bool  # in it
     items: int
     metrics: Estimates
     differences: Differences  # from the baseline
@@ -171,6 +172,7 @@ class _Comparing:
             runs=tuple(self.contenders),
             baseline=self.baseline,
             metric=main,
+            higher_is_better=self.measures[main].higher_is_better,
             items=len(self.keys),
             metrics=metrics,
             differences={m: found for m, found in differences.items() if found},

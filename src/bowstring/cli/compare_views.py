@@ -16,13 +16,18 @@ from bowstring.metrics.intervals import Estimate
 from bowstring.reports.compare_page import cluster_word, p_value, power_notes, ranks_note, signed
 from bowstring.reports.page import number
 
-_WIDE = 21  # columns that a value takes with its interval beside it
+_METRIC = 20  # columns of the terminal that names of metrics take
+_WIDE, _NARROW = 21, 16  # those that a value takes with its interval beside it, and beneath it
 
 
 def print_comparison(compared: Comparison, items: int, to: Console) -> None:
     metrics = [metric for metric in compared.metrics if not metric.endswith("_by_instance")]
     to.print()
-    to.print(_side_by_side(compared, metrics, beside=26 + _WIDE * len(compared.runs) <= to.width))
+    beside = _METRIC + _WIDE * len(compared.runs) <= to.width
+    at_once = len(compared.runs) if beside else max(1, (to.width - _METRIC) // _NARROW)
+    for first in range(0, len(compared.runs), at_once):
+        names = compared.names[first : first + at_once]
+        to.print(_side_by_side(compared, metrics, names, beside=beside))
     for name in compared.names:
         if name != compared.baseline:
             to.print(f"\n{plain(name)} less {plain(compared.baseline)}\n", style="bold", markup=False)
@@ -47,14 +52,14 @@ def _table(*columns: str, wrapped: bool = False) -> Table:
     return table
 
 
-def _side_by_side(compared: Comparison, metrics: Sequence[str], *, beside: bool) -> Table:
+def _side_by_side(compared: Comparison, metrics: Sequence[str], names: Sequence[str], *, beside: bool) -> Table:
     """A column a run; the interval beside the value where there is room, else beneath it."""
-    table = _table("", *compared.names, wrapped=True)
+    table = _table("", *names, wrapped=True)
     for metric in metrics:
         own = compared.metrics[metric]
-        table.add_row(metric, *(_value(own.get(name), metric, beside=beside) for name in compared.names))
+        table.add_row(metric, *(_value(own.get(name), metric, beside=beside) for name in names))
     scored = compared.metrics[compared.metric]
-    table.add_row(f"n of {compared.metric}", *(f"{scored[name].n:,}" for name in compared.names), style="dim")
+    table.add_row(f"n of {compared.metric}", *(f"{scored[name].n:,}" for name in names), style="dim")
     return table
 
 
