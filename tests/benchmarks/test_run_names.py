@@ -22,7 +22,7 @@ def configuration(model="openai/a", judge="openai/j", prompts=None, **settings):
         ([configuration(shots=0), configuration(shots=3)], ["0-shot", "3-shot"]),
         ([configuration("openai/a"), configuration("openai/b", shots=1)], ["a, 0-shot", "b, 1-shot"]),
         ([configuration(judge="openai/j"), configuration(judge="builtin")], ["judge j", "judge builtin"]),
-        ([configuration(both_orders=True), configuration()], ["both orders", "no both orders"]),
+        ([configuration(both_orders=True), configuration()], ["both orders", "one order"]),
         ([configuration(splits=["test_1"]), configuration()], ["test_1", "all splits"]),
         ([configuration(seed=1), configuration(seed=2)], ["seed 1", "seed 2"]),
         ([configuration(), configuration(prompts={"ask": "2" * 64})], ["prompts 1111", "prompts 2222"]),

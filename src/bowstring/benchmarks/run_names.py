@@ -51,7 +51,7 @@ def _told(name: str, value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
-        return words if value else f"no {words}"
+        return words if value else "one order" if name == "both_orders" else f"no {words}"
     if isinstance(value, list | tuple):
         return "+".join(map(str, value)) or f"all {words}"
     match name:
