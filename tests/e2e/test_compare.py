@@ -318,6 +318,10 @@ def test_what_cannot_be_compared_is_told_in_a_line(made, arguments, said):
 
 
 def test_runs_of_other_data_or_still_running_are_refused(made, tmp_path):
+    (tmp_path / "sweep.json").write_text("{", encoding="utf-8")
+    ran = compare(made, "runs/weak", tmp_path)
+    assert ran.code == 2
+    assert "sweep.json cannot be read" in ran.err
     for name in ("other", "running", "empty", "elsewhere"):
         shutil.copytree(made / "runs" / "strong", tmp_path / name)
     _rewrite(tmp_path / "other", fingerprint="f" * 64)

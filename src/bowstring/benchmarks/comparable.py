@@ -41,7 +41,7 @@ class Contender:
 
 def open_contenders(paths: Sequence[Path], baseline: Path | None) -> tuple[list[Contender], str, list[str]]:
     """The runs, the name of the one that others are compared with, and notes. A sweep stands for its runs."""
-    folders = {folder.resolve(): folder for path in paths for folder in run_folders(path)}
+    folders = {folder.resolve(): folder for path in paths for folder in _run_folders(path)}
     if baseline is not None and baseline.resolve() not in folders:
         folders = {baseline.resolve(): baseline} | folders
     ended = [read_run(folder) for folder in folders.values()]
@@ -60,6 +60,13 @@ def open_contenders(paths: Sequence[Path], baseline: Path | None) -> tuple[list[
     ]
     at = 0 if baseline is None else list(folders).index(baseline.resolve())
     return contenders, names[at], notes + _notes(contenders, len(shared))
+
+
+def _run_folders(path: Path) -> list[Path]:
+    try:
+        return run_folders(path)
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path / 'sweep.json'} cannot be read; name the runs one by one") from error
 
 
 def common_keys(contenders: Sequence[Contender]) -> list[str]:

@@ -22,8 +22,8 @@ from bowstring.benchmarks.running import Run
 from bowstring.errors import UsageError
 from bowstring.metrics import demographics
 from bowstring.metrics.comparing import Against, Difference, clusters_needed, difference, holm, rank_ranges
-from bowstring.metrics.intervals import Estimate
-from bowstring.metrics.measures import Measure
+from bowstring.metrics.intervals import Estimate, Score, estimate
+from bowstring.metrics.measures import Measure, Parts
 from bowstring.records import QUESTION_TYPES
 from bowstring.reports.sweep_page import main_metric
 from bowstring.runs.runner import Record
@@ -156,16 +156,17 @@ class _Comparing:
         self.records = {run.name: run.records for run in contenders}
         hicupid = self.benchmark == "hicupid"
         scores: Any = hicupid_scores if hicupid else cupid_scores
-        self.cluster_of: Callable[[Record], str] = scores.cluster_of
+        self.clusters: Mapping[str, str] = {key: scores.cluster_of(contenders[0].records[key]) for key in self.keys}
         self.grouped: Callable[[Sequence[Record]], dict[str, dict[str, list[Record]]]] = scores.grouped
         scoring = contenders[0].configuration["settings"].get("scoring", "")
         self.measures: Mapping[str, Measure] = hicupid_scores.MEASURES if hicupid else cupid_scores.measures(scoring)
+        self._known_parts: dict[str, dict[str, dict[str, Parts]]] = {}
 
     def compared(self, metric: str | None, detect: float | None, items: int, notes: list[str]) -> Comparison:
-        metrics = {m: own for m, measure in self.measures.items() if (own := self._estimates(measure, self.keys))}
+        metrics = {m: own for m in self.measures if (own := self._estimates(m, self.keys))}
         main = self._main(metrics, metric)
-        differences = {m: self._from_baseline(self.measures[m], list(own)) for m, own in metrics.items()}
-        pairs = self._pairs(self.measures[main])
+        pairs = self._corrected(main, list(combinations(self.records, 2)), fine=True)
+        differences = {m: self._from_baseline(m, list(own), fine=m == main) for m, own in metrics.items()}
         from_baseline = differences[main]
         return Comparison(
             benchmark=self.benchmark,
@@ -198,34 +199,44 @@ class _Comparing:
         own = [m for m, found in metrics.items() if name in found]
         return f"{name} has {', '.join(own) or 'no readable result'}"
 
-    def _estimates(self, measure: Measure, keys: Sequence[str]) -> dict[str, Estimate]:
-        found = {}
-        for run in self.contenders:
-            estimate = measure.estimate((self.cluster_of(run.records[key]), run.records[key]) for key in keys)
-            if estimate is not None:
-                found[run.name] = estimate
-        return found
+    def _parts(self, metric: str) -> dict[str, dict[str, Parts]]:
+        """What each run's items add to a metric, by their keys; an item that has nothing to say is not there."""
+        if metric not in self._known_parts:
+            of = self.measures[metric].parts
+            self._known_parts[metric] = {
+                name: {key: found for key in self.keys if (found := of(own[key])) is not None}
+                for name, own in self.records.items()
+            }
+        return self._known_parts[metric]
+
+    def _scores(self, metric: str, name: str, keys: Iterable[str]) -> dict[str, list[Score]]:
+        said = self._parts(metric)[name]
+        return self.measures[metric].gathered((self.clusters[key], said[key]) for key in keys if key in said)
+
+    def _estimates(self, metric: str, keys: Sequence[str]) -> dict[str, Estimate]:
+        statistic = self.measures[metric].statistic
+        found = {name: estimate(self._scores(metric, name, keys), statistic) for name in self.records}
+        return {name: own for name, own in found.items() if own is not None}
 
     def _paired(
-        self, measure: Measure, first: str, second: str, keys: Sequence[str], *, fine: bool = False
+        self, metric: str, first: str, second: str, keys: Sequence[str], *, fine: bool = False
     ) -> tuple[Difference | None, int]:
         """The second less the first on the items that both have, and how many only one of them has."""
-        one, other = self.records[first], self.records[second]
-        said = {key: (measure.parts(one[key]) is not None, measure.parts(other[key]) is not None) for key in keys}
-        both = [key for key, sides in said.items() if all(sides)]
-        left_out = sum(any(sides) and not all(sides) for sides in said.values())
-        before, after = (measure.scores((self.cluster_of(own[k]), own[k]) for k in both) for own in (one, other))
-        return difference(before, after, measure.statistic, items=len(both), fine=fine), left_out
+        said = self._parts(metric)
+        one, other = ({key for key in keys if key in said[name]} for name in (first, second))
+        both = [key for key in keys if key in one and key in other]
+        before, after = (self._scores(metric, name, both) for name in (first, second))
+        found = difference(before, after, self.measures[metric].statistic, items=len(both), fine=fine)
+        return found, len(one ^ other)
 
-    def _from_baseline(self, measure: Measure, names: Sequence[str]) -> dict[str, Against]:
+    def _from_baseline(self, metric: str, names: Sequence[str], *, fine: bool) -> dict[str, Against]:
         pairs = [(self.baseline, name) for name in names if name != self.baseline and self.baseline in names]
-        return {name: found for (_, name), found in self._corrected(measure, pairs).items()}
+        return {name: found for (_, name), found in self._corrected(metric, pairs, fine=fine).items()}
 
-    def _pairs(self, measure: Measure) -> dict[tuple[str, str], Against]:
-        return self._corrected(measure, list(combinations(self.records, 2)))
-
-    def _corrected(self, measure: Measure, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Against]:
-        found = {pair: self._paired(measure, *pair, self.keys, fine=True) for pair in pairs}
+    def _corrected(
+        self, metric: str, pairs: Sequence[tuple[str, str]], *, fine: bool
+    ) -> dict[tuple[str, str], Against]:
+        found = {pair: self._paired(metric, *pair, self.keys, fine=fine) for pair in pairs}
         known = {pair: (own, left_out) for pair, (own, left_out) in found.items() if own is not None}
         corrected = holm([own.p for own, _ in known.values()])
         return {
@@ -249,15 +260,15 @@ class _Comparing:
         for metric in dict.fromkeys((main, *_HEADLINES)):
             if found and not (self.benchmark == "cupid" and metric in _HEADLINES):
                 break  # one number is enough, but for CUPID's two tasks
-            own = self._estimates(self.measures[metric], keys) if metric in self.measures else {}
+            own = self._estimates(metric, keys) if metric in self.measures else {}
             if len(own) == len(self.contenders):
                 found[metric] = own
         return {m: {name: self._cell(m, name, e, keys) for name, e in own.items()} for m, own in found.items()}
 
-    def _cell(self, metric: str, name: str, estimate: Estimate, keys: Sequence[str]) -> InGroup:
+    def _cell(self, metric: str, name: str, own: Estimate, keys: Sequence[str]) -> InGroup:
         if name == self.baseline:
-            return InGroup(estimate, None)
-        return InGroup(estimate, self._paired(self.measures[metric], self.baseline, name, keys)[0])
+            return InGroup(own, None)
+        return InGroup(own, self._paired(metric, self.baseline, name, keys)[0])
 
 
 # What a group of items is told by: the first of these that all runs have in it.

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from bowstring.metrics.intervals import TRUSTED_CLUSTERS, Means, Score, draw, resampled
 
-FINE_DRAWS = 10_000  # so that a small p stays small enough to be corrected for many comparisons
+FINE_DRAWS = 10_000  # where every pair is compared: p has to stay small when it is corrected for their number
 LEVEL = 0.05
 POWER = 0.8
 _NOTHING = 1e-9  # a difference as small as this is rounding
@@ -107,7 +107,7 @@ def difference(
     return Difference(float(value[0]), float(low), float(high), p, error, items, len(clusters))
 
 
-@lru_cache(maxsize=2)  # 100 MB each at the published size
+@lru_cache(maxsize=1)  # 100 MB at the published size
 def _finely_resampled(clusters: int) -> Floats:
     return draw(clusters, FINE_DRAWS)
 

@@ -32,12 +32,16 @@ class Measure:
         mine = {name: found[name] for name in self.components if found.get(name)}
         return mine or None
 
+    def gathered(self, parts: Iterable[tuple[str, Parts | None]]) -> dict[str, list[Score]]:
+        """The scores of each component, from the parts of records with their clusters."""
+        scores: dict[str, list[Score]] = {name: [] for name in self.components}
+        for cluster, own in parts:
+            for name, values in (own or {}).items():
+                scores[name] += [Score(cluster, value) for value in values]
+        return scores
+
     def scores(self, records: Clustered) -> dict[str, list[Score]]:
-        gathered: dict[str, list[Score]] = {name: [] for name in self.components}
-        for cluster, record in records:
-            for name, values in (self.parts(record) or {}).items():
-                gathered[name] += [Score(cluster, value) for value in values]
-        return gathered
+        return self.gathered((cluster, self.parts(record)) for cluster, record in records)
 
     def estimate(self, records: Clustered) -> Estimate | None:
         return estimate(self.scores(records), self.statistic)
