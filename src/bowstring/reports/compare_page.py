@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from bowstring.errors import UsageError
 from bowstring.reports.compare_tables import visible
-from bowstring.reports.page import environment, number
+from bowstring.reports.numbers import number
+from bowstring.reports.page import environment
 
 if TYPE_CHECKING:
     from bowstring.benchmarks.comparing import Comparison, Power

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from bowstring.reports.page import number
+from bowstring.reports.numbers import number
+from bowstring.reports.tables import harmless
 
 if TYPE_CHECKING:
     from bowstring.benchmarks.comparing import Comparison
@@ -24,7 +25,6 @@ _LATEX = {
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
 }
-_FORMULA = re.compile(r"^\s*[=+\-@\t\r]")
 # Everything that steers what shows a text, and the marks that reorder it; newline and tab stay.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -96,7 +96,7 @@ def _csv(compared: Comparison) -> str:
     against = ("value", "low", "high", "p", "corrected", "n", "clusters", "left_out")
     rows.writerow(["run", "metric", *of, "baseline", *(f"difference_{name}" for name in against)])
     for cells in _csv_rows(compared, of, against):
-        rows.writerow([_defused(cell) if isinstance(cell, str) else cell for cell in cells])
+        rows.writerow([harmless(_one_line(cell)) if isinstance(cell, str) else cell for cell in cells])
     return written.getvalue()
 
 
@@ -134,9 +134,3 @@ def _markdown_text(text: str) -> str:
 
 def _latex_text(text: str) -> str:
     return "".join(_LATEX.get(c, c) for c in _one_line(text))
-
-
-def _defused(cell: str) -> str:
-    """A cell that a spreadsheet would run as a formula is text to it, with a quote before it."""
-    plain = _one_line(cell)
-    return f"'{plain}" if _FORMULA.match(plain) else plain
