@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from bowstring.benchmarks.comparing import compare
     from bowstring.benchmarks.evaluate import evaluate, sweep
     from bowstring.benchmarks.running import Run
     from bowstring.datasets import load_cupid, load_hicupid
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "BowstringError": "bowstring.errors",
     "Run": "bowstring.benchmarks.running",
+    "compare": "bowstring.benchmarks.comparing",
     "evaluate": "bowstring.benchmarks.evaluate",
     "load_cupid": "bowstring.datasets",
     "load_hicupid": "bowstring.datasets",
@@ -31,7 +33,7 @@ _HOMES = {
     "train": "bowstring.training.training",
 }
 
-__all__ = ["BowstringError", "Run", "evaluate", "load_cupid", "load_hicupid", "sweep", "train"]
+__all__ = ["BowstringError", "Run", "compare", "evaluate", "load_cupid", "load_hicupid", "sweep", "train"]
 
 
 def __getattr__(name: str) -> Any:

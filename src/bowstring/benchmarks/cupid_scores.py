@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bowstring.metrics.intervals import Estimate, Means, Score, estimate
+from bowstring.metrics.measures import Measure, Parts, mean
 from bowstring.runs.runner import Record
 
 _AXES = ("type", "category", "distance")
@@ -25,11 +27,10 @@ _SHOWN = ("sessions", "characters")
 
 
 def summarize(records: Sequence[Record], *, scoring: str, analysed: bool) -> dict[str, Any]:
-    groups: dict[str, dict[str, Any]] = {}
-    for axis in _AXES:
-        values = sorted({r[axis] for r in records if r[axis] is not None}, key=str)
-        if len(values) > 1:
-            groups[axis] = {str(v): _metrics([r for r in records if r[axis] == v], scoring) for v in values}
+    groups = {
+        axis: {group: _metrics(own, scoring) for group, own in members.items()}
+        for axis, members in grouped(records).items()
+    }
     tasks = [(r, r[task]) for r in records for task in ("inference", "generation") if task in r]
     unparsed = {r["key"] for r, task in tasks if "unparsed" in task}
     parts = Counter(task["unparsed"] for _, task in tasks if "unparsed" in task)
@@ -51,61 +52,73 @@ def summarize(records: Sequence[Record], *, scoring: str, analysed: bool) -> dic
     return found
 
 
+def grouped(records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
+    """The records by every axis that tells at least two groups apart."""
+    found: dict[str, dict[str, list[Record]]] = {}
+    for axis in _AXES:
+        values = sorted({r[axis] for r in records if r[axis] is not None}, key=str)
+        if len(values) > 1:
+            found[axis] = {str(v): [r for r in records if r[axis] == v] for v in values}
+    return found
+
+
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
 def _metrics(records: Sequence[Record], scoring: str) -> dict[str, Any]:
-    pooled = _pooled_upstream(records) if scoring == "upstream" else _pooled(records)
-    by_instance = _by_instance(records)
-    ratings = _ratings_upstream(records) if scoring == "upstream" else _ratings(records)
-    found: dict[str, Estimate | None] = {
-        "inference.precision": estimate({"p": pooled["p"]}, lambda m: 100 * m["p"]),
-        "inference.recall": estimate({"r": pooled["r"]}, lambda m: 100 * m["r"]),
-        "inference.f1": estimate(pooled, lambda m: 100 * _f1(m["p"], m["r"])),
-    }
-    for name, scores in by_instance.items():
-        found[f"inference.{name}_by_instance"] = estimate({"x": scores}, lambda m: 100 * m["x"])
-    found["generation.score"] = estimate({"x": ratings}, lambda m: m["x"])
+    clustered = [(cluster_of(r), r) for r in records]
+    found = {name: measure.estimate(clustered) for name, measure in measures(scoring).items()}
     found["inference_generation.correlation"] = _correlation(records)
     return {name: e.as_json() for name, e in found.items() if e is not None}
 
 
-def _read(record: Record) -> Record | None:
-    """The inference of a record if every part of it could be read."""
-    inference = record.get("inference", {})
-    return inference if "recall" in inference and "unparsed" not in inference else None
+def cluster_of(record: Record) -> str:
+    """Whose request it is: the instances of one persona are not independent."""
+    return str(record["persona"])
 
 
-def _pooled(records: Sequence[Record]) -> dict[str, list[Score]]:
-    read = [(r["persona"], inference) for r in records if (inference := _read(r)) is not None]
+def measures(scoring: str) -> dict[str, Measure]:
+    """The metrics, by our arithmetic or upstream's."""
+    pooled = _pooled_upstream if scoring == "upstream" else _pooled
     return {
-        "p": [Score(persona, value) for persona, i in read for value in i["precision"]],
-        "r": [Score(persona, value) for persona, i in read for value in i["recall"]],
+        "inference.precision": Measure(("p",), pooled, lambda m: 100 * m["p"]),
+        "inference.recall": Measure(("r",), pooled, lambda m: 100 * m["r"]),
+        "inference.f1": Measure(("p", "r"), pooled, lambda m: 100 * _f1(m["p"], m["r"])),
+        "inference.precision_by_instance": mean(partial(_instance_mean, "precision"), 100),
+        "inference.recall_by_instance": mean(partial(_instance_mean, "recall"), 100),
+        "inference.f1_by_instance": mean(_instance_f1, 100),
+        "generation.score": mean(_rating_upstream if scoring == "upstream" else _rating),
     }
 
 
-def _pooled_upstream(records: Sequence[Record]) -> dict[str, list[Score]]:
+def _read(record: Mapping[str, Any]) -> Record | None:
+    """The inference of a record if every part of it could be read."""
+    inference: Record = record.get("inference", {})
+    return inference if "recall" in inference and "unparsed" not in inference else None
+
+
+def _pooled(record: Mapping[str, Any]) -> Parts:
+    inference = _read(record)
+    return {} if inference is None else {"p": inference["precision"], "r": inference["recall"]}
+
+
+def _pooled_upstream(record: Mapping[str, Any]) -> Parts:
     """As upstream counts: a context that was too long leaves precision alone and misses every gold item."""
-    pooled = _pooled(records)
-    for record in records:
-        failure = record.get("inference", {}).get("failure", {})
-        if failure.get("kind") == "context" and failure["stage"] in ("answer", "summary"):
-            pooled["r"] += [Score(record["persona"], 0.0) for _ in record["checklist"]]
-    return pooled
+    failure = record.get("inference", {}).get("failure", {})
+    if failure.get("kind") == "context" and failure["stage"] in ("answer", "summary"):
+        return {"r": [0.0 for _ in record["checklist"]]}
+    return _pooled(record)
 
 
-def _by_instance(records: Sequence[Record]) -> dict[str, list[Score]]:
-    scores: dict[str, list[Score]] = {"precision": [], "recall": [], "f1": []}
-    for record in records:
-        inference = _read(record)
-        if inference is None:
-            continue
-        precision, recall = (sum(inference[k]) / len(inference[k]) for k in ("precision", "recall"))
-        scores["precision"].append(Score(record["persona"], precision))
-        scores["recall"].append(Score(record["persona"], recall))
-        scores["f1"].append(Score(record["persona"], instance_f1(inference)))
-    return scores
+def _instance_mean(side: str, record: Mapping[str, Any]) -> float | None:
+    inference = _read(record)
+    return None if inference is None else sum(inference[side]) / len(inference[side])
+
+
+def _instance_f1(record: Mapping[str, Any]) -> float | None:
+    inference = _read(record)
+    return None if inference is None else instance_f1(inference)
 
 
 def instance_f1(inference: Record) -> float:
@@ -113,24 +126,19 @@ def instance_f1(inference: Record) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def _ratings(records: Sequence[Record]) -> list[Score]:
-    rated = ((r["persona"], r.get("generation", {}).get("score")) for r in records)
-    return [Score(persona, score) for persona, score in rated if score is not None]
+def _rating(record: Mapping[str, Any]) -> float | None:
+    score: float | None = record.get("generation", {}).get("score")
+    return score
 
 
-def _ratings_upstream(records: Sequence[Record]) -> list[Score]:
+def _rating_upstream(record: Mapping[str, Any]) -> float | None:
     """As upstream counts: whole numbers, and 0 where the judge failed or the context was too long."""
-    scores = []
-    for record in records:
-        generation = record.get("generation", {})
-        failure = generation.get("failure", {})
-        if generation.get("score") is not None:
-            scores.append(Score(record["persona"], float(math.floor(generation["score"]))))
-        elif (
-            generation.get("unparsed") == "score" or failure.get("stage") == "judge" or failure.get("kind") == "context"
-        ):
-            scores.append(Score(record["persona"], 0.0))
-    return scores
+    generation = record.get("generation", {})
+    failure = generation.get("failure", {})
+    if generation.get("score") is not None:
+        return float(math.floor(generation["score"]))
+    nothing = generation.get("unparsed") == "score" or failure.get("stage") == "judge"
+    return 0.0 if nothing or failure.get("kind") == "context" else None
 
 
 def _f1(p: npt.NDArray[np.float64], r: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy.typing as npt
 
 from bowstring.metrics import demographics
 from bowstring.metrics.fairness import largest_gap
-from bowstring.metrics.intervals import Estimate, Means, Score, estimate
+from bowstring.metrics.intervals import Means
+from bowstring.metrics.measures import Measure, Parts, mean
 from bowstring.records import QUESTION_TYPES, Profile, Question
 from bowstring.runs.runner import Record
 
@@ -39,13 +41,7 @@ def summarize(records: Sequence[Record]) -> dict[str, Any]:
     """Metrics of all records, by every axis they have, and the gaps between groups of users."""
     groups: dict[str, dict[str, Any]] = {}
     gaps: dict[str, Any] = {}
-    for axis in _AXES:
-        members: dict[str, list[Record]] = {}
-        for record in records:
-            if (group := _group_of(record, axis)) is not None:
-                members.setdefault(group, []).append(record)
-        if len(members) < 2:
-            continue
+    for axis, members in grouped(records).items():
         ordered = sorted(members, key=partial(demographics.order_of, axis))
         groups[axis] = {group: _metrics(members[group]) for group in ordered}
         if axis in demographics.AXES and (found := _gaps(members)):
@@ -72,28 +68,35 @@ def summarize(records: Sequence[Record]) -> dict[str, Any]:
 _SHOWN = ("turns", "characters")
 
 
+def grouped(records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
+    """The records by every axis that tells at least two groups apart."""
+    found: dict[str, dict[str, list[Record]]] = {}
+    for axis in _AXES:
+        members: dict[str, list[Record]] = {}
+        for record in records:
+            if (group := _group_of(record, axis)) is not None:
+                members.setdefault(group, []).append(record)
+        if len(members) > 1:
+            found[axis] = members
+    return found
+
+
+def cluster_of(record: Record) -> str:
+    """Whose question it is: questions of one user are not independent."""
+    return str(record["user"])
+
+
 def _metrics(records: Sequence[Record]) -> dict[str, Any]:
-    found: dict[str, Estimate | None] = {}
-    scores = _by_type(records, lambda r: r.get("score"))
-    found["score.total"] = estimate(scores, partial(_total, _SCORE_WEIGHTS))
-    for kind in QUESTION_TYPES:
-        found[f"score.{kind}"] = _mean_of(scores[kind], 100)
-    for outcome in ("win", "tie", "lose"):
-        found[outcome] = _mean_of(_scores(records, partial(_rate, outcome)), 100)
-    found["consistency"] = _mean_of(_scores(records, _consistent), 100)
-    for name in ("bleu", "rouge_l"):
-        found[name] = _mean_of(_scores(records, partial(_field, name)))
-    recalls = _by_type(records, lambda r: r.get("recall"))
-    found["recall.total"] = estimate(recalls, partial(_total, _RECALL_WEIGHTS))
-    for kind in QUESTION_TYPES:
-        found[f"recall.{kind}"] = _mean_of(recalls[kind], 100)
+    clustered = [(cluster_of(r), r) for r in records]
+    found = {name: measure.estimate(clustered) for name, measure in MEASURES.items()}
     return {name: e.as_json() for name, e in found.items() if e is not None}
 
 
 def _gaps(members: Mapping[str, Sequence[Record]]) -> dict[str, Any]:
     """The largest gaps between groups of users, in the total and by type."""
-    by_group = {group: _by_type(records, lambda r: r.get("score")) for group, records in members.items()}
-    found = {"score.total": largest_gap(by_group, partial(_total, _SCORE_WEIGHTS))}
+    total = MEASURES["score.total"]
+    by_group = {group: total.scores((cluster_of(r), r) for r in records) for group, records in members.items()}
+    found = {"score.total": largest_gap(by_group, total.statistic)}
     for kind in QUESTION_TYPES:
         alone = {group: {"x": scores[kind]} for group, scores in by_group.items()}
         found[f"score.{kind}"] = largest_gap(alone, lambda mean: 100 * mean["x"])
@@ -106,38 +109,54 @@ def _total(weights: Mapping[str, int], mean: Means) -> npt.NDArray[np.float64]:
     return total
 
 
-def _mean_of(scores: Sequence[Score], scale: float = 1.0) -> Estimate | None:
-    return estimate({"x": scores}, lambda mean: scale * mean["x"])
-
-
-def _scores(records: Iterable[Record], value: Callable[[Record], float | None]) -> list[Score]:
-    return [Score(str(r["user"]), found) for r in records if (found := value(r)) is not None]
-
-
-def _by_type(records: Sequence[Record], value: Callable[[Record], float | None]) -> dict[str, list[Score]]:
-    return {kind: _scores((r for r in records if r["type"] == kind), value) for kind in QUESTION_TYPES}
-
-
-def _verdicts(record: Record) -> list[str] | None:
+def _verdicts(record: Mapping[str, Any]) -> list[str] | None:
     """Of a pairwise comparison that could be read, in one order or in both."""
     if record["type"] == "schedule" or record.get("score") is None:
         return None
     return [record[name] for name in ("verdict", "swapped_verdict") if name in record]
 
 
-def _field(name: str, record: Record) -> float | None:
+def _field(name: str, record: Mapping[str, Any]) -> float | None:
     return record.get(name)
 
 
-def _rate(outcome: str, record: Record) -> float | None:
+def _rate(outcome: str, record: Mapping[str, Any]) -> float | None:
     verdicts = _verdicts(record)
     return None if verdicts is None else verdicts.count(outcome) / len(verdicts)
 
 
-def _consistent(record: Record) -> float | None:
+def _consistent(record: Mapping[str, Any]) -> float | None:
     """Whether the judge decided alike in both orders."""
     verdicts = _verdicts(record)
     return None if verdicts is None or len(verdicts) < 2 else float(verdicts[0] == verdicts[1])
+
+
+def _by_type(field: str, record: Mapping[str, Any]) -> Parts:
+    value = record.get(field)
+    return {} if value is None else {record["type"]: (value,)}
+
+
+def _of_type(kind: str, means: Means) -> npt.NDArray[np.float64]:
+    return 100 * means[kind]
+
+
+def _family(field: str, weights: Mapping[str, int]) -> dict[str, Measure]:
+    """A number by question type, and the total that papers give."""
+    of = partial(_by_type, field)
+    alone = {f"{field}.{kind}": Measure((kind,), of, partial(_of_type, kind)) for kind in QUESTION_TYPES}
+    return {f"{field}.total": Measure(QUESTION_TYPES, of, partial(_total, weights))} | alone
+
+
+MEASURES: Mapping[str, Measure] = {
+    **_family("score", _SCORE_WEIGHTS),
+    "win": mean(partial(_rate, "win"), 100),
+    "tie": mean(partial(_rate, "tie"), 100),
+    "lose": replace(mean(partial(_rate, "lose"), 100), higher_is_better=False),
+    "consistency": mean(_consistent, 100),
+    "bleu": mean(partial(_field, "bleu")),
+    "rouge_l": mean(partial(_field, "rouge_l")),
+    **_family("recall", _RECALL_WEIGHTS),
+}
 
 
 def _chosen_sides(record: Record) -> list[str]:

@@ -79,5 +79,9 @@ def estimate(
 @lru_cache(maxsize=8)
 def resampled(clusters: int) -> npt.NDArray[np.float64]:
     """How often each cluster is drawn, draw by draw; the same for every statistic, so that intervals compare."""
+    return draw(clusters, DRAWS)
+
+
+def draw(clusters: int, draws: int) -> npt.NDArray[np.float64]:
     rng = np.random.default_rng(20250601)
-    return rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=DRAWS).astype(np.float64)
+    return rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=draws).astype(np.float64)

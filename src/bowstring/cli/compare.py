@@ -1,0 +1,79 @@
+"""bowstring compare runs/A runs/B: runs of one data set side by side, and whether they differ."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+_ON_PAGE = 20  # items on the page unless --items says otherwise
+
+
+class Format(StrEnum):
+    markdown = "markdown"
+    csv = "csv"
+    latex = "latex"
+
+
+@app.command()
+def compare(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Folders of runs, or sweeps, of the same data.", show_default=False),
+    ],
+    baseline: Annotated[
+        Path | None,
+        typer.Option(help="The run that the others are compared with.", show_default="the first"),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="The metric that ranks the runs and finds the items.", show_default="the benchmark's own"),
+    ] = None,
+    detect: Annotated[
+        float | None,
+        typer.Option(help="A difference, in points of the metric: how many users would show it?", show_default=False),
+    ] = None,
+    items: Annotated[
+        int | None,
+        typer.Option(min=0, help="So many items on which the runs differ most.", show_default="0; 20 on the page"),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write a page to this file, such as compare.html.", show_default=False)
+    ] = None,
+    format_: Annotated[
+        Format | None,
+        typer.Option("--format", help="Print the table for a paper instead.", show_default=False),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> int:
+    """Runs of one data set side by side, with paired differences and what is known of them.
+
+    Differences are from the first run (or --baseline), on the items that both could be scored on, with 95% intervals
+    and p by a bootstrap that draws whole users (HiCUPID) or personas (CUPID) for both runs at once.
+    """
+    from bowstring.benchmarks.comparing import compare as compare_runs
+    from bowstring.cli.compare_views import print_comparison
+    from bowstring.cli.output import console, print_json
+    from bowstring.errors import UsageError
+    from bowstring.reports.compare_page import save_page
+    from bowstring.reports.compare_tables import write_table
+
+    if json and format_:
+        raise UsageError("--json and --format both say what to print; leave out one")
+    shown = items if items is not None else _ON_PAGE if out else 0
+    compared = compare_runs(runs, baseline=baseline, metric=metric, detect=detect, items=shown)
+    if out:
+        save_page(compared, out)
+    if json:
+        print_json(compared.as_json())
+    elif format_:
+        print(write_table(compared, format_.value), end="")
+    else:
+        print_comparison(compared, items or 0, console())
+        if out:
+            print(f"\n{out}")
+    return 0

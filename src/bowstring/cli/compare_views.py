@@ -1,0 +1,119 @@
+"""How `bowstring compare` shows runs side by side in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bowstring.benchmarks.comparing import Comparison
+from bowstring.benchmarks.differing import Example
+from bowstring.cli.output import counted, plain
+from bowstring.metrics.comparing import Against
+from bowstring.metrics.intervals import Estimate
+from bowstring.reports.compare_page import cluster_word, p_value, power_notes, ranks_note, signed
+from bowstring.reports.numbers import number
+
+_METRIC = 20  # columns of the terminal that names of metrics take
+_WIDE, _NARROW = 21, 16  # those that a value takes with its interval beside it, and beneath it
+
+
+def print_comparison(compared: Comparison, items: int, to: Console) -> None:
+    metrics = [metric for metric in compared.metrics if not metric.endswith("_by_instance")]
+    to.print()
+    beside = _METRIC + _WIDE * len(compared.runs) <= to.width
+    at_once = len(compared.runs) if beside else max(1, (to.width - _METRIC) // _NARROW)
+    for first in range(0, len(compared.runs), at_once):
+        names = compared.names[first : first + at_once]
+        to.print(_side_by_side(compared, metrics, names, beside=beside))
+    for name in compared.names:
+        if name != compared.baseline:
+            to.print(f"\n{plain(name)} less {plain(compared.baseline)}\n", style="bold", markup=False)
+            to.print(_differences(compared, metrics, name))
+    to.print(_legend(compared), style="dim", markup=False)
+    to.print(f"\n{plain(ranks_note(compared))}", markup=False)
+    for note in power_notes(compared):
+        to.print(plain(note), markup=False)
+    for note in compared.notes:
+        to.print(f"! {plain(note)}", style="yellow", markup=False)
+    for example in compared.examples[:items]:
+        _print_example(example, to)
+    if len(compared.examples) < items:
+        to.print(f"\nThe runs differ on {counted(len(compared.examples), 'item')} in {compared.metric}.", style="dim")
+
+
+def _table(*columns: str, wrapped: bool = False) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1), collapse_padding=True, header_style="dim")
+    for n, name in enumerate(columns):
+        no_wrap = not (n and wrapped)
+        table.add_column(Text(plain(name)), justify="right" if n else "left", no_wrap=no_wrap, overflow="fold")
+    return table
+
+
+def _side_by_side(compared: Comparison, metrics: Sequence[str], names: Sequence[str], *, beside: bool) -> Table:
+    """A column a run; the interval beside the value where there is room, else beneath it."""
+    table = _table("", *names, wrapped=True)
+    for metric in metrics:
+        own = compared.metrics[metric]
+        table.add_row(metric, *(_value(own.get(name), metric, beside=beside) for name in names))
+    scored = compared.metrics[compared.metric]
+    table.add_row(f"n of {compared.metric}", *(f"{scored[name].n:,}" for name in names), style="dim")
+    return table
+
+
+def _value(e: Estimate | None, metric: str, *, beside: bool) -> Text:
+    if e is None:
+        return Text("–")
+    between = f"[{number(e.low, metric)}, {number(e.high, metric)}]{'' if e.trusted else '*'}"
+    return Text.assemble(number(e.value, metric), " " if beside else "\n", (between, "dim"))
+
+
+def _differences(compared: Comparison, metrics: Sequence[str], name: str) -> Table:
+    several = ["Holm"] if len(compared.runs) > 2 else []
+    lacking = ["left out"] if any(own[name].left_out for own in compared.differences.values() if name in own) else []
+    heads = ["differs", "95% interval", "p", *several, "n", cluster_word(compared), *lacking]
+    table = _table("", *heads)
+    for metric in metrics:
+        found = compared.differences.get(metric, {}).get(name)
+        if found is not None:
+            cells = _difference(found, metric)
+            table.add_row(metric, *(cells[head] for head in heads), style="bold" if found.significant else "")
+    return table
+
+
+def _difference(found: Against, metric: str) -> dict[str, str]:
+    mark = "" if found.trusted else "*"
+    return {
+        "differs": signed(found.value, metric),
+        "95% interval": f"{signed(found.low, metric)} to {signed(found.high, metric)}{mark}",
+        "p": p_value(found.p),
+        "Holm": p_value(found.corrected),
+        "n": f"{found.n:,}",
+        "users": f"{found.clusters:,}",
+        "personas": f"{found.clusters:,}",
+        "left out": f"{found.left_out:,}",
+    }
+
+
+def _legend(compared: Comparison) -> str:
+    clusters = cluster_word(compared)
+    said = f"n: items that both were scored on; intervals and p by a paired bootstrap over {clusters}."
+    if len(compared.runs) > 2:
+        said += f" Holm: p corrected for the {len(compared.runs) - 1} runs, a metric at a time."
+    few = any(not d.trusted for own in compared.differences.values() for d in own.values())
+    return said + (f" * fewer than 30 {clusters}: do not trust the interval." if few else "")
+
+
+def _print_example(example: Example, to: Console) -> None:
+    to.print()
+    to.print(Text(f"{plain(example.key)} · {plain(example.type)}", style="bold"))
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="cyan", justify="right", max_width=24, overflow="fold")
+    grid.add_column(overflow="fold")
+    told = {"asked": example.question, "gold": example.gold}
+    told |= {name: f"[{said.verdict}] {said.answer}" for name, said in example.answers.items()}
+    for label, text in told.items():
+        grid.add_row(Text(plain(label)), Text(plain(" ".join(text.split()))))
+    to.print(grid)

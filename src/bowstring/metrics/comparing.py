@@ -1,0 +1,167 @@
+"""Two runs on the same items: how far apart they are, how well that is known, and what it would take to know it.
+
+before = {"x": [Score("user 1", 1.0), Score("user 2", 0.0)]}
+after = {"x": [Score("user 1", 1.0), Score("user 2", 1.0)]}
+difference(before, after, lambda mean: 100 * mean["x"], items=2)
+
+Both sides are resampled together, by cluster: what makes a user hard is hard for both runs, and cancels out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bowstring.metrics.intervals import TRUSTED_CLUSTERS, Means, Score, draw, resampled
+
+FINE_DRAWS = 10_000  # where every pair is compared: p has to stay small when it is corrected for their number
+LEVEL = 0.05
+POWER = 0.8
+_NOTHING = 1e-9  # a difference as small as this is rounding
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The second less the first, in the units of the metric; n counts the items that both have."""
+
+    value: float
+    low: float
+    high: float
+    p: float
+    error: float  # the standard error, by cluster
+    n: int
+    clusters: int
+
+    @property
+    def trusted(self) -> bool:
+        return self.clusters >= TRUSTED_CLUSTERS
+
+    @property
+    def detectable(self) -> float:
+        """The smallest true difference that so many clusters would show with 80% power."""
+        return _REACH * self.error
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self) | {"trusted": self.trusted, "detectable": self.detectable}
+
+
+@dataclass(frozen=True, slots=True)
+class Against(Difference):
+    """One of several comparisons: `corrected` is p as Holm corrects it for their number, `left_out` counts the items
+    that only one side has."""
+
+    corrected: float
+    left_out: int
+
+    @property
+    def significant(self) -> bool:
+        return self.corrected < LEVEL
+
+    def turned(self) -> Against:
+        """The same, with the sides exchanged."""
+        return replace(self, value=-self.value, low=-self.high, high=-self.low)
+
+
+# How many standard errors a true difference has to be for 80% power at the two-sided 5% level.
+_REACH = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
+
+
+def difference(
+    first: Mapping[str, Sequence[Score]],
+    second: Mapping[str, Sequence[Score]],
+    statistic: Callable[[Means], Floats],
+    *,
+    items: int,
+    fine: bool = False,
+) -> Difference | None:
+    """A paired difference of a statistic of component means, with percentile interval and p over resampled clusters.
+
+    The scores of both sides are of the same items. None where a side lacks a component. `fine` takes more draws.
+    """
+    if not first or not all(first.values()) or not all(second.values()):
+        return None
+    clusters = sorted({s.cluster for side in (first, second) for scores in side.values() for s in scores})
+    weights = (_finely_resampled if fine else resampled)(len(clusters))
+    index = {cluster: n for n, cluster in enumerate(clusters)}
+    value, drawn = np.zeros(1), np.zeros(len(weights))
+    for sign, side in ((-1, first), (1, second)):
+        whole, each = _means(side, index, weights)
+        value = value + sign * statistic(whole)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            drawn = drawn + sign * statistic(each)
+    drawn = drawn[np.isfinite(drawn)]  # a draw may hold no score of some component; it says nothing then
+    low, high = np.percentile(drawn, [2.5, 97.5]) if len(drawn) else (value[0], value[0])
+    # A bootstrap of few clusters takes them for too much alike: by as much as a plain variance does.
+    widened = math.sqrt(len(clusters) / (len(clusters) - 1)) if len(clusters) > 1 else 0.0
+    error = widened * float(drawn.std()) if len(drawn) else 0.0
+    p = _p_value(drawn, len(clusters))
+    return Difference(float(value[0]), float(low), float(high), p, error, items, len(clusters))
+
+
+@lru_cache(maxsize=1)  # 100 MB at the published size
+def _finely_resampled(clusters: int) -> Floats:
+    return draw(clusters, FINE_DRAWS)
+
+
+def _means(
+    components: Mapping[str, Sequence[Score]], index: Mapping[str, int], weights: Floats
+) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """Each component's mean over all clusters, and over the clusters of every draw."""
+    whole, drawn = {}, {}
+    for name, scores in components.items():
+        at = [index[score.cluster] for score in scores]
+        sums, counts = np.zeros(len(index)), np.zeros(len(index))
+        np.add.at(sums, at, [score.value for score in scores])
+        np.add.at(counts, at, 1.0)
+        whole[name] = np.asarray([sums.sum() / counts.sum()])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            drawn[name] = (weights @ sums) / (weights @ counts)
+    return whole, drawn
+
+
+def _p_value(drawn: Floats, clusters: int) -> float:
+    """Two-sided, in keeping with the interval: how small its share outside has to be to leave out zero.
+
+    One is added on both sides, for what was found is one of the outcomes possible. And c clusters that all point one
+    way do so by chance once in 2^(c-1): no p from so few can be smaller.
+    """
+    beyond = min(int((drawn <= _NOTHING).sum()), int((drawn >= -_NOTHING).sum()))
+    p = 2 * (1 + beyond) / (1 + len(drawn))
+    return min(1.0, max(p, 2.0 ** (1 - clusters)))
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """p values corrected for being several: the smallest times their number, the next times one less, and so on."""
+    corrected = [0.0] * len(ps)
+    at_least = 0.0
+    for rank, n in enumerate(sorted(range(len(ps)), key=lambda n: ps[n])):
+        at_least = max(at_least, min(1.0, (len(ps) - rank) * ps[n]))
+        corrected[n] = at_least
+    return corrected
+
+
+def clusters_needed(found: Difference, apart: float) -> int | None:
+    """How many users or personas would show a true difference of `apart` in four comparisons out of five.
+
+    From the standard error that was found, which shrinks with the root of their number. None where it says nothing.
+    """
+    if found.clusters < 2 or found.error <= _NOTHING or abs(apart) <= _NOTHING:
+        return None
+    return max(2, math.ceil(found.clusters * (_REACH * found.error / apart) ** 2))
+
+
+def rank_ranges(names: Sequence[str], beaten: Collection[tuple[str, str]]) -> dict[str, tuple[int, int]]:
+    """The best and the worst rank that each can have, given who is known to be behind whom: pairs (better, worse)."""
+    return {
+        name: (1 + sum(worse == name for _, worse in beaten), len(names) - sum(better == name for better, _ in beaten))
+        for name in names
+    }

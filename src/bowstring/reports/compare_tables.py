@@ -1,0 +1,136 @@
+"""A comparison as a table for papers: Markdown, LaTeX, or CSV with everything in it. A row a run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from bowstring.reports.numbers import number
+from bowstring.reports.tables import harmless
+
+if TYPE_CHECKING:
+    from bowstring.benchmarks.comparing import Comparison
+
+Format = Literal["markdown", "csv", "latex"]
+_LATEX = {
+    **{c: f"\\{c}" for c in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+}
+# Everything that steers what shows a text, and the marks that reorder it; newline and tab stay.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def write_table(compared: Comparison, form: Format) -> str:
+    return {"markdown": _markdown, "csv": _csv, "latex": _latex}[form](compared)
+
+
+def _columns(compared: Comparison) -> list[str]:
+    """What papers print: not the other ways to average."""
+    return [metric for metric in compared.metrics if not metric.endswith("_by_instance")]
+
+
+def _mark(compared: Comparison, metric: str, name: str) -> bool:
+    found = compared.differences.get(metric, {}).get(name)
+    return found is not None and found.significant
+
+
+def _caption(compared: Comparison) -> str:
+    clusters = "personas" if compared.benchmark == "cupid" else "users"
+    said = (
+        f"{compared.items:,} items; 95% intervals by bootstrap over {clusters}. A mark: differs from "
+        f"{compared.baseline}, p < 0.05 by a paired bootstrap, corrected for the number of runs (Holm)."
+    )
+    few = any(not e.trusted for own in compared.metrics.values() for e in own.values())
+    return said + (f" Fewer than 30 {clusters}: the intervals are not to be trusted." if few else "")
+
+
+def _markdown(compared: Comparison) -> str:
+    columns = _columns(compared)
+    rows = [["run", *columns], ["---", *("---:" for _ in columns)]]
+    for name in compared.names:
+        cells = []
+        for metric in columns:
+            e = compared.metrics[metric].get(name)
+            mark = "\\*" if _mark(compared, metric, name) else ""
+            cells.append("–" if e is None else f"{number(e.value, metric)}{mark} [{_interval(e.low, e.high, metric)}]")
+        rows.append([_markdown_text(name), *cells])
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([*lines, "", _markdown_text(_caption(compared))]) + "\n"
+
+
+def _latex(compared: Comparison) -> str:
+    """With booktabs; the interval stands small beneath the value."""
+    columns = _columns(compared)
+    lines = [
+        "% \\usepackage{booktabs}",
+        f"\\begin{{tabular}}{{l{'r' * len(columns)}}}",
+        "\\toprule",
+        f"run & {' & '.join(map(_latex_text, columns))} \\\\",
+        "\\midrule",
+    ]
+    for name in compared.names:
+        values, intervals = [], []
+        for metric in columns:
+            e = compared.metrics[metric].get(name)
+            mark = "$^{*}$" if _mark(compared, metric, name) else ""
+            values.append("--" if e is None else f"{number(e.value, metric)}{mark}")
+            intervals.append("" if e is None else f"{{\\scriptsize [{_interval(e.low, e.high, metric)}]}}")
+        lines += [f"{_latex_text(name)} & {' & '.join(values)} \\\\", f" & {' & '.join(intervals)} \\\\"]
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", f"% {_one_line(_caption(compared))}"]) + "\n"
+
+
+def _csv(compared: Comparison) -> str:
+    """A row a run and metric, unrounded."""
+    written = io.StringIO()
+    rows = csv.writer(written, lineterminator="\n")
+    of = ("value", "low", "high", "n", "clusters", "trusted")
+    against = ("value", "low", "high", "p", "corrected", "n", "clusters", "left_out")
+    rows.writerow(["run", "metric", *of, "baseline", *(f"difference_{name}" for name in against)])
+    for cells in _csv_rows(compared, of, against):
+        rows.writerow([harmless(_one_line(cell)) if isinstance(cell, str) else cell for cell in cells])
+    return written.getvalue()
+
+
+def _csv_rows(compared: Comparison, of: tuple[str, ...], against: tuple[str, ...]) -> Iterator[list[object]]:
+    for name in compared.names:
+        for metric, own in compared.metrics.items():
+            if (e := own.get(name)) is None:
+                continue
+            found = compared.differences.get(metric, {}).get(name)
+            yield [
+                name,
+                metric,
+                *(getattr(e, field) for field in of),
+                compared.baseline,
+                *("" if found is None else getattr(found, field) for field in against),
+            ]
+
+
+def _interval(low: float, high: float, metric: str) -> str:
+    return f"{number(low, metric)}, {number(high, metric)}"
+
+
+def visible(text: str) -> str:
+    """A text of a data set or a model, with what would reorder it shown as its code."""
+    return _STEERING.sub(lambda m: f"\\x{ord(m[0]):02x}" if ord(m[0]) < 256 else f"\\u{ord(m[0]):04x}", text)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(visible(text).split())
+
+
+def _markdown_text(text: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", _one_line(text))
+
+
+def _latex_text(text: str) -> str:
+    return "".join(_LATEX.get(c, c) for c in _one_line(text))

@@ -1,0 +1,166 @@
+"""Differences between runs: as sure as they say, surer when paired, and nothing where there is nothing."""
+
+import numpy as np
+import pytest
+from statsmodels.stats.multitest import multipletests
+
+from bowstring.metrics.comparing import clusters_needed, difference, holm, rank_ranges
+from bowstring.metrics.intervals import DRAWS, Score, estimate, resampled
+
+USERS, QUESTIONS = 40, 6
+
+
+def mean_of(means):
+    return means["x"]
+
+
+def runs(rng: np.random.Generator, apart: float, *, users: int = USERS, spread: float = 0.3):
+    """Two runs on the same questions: users and questions are hard for both, and users differ in what they gain."""
+    user = rng.normal(0.5, 0.3, size=users)
+    gain = rng.normal(apart, spread, size=users)
+    question = rng.normal(0, 0.3, size=(users, QUESTIONS))
+    noise = rng.normal(0, 0.2, size=(2, users, QUESTIONS))
+    first = user[:, None] + question + noise[0]
+    second = user[:, None] + gain[:, None] + question + noise[1]
+    return tuple(
+        {"x": [Score(f"u{u}", float(values[u, q])) for u in range(users) for q in range(QUESTIONS)]}
+        for values in (first, second)
+    )
+
+
+def of(first, second, **options):
+    return difference(first, second, mean_of, items=len(first["x"]), **options)
+
+
+def test_the_interval_covers_the_true_difference_about_as_often_as_it_says():
+    rng = np.random.default_rng(11)
+    found = [of(*runs(rng, 0.1)) for _ in range(300)]
+    covered = sum(d.low <= 0.1 <= d.high for d in found) / len(found)
+    assert 0.90 < covered < 0.985
+    assert all(d.trusted and d.clusters == USERS and d.n == USERS * QUESTIONS for d in found)
+
+
+def test_an_interval_that_ignored_users_would_not():
+    """The simulation has teeth: questions taken for independent make intervals that miss."""
+    rng = np.random.default_rng(11)
+    covered = 0
+    for _ in range(100):
+        first, second = runs(rng, 0.1)
+        apart = [{"x": [Score(str(n), s.value) for n, s in enumerate(side["x"])]} for side in (first, second)]
+        found = of(*apart)
+        covered += found.low <= 0.1 <= found.high
+    assert covered < 85
+
+
+def test_where_nothing_differs_p_is_spread_evenly():
+    rng = np.random.default_rng(12)
+    ps = np.asarray([of(*runs(rng, 0.0)).p for _ in range(300)])
+    assert 0.02 < (ps < 0.05).mean() < 0.10
+    assert 0.15 < (ps < 0.25).mean() < 0.35
+    assert 0.40 < (ps < 0.50).mean() < 0.60
+    assert 0.65 < (ps < 0.75).mean() < 0.85
+
+
+def test_pairing_is_narrower_than_two_intervals_on_their_own():
+    first, second = runs(np.random.default_rng(13), 0.1, spread=0.05)
+    paired = of(first, second)
+    alone = [estimate(side, mean_of) for side in (first, second)]
+    unpaired = float(np.hypot(*(e.high - e.low for e in alone)))
+    assert paired.high - paired.low < 0.5 * unpaired
+    assert alone[0].high > alone[1].low, "the intervals of the runs overlap"
+    assert paired.p < 0.01, "and yet they differ"
+
+
+def test_it_is_a_plain_bootstrap_over_whole_users():
+    """Against one that is written out: draw users, take all of their questions, compare two weighted means."""
+    rng = np.random.default_rng(14)
+    users = [f"u{n}" for n in range(7)]
+    sides = []
+    for shift in (0.0, 0.4):
+        side = {"x": [], "y": []}
+        for user in users:
+            for name in side:
+                many = int(rng.integers(1, 4))
+                side[name] += [Score(user, float(rng.normal(shift, 1))) for _ in range(many)]
+        sides.append(side)
+
+    def statistic(means):
+        return 30 * means["x"] + 10 * means["y"]
+
+    drawn = []
+    for weights in resampled(len(users)):
+        chosen = [user for user, times in zip(users, weights, strict=True) for _ in range(int(times))]
+        values = []
+        for side in sides:
+            by_name = {}
+            for name, scores in side.items():
+                taken = [s.value for user in chosen for s in scores if s.cluster == user]
+                by_name[name] = sum(taken) / len(taken)
+            values.append(statistic(by_name))
+        drawn.append(values[1] - values[0])
+    found = difference(*sides, statistic, items=7)
+    assert len(drawn) == DRAWS
+    assert (found.low, found.high) == pytest.approx(tuple(np.percentile(drawn, [2.5, 97.5])))
+    assert found.error == pytest.approx(np.std(drawn) * np.sqrt(7 / 6))
+    tail = min(sum(d <= 0 for d in drawn), sum(d >= 0 for d in drawn))
+    assert found.p == pytest.approx(max(2 * (1 + tail) / (1 + DRAWS), 2**-6))
+
+
+def test_the_value_is_the_difference_of_the_runs_own_numbers():
+    first, second = runs(np.random.default_rng(15), 0.2)
+    found, back = of(first, second), of(second, first)
+    assert found.value == pytest.approx(estimate(second, mean_of).value - estimate(first, mean_of).value)
+    assert (back.value, back.low, back.high) == pytest.approx((-found.value, -found.high, -found.low))
+    assert back.p == found.p
+
+
+def test_a_run_does_not_differ_from_itself():
+    first, _ = runs(np.random.default_rng(16), 0.0)
+    found = of(first, first, fine=True)
+    assert (found.value, found.low, found.high, found.p, found.error) == (0, 0, 0, 1, 0)
+    assert clusters_needed(found, 0.1) is None
+
+
+@pytest.mark.parametrize(("users", "least"), [(1, 1.0), (2, 0.5), (5, 1 / 16)])
+def test_few_users_cannot_be_sure_however_much_they_agree(users, least):
+    first = {"x": [Score(str(n), 0.0) for n in range(users)]}
+    second = {"x": [Score(str(n), 1.0) for n in range(users)]}
+    found = of(first, second)
+    assert found.p == least
+    assert not found.trusted
+
+
+def test_what_only_one_side_has_cannot_be_compared():
+    assert difference({"x": [Score("a", 1.0)]}, {"x": []}, mean_of, items=0) is None
+    assert difference({}, {}, mean_of, items=0) is None
+
+
+def test_so_many_users_do_have_the_power_that_was_asked_for():
+    pilot = of(*runs(np.random.default_rng(17), 0.15, users=200))
+    users = clusters_needed(pilot, 0.15)
+    assert 20 < users < 60
+    rng = np.random.default_rng(18)
+    shown = sum(of(*runs(rng, 0.15, users=users)).p < 0.05 for _ in range(200)) / 200
+    assert 0.70 < shown < 0.90
+    assert clusters_needed(pilot, 0.075) == pytest.approx(4 * users, abs=4), "half the difference takes four times"
+    assert clusters_needed(pilot, pilot.detectable) == pytest.approx(200, abs=1)
+
+
+@pytest.mark.parametrize("ps", [[0.01, 0.04, 0.03], [0.2, 0.01, 0.01, 0.9], [0.5], [1.0, 1.0], []])
+def test_holm_corrects_as_statsmodels_does(ps):
+    expected = multipletests(ps, method="holm")[1] if ps else []
+    assert holm(ps) == pytest.approx(list(expected))
+
+
+def test_a_rank_is_open_unless_somebody_is_known_to_be_ahead_or_behind():
+    assert rank_ranges("abc", []) == {"a": (1, 3), "b": (1, 3), "c": (1, 3)}
+    assert rank_ranges("abc", [("a", "b"), ("a", "c"), ("b", "c")]) == {"a": (1, 1), "b": (2, 2), "c": (3, 3)}
+    assert rank_ranges("abc", [("a", "c")]) == {"a": (1, 2), "b": (1, 3), "c": (2, 3)}
+
+
+def test_more_draws_refine_p_and_leave_the_rest_about_as_it_was():
+    first, second = runs(np.random.default_rng(19), 1.0)
+    coarse, fine = of(first, second), of(first, second, fine=True)
+    assert coarse.p == pytest.approx(2 / 2001)
+    assert fine.p == pytest.approx(2 / 10001)
+    assert (coarse.low, coarse.high) == pytest.approx((fine.low, fine.high), abs=0.02)
