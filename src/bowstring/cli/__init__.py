@@ -20,6 +20,7 @@ COMMANDS = {
     "eval": "evaluate a model on a benchmark",
     "report": "the page of a run anew, its figures and tables for a paper",
     "compare": "runs of one data set side by side, and whether they differ",
+    "view": "look at runs in the browser: list, open, compare, watch",
     "demo": "evaluate the embedded model on the bundled data, without a key",
     "prompts": "bring prompts of your own, such as upstream's",
     "models": "which models can be used here, and what the others need",
