@@ -123,7 +123,7 @@ class _Pages:
         try:
             return _report(self._with_way_back(_paired(entries), "a comparison"))
         except (BowstringError, Unreadable) as problem:
-            return self._side_by_side(entries, str(problem))
+            return self._side_by_side(entries, str(problem).replace(f"{self._catalogue.root}{os.sep}", ""))
 
     def nothing(self, request: Request) -> Response:
         return self._missing(f"There is no page {request.url.path} here.")
