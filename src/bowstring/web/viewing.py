@@ -102,7 +102,7 @@ class _Pages:
             made = self._sweep(entry) if entry.kind == "sweep" else self._of_runs.of(entry.path)
         except Unreadable as problem:
             return self._message(entry.name, str(problem), 200)
-        return _report(self._with_way_back(made, entry.name))
+        return _report(self._with_way_back(made, [entry.name]))
 
     def progress(self, request: Request) -> Response:
         entry = self._catalogue.entry(request.path_params["name"])
@@ -121,7 +121,7 @@ class _Pages:
         if len(entries) < 2:
             return self._message("Nothing to compare", "Mark two runs or more in the list, or a sweep.", 400)
         try:
-            return _report(self._with_way_back(_paired(entries), "a comparison"))
+            return _report(self._with_way_back(_paired(entries), [entry.name for entry in entries]))
         except (BowstringError, Unreadable) as problem:
             return self._side_by_side(entries, str(problem).replace(f"{self._catalogue.root}{os.sep}", ""))
 
@@ -167,9 +167,9 @@ class _Pages:
         names = list(dict.fromkeys(name for own in metrics for name in own))
         return self._html("view_compare.html", 200, rows=rows, metrics=metrics, names=names, why=why)
 
-    def _with_way_back(self, made: str, name: str) -> str:
-        """A report has no links of its own: this is the way back to the list."""
-        way = self._templates.get_template("view_way_back.html").render(name=name)
+    def _with_way_back(self, made: str, names: Sequence[str]) -> str:
+        """A report knows no list: this is the way back to it, and to the runs that are compared."""
+        way = self._templates.get_template("view_way_back.html").render(names=names)
         return re.sub(r"<body[^>]*>", lambda found: f"{found[0]}\n{way}", made, count=1)
 
     def _missing(self, what: str) -> Response:
