@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -51,7 +52,7 @@ def test_it_is_written_at_most_once_a_second(tmp_path):
     notes = {(progress["seconds"], progress["done"]) for (progress,) in model.seen}
     seconds = sorted(s for s, _ in notes)
     assert len(seconds) > 1
-    assert all(later - earlier >= 0.9 for earlier, later in zip(seconds, seconds[1:], strict=False))
+    assert all(later - earlier >= 0.9 for earlier, later in pairwise(seconds))
 
 
 def test_the_runs_of_a_sweep_count_for_themselves(tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 import uvicorn
+from playwright.sync_api import expect
 
 import bowstring
 from bowstring.benchmarks.baselines import general_answers, gold_answers, gold_preferences
@@ -16,12 +17,14 @@ from bowstring.web.serving import bind, guard
 from bowstring.web.viewing import viewer
 
 TOKEN = "t" * 32
+expect.set_options(timeout=60_000)  # a machine may be slow
 
 
 class Viewer:
     """Open in a browser at `link`, or ask with `get`, as one who has entered."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.address = bind("127.0.0.1", 0)
         guarded = guard(viewer(folder), self.address, who={TOKEN: "viewer"}.get, most=1000)
         config = uvicorn.Config(guarded, log_level="error", lifespan="off", server_header=False)
@@ -78,7 +81,7 @@ def opened(browser, **context):
     page.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("dialog", lambda dialog: errors.append(f"dialog: {dialog.message}"))
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(60_000)
     try:
         yield page, errors
     finally:

@@ -25,6 +25,7 @@ def view(
     import secrets
     import webbrowser
 
+    from bowstring.cli.output import tell
     from bowstring.web.serving import bind, serve
     from bowstring.web.viewing import start, viewer
 
@@ -33,7 +34,8 @@ def view(
     address = bind("127.0.0.1", port)
     token = secrets.token_urlsafe(24)
     link = address.link(token, page)
-    print(f"{link}\nCtrl-C ends it.", flush=True)
+    print(link, flush=True)
+    tell("Ctrl-C ends it.")
     if open_:
         webbrowser.open(link)
     serve(viewing, address, who={token: "viewer"}.get)

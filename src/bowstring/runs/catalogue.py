@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import threading
 from collections import OrderedDict
@@ -28,6 +29,7 @@ Status = Literal["running", "interrupted", "complete", "stopped", "failed", "bro
 
 _MOST = 1 << 28  # bytes of a file that is read whole
 _LISTED = 20_000  # entries whose run.json is kept
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f]")
 _SIGNS = ("run.json", "sweep.json", "metrics.json", "records.jsonl")
 
 T = TypeVar("T")
@@ -229,8 +231,9 @@ def _folders(folder: Path) -> list[Path]:
 
 
 def _name(root: Path, path: Path) -> str:
-    """As it can be written down: a name that is not UTF-8 has its bytes spelt out."""
-    return path.relative_to(root).as_posix().encode("utf-8", "backslashreplace").decode()
+    """As it can be written down: bytes that are no text, line breaks and the like are spelt out."""
+    name = path.relative_to(root).as_posix().encode("utf-8", "backslashreplace").decode()
+    return _STEERING.sub(lambda found: f"\\x{ord(found[0]):02x}", name)
 
 
 def _signature(path: Path) -> tuple[int, int, int] | None:

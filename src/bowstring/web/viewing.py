@@ -114,7 +114,7 @@ class _Pages:
     def compare(self, request: Request) -> Response:
         """Paired differences where the runs allow it; otherwise their numbers side by side, and why not."""
         names = list(dict.fromkeys(request.query_params.getlist("run")))
-        found = {name: self._catalogue.entry(name.replace("\r\n", "\n")) for name in names}
+        found = {name: self._catalogue.entry(name) for name in names}
         if missing := [name for name, entry in found.items() if entry is None]:
             return self._missing(f"There is no run {missing[0]} here.")
         entries = self._runs_of([entry for entry in found.values() if entry is not None])
@@ -212,7 +212,7 @@ def _paired(entries: Sequence[Entry]) -> str:
     for entry in entries:
         if entry.status not in ("complete", "stopped"):
             raise Unreadable(f"{entry.name}: {entry.reason or entry.status}")
-        for name in ("run.json", "records.jsonl"):
+        for name in ("run.json", "metrics.json", "records.jsonl"):
             check_plain(entry.path / name)
     paths = [entry.path for entry in entries]
     return _written(lambda: write_compare_page(compare(paths, items=_EXAMPLES)), "one of these runs")

@@ -2,7 +2,7 @@
 "use strict";
 
 const EVERY = 2000; // milliseconds between two looks at something that runs
-const SELDOM = 10000; // between two looks at a list in which nothing runs
+const SELDOM = 5000; // between two looks at a list in which nothing runs
 const SPOKEN = 30000; // between two times that progress is spoken
 
 const news = document.getElementById("news");
