@@ -50,6 +50,7 @@ EXAMPLES
     bowstring eval hicupid --model openai/NAME@http://localhost:8000/v1 --judge openai/gpt-4o-2024-11-20
     bowstring report runs/NAME               its page, figures (svg, pdf, png), tables (Markdown, CSV, LaTeX)
     bowstring compare runs/A runs/B --out compare.html     which is better, and how surely
+    bowstring view --open                    the runs in runs/ in the browser; a running one moves
     bowstring data info mini                 what is in the two bundled sets
     bowstring data show mini 3               read one user: dialogues, questions, answers
     bowstring data pull 12kimih/HiCUPID      fetch the published set from the hub
