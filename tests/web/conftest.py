@@ -6,8 +6,9 @@ from tests.support.viewer import make_runs
 CHROMIUM = "/usr/bin/chromium"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
+    """Not for the session: as long as it is open, an event loop runs in this thread."""
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM)
         yield chromium
