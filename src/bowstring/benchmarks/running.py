@@ -32,6 +32,8 @@ from bowstring.reports.page import write_page
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
 from bowstring.runs.folder import RunFolder, fingerprint, read_records
+from bowstring.runs.progress import NAME as PROGRESS_NAME
+from bowstring.runs.progress import Progress
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
 from bowstring.runs.store import Store
 
@@ -157,15 +159,16 @@ class Running:
             store = Store(self.options.store_path)
             self._write_manifests(folders, "running")
             askers = self._askers(store)
-            records, stopped = await self._records(askers)
+            records, stopped = await self._records(folders, askers)
             return [
                 self._finish(*of_one, stopped)
                 for of_one in zip(self.evaluations, folders, records, askers, strict=True)
             ]
-        except (Exception, asyncio.CancelledError):
+        except (Exception, asyncio.CancelledError) as error:
             if store is not None:
+                why = "interrupted" if isinstance(error, asyncio.CancelledError) else str(error) or repr(error)
                 with suppress(OSError):  # the disk may be what failed
-                    self._write_manifests(folders, "failed")
+                    self._write_manifests(folders, "failed", why)
             raise
         finally:
             if store is not None:
@@ -175,17 +178,27 @@ class Running:
             for folder in folders:
                 folder.close()
 
-    async def _records(self, askers: Sequence[Mapping[str, Asker]]) -> tuple[list[list[Record | None]], str | None]:
+    async def _records(
+        self, folders: Sequence[RunFolder], askers: Sequence[Mapping[str, Asker]]
+    ) -> tuple[list[list[Record | None]], str | None]:
         """Each evaluation's records, in the order of the data; None for an item that was not reached."""
-        grouped = [
-            [Group(items, partial(e.items.open_group, askers=own)) for items in e.items.groups(self.options.limit)]
-            for e, own in zip(self.evaluations, askers, strict=True)
-        ]
+        grouped, watches = [], [self.watch]
+        for e, folder, own in zip(self.evaluations, folders, askers, strict=True):
+            groups = e.items.groups(self.options.limit)
+            progress = Progress(folder, sum(map(len, groups)), partial(_usages, own))
+            open_group = progress.counting(partial(e.items.open_group, askers=own))
+            grouped.append([Group(items, open_group) for items in groups])
+            watches.append(progress.note)
+
+        def watch(snapshot: Snapshot) -> None:
+            for told in watches:
+                told(snapshot)
+
         # A user's turn comes for all evaluations at once, while what is derived from the history is at hand.
         turns = [(n, group) for turn in zip_longest(*grouped) for n, group in enumerate(turn) if group is not None]
         self._loop = asyncio.get_running_loop()
         self._runner = Runner(
-            [group for _, group in turns], list(chain.from_iterable(own.values() for own in askers)), self.watch
+            [group for _, group in turns], list(chain.from_iterable(own.values() for own in askers)), watch
         )
         outcome = await self._runner.run()
         records: list[list[Record | None]] = [[] for _ in self.evaluations]
@@ -234,14 +247,16 @@ class Running:
             "benchmark": evaluation.benchmark,
             "complete": complete,
             **evaluation.items.summarize(records),
-            "usage": {role: _usage(asker) for role, asker in askers.items()},
+            "usage": _usages(askers),
             "notes": self._notes(evaluation, None if complete else stopped),
             "config": evaluation.configuration,
         }
+        ended = ("complete", None) if complete else ("stopped", stopped)
         folder.write_lines("records.jsonl", records)
         folder.write_json("metrics.json", metrics)
         folder.write_text("report.html", write_page(metrics, records, histories_of(evaluation.items.data)))
-        folder.write_json("run.json", self._manifest(evaluation, "complete" if complete else "stopped"))
+        folder.write_json("run.json", self._manifest(evaluation, *ended))
+        folder.remove(PROGRESS_NAME)
         return Run(evaluation.folder, metrics, complete, None if complete else stopped)
 
     def _notes(self, evaluation: Evaluation, stopped: str | None) -> list[str]:
@@ -257,15 +272,16 @@ class Running:
                 notes.append(f"{model.name} was trained on other words than it was asked with: {', '.join(changed)}")
         return notes
 
-    def _write_manifests(self, folders: Sequence[RunFolder], status: str) -> None:
+    def _write_manifests(self, folders: Sequence[RunFolder], status: str, why: str | None = None) -> None:
         for evaluation, folder in zip(self.evaluations, folders, strict=False):
-            folder.write_json("run.json", self._manifest(evaluation, status))
+            folder.write_json("run.json", self._manifest(evaluation, status, why))
 
-    def _manifest(self, evaluation: Evaluation, status: str) -> dict[str, Any]:
+    def _manifest(self, evaluation: Evaluation, status: str, why: str | None = None) -> dict[str, Any]:
         options = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(self.options).items()}
         return {
             "bowstring": __version__,
             "status": status,
+            **({"reason": why} if why else {}),
             "written": datetime.now(UTC).isoformat(timespec="seconds"),
             "fingerprint": fingerprint(evaluation.configuration),
             "config": evaluation.configuration,
@@ -288,6 +304,10 @@ def _check_folder(evaluation: Evaluation) -> None:
         return  # not a run of ours, or half of one
     if found != fingerprint(evaluation.configuration):
         raise UsageError(f"{evaluation.folder} holds a run of another configuration; choose another --out")
+
+
+def _usages(askers: Mapping[str, Asker]) -> dict[str, dict[str, Any]]:
+    return {role: _usage(asker) for role, asker in askers.items()}
 
 
 def _usage(asker: Asker) -> dict[str, Any]:

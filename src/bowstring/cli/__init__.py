@@ -20,6 +20,7 @@ COMMANDS = {
     "eval": "evaluate a model on a benchmark",
     "report": "the page of a run anew, its figures and tables for a paper",
     "compare": "runs of one data set side by side, and whether they differ",
+    "view": "look at runs in the browser: list, open, compare, watch",
     "demo": "evaluate the embedded model on the bundled data, without a key",
     "prompts": "bring prompts of your own, such as upstream's",
     "models": "which models can be used here, and what the others need",
@@ -49,6 +50,7 @@ EXAMPLES
     bowstring eval hicupid --model openai/NAME@http://localhost:8000/v1 --judge openai/gpt-4o-2024-11-20
     bowstring report runs/NAME               its page, figures (svg, pdf, png), tables (Markdown, CSV, LaTeX)
     bowstring compare runs/A runs/B --out compare.html     which is better, and how surely
+    bowstring view --open                    the runs in runs/ in the browser; a running one moves
     bowstring data info mini                 what is in the two bundled sets
     bowstring data show mini 3               read one user: dialogues, questions, answers
     bowstring data pull 12kimih/HiCUPID      fetch the published set from the hub

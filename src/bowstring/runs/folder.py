@@ -4,6 +4,7 @@ run.json        the whole configuration, versions, fingerprints
 records.jsonl   one line an item, in the order of the data; nothing in it depends on timing
 metrics.json    the numbers
 report.html     the page
+progress.json   how far it is, while it goes; where it is left, how far it came
 """
 
 from __future__ import annotations
@@ -12,12 +13,17 @@ import hashlib
 import json
 import os
 import re
+import stat
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from bowstring.errors import DataError, RunError, UsageError
+
+# Looking whether a lock is held takes it for an instant: whoever wants it waits that long.
+_TRIES, _BETWEEN = 5, 0.02
 
 
 def fingerprint(configuration: Mapping[str, Any]) -> str:
@@ -97,34 +103,66 @@ class RunFolder:
     def write_text(self, name: str, text: str) -> None:
         self._write(name, text)
 
-    def _write(self, name: str, content: str | Iterable[str]) -> None:
+    def write_note(self, name: str, value: Mapping[str, Any]) -> None:
+        """JSON that is gone in a moment: it need not survive a power cut, nor hold anything up."""
+        self._write(name, json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n", lasting=False)
+
+    def remove(self, name: str) -> None:
+        (self.path / name).unlink(missing_ok=True)
+
+    def _write(self, name: str, content: str | Iterable[str], *, lasting: bool = True) -> None:
         """All of it or nothing: a reader never sees half a file."""
         draft = self.path / f".{name}.draft"
         with draft.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.writelines([content] if isinstance(content, str) else content)
             file.flush()
-            os.fsync(file.fileno())
+            if lasting:
+                os.fsync(file.fileno())
         draft.replace(self.path / name)
+
+
+def is_at_work(path: Path) -> bool:
+    """Whether a process has this run open now; what its run.json says may be older than the end of its process."""
+    lock = path / ".lock"
+    try:
+        if not stat.S_ISREG(lock.lstat().st_mode):  # not ours
+            return False
+        with lock.open("rb") as file:
+            return not _take(file, shared=True)
+    except OSError:
+        return False
 
 
 def _lock(path: Path) -> IO[str]:
     file = (path / ".lock").open("a+", encoding="utf-8")
-    try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    for _ in range(_TRIES):
+        if _take(file):
+            break
+        time.sleep(_BETWEEN)
+    else:
         file.seek(0)
         who = file.read().strip()
         file.close()
         by = f"process {who}" if who else "another process"
-        raise RunError(f"{path} is in use: {by} is at work on this run; wait for it, or give --out") from error
+        raise RunError(f"{path} is in use: {by} is at work on this run; wait for it, or give --out")
     file.truncate(0)
     file.write(str(os.getpid()))
     file.flush()
     return file
+
+
+def _take(file: IO[Any], *, shared: bool = False) -> bool:
+    """The lock, for as long as the file is open; False where another process has it."""
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            os.lseek(file.fileno(), 1 << 20, os.SEEK_SET)  # a byte that nobody reads or writes
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        else:
+            import fcntl
+
+            fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,279 @@
+"""The list of runs: what each is, how it differs from the others, how it scored; filtered, sorted, page by page."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bowstring.reports.sweep_page import main_metric
+from bowstring.runs.catalogue import Catalogue, Entry, Kept, Unreadable, read_json, read_progress
+
+PAGE = 100  # rows
+_LONG = 60  # characters of a setting's value
+_HEADLINES = 20_000  # scores that are kept
+
+# A column's name in links -> its heading.
+COLUMNS = {
+    "name": "run",
+    "benchmark": "benchmark",
+    "model": "model",
+    "judge": "judge",
+    "history": "history",
+    "score": "score",
+    "n": "n",
+    "status": "status",
+    "when": "when",
+}
+_DOWNWARDS = ("score", "n", "when")  # these begin with the largest
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The number that a run is about, and what could not be counted in it. A sweep has a range and no interval."""
+
+    metric: str
+    value: float
+    low: float
+    high: float
+    n: int
+    trusted: bool
+    failed: int = 0
+    unparsed: int = 0
+    points: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    entry: Entry
+    benchmark: str
+    model: str
+    judge: str
+    history: str
+    others: Sequence[tuple[str, str]]
+    headline: Headline | None = None
+    problem: str = ""  # of what holds the score, where the entry itself is sound
+    progress: Mapping[str, Any] | None = None
+
+    @property
+    def status(self) -> str:
+        return "broken" if self.problem else self.entry.status
+
+    @property
+    def reason(self) -> str:
+        return self.problem or self.entry.reason
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What of the list is wanted."""
+
+    words: str = ""
+    sort: str = "when"
+    downwards: bool = True
+    page: int = 1
+
+    @classmethod
+    def read(cls, words: str, sort: str, page: str) -> Asked:
+        """From an address: `sort` is a column, with - before it for downwards. What makes no sense is left out."""
+        column = sort.removeprefix("-")
+        number = int(page) if page.isascii() and page.isdecimal() and len(page) < 7 else 1
+        if column not in COLUMNS:
+            return cls(words, page=max(1, number))
+        return cls(words, column, sort.startswith("-"), max(1, number))
+
+    def sorting(self, column: str | None = None) -> str:
+        """As in an address; for a column, what its heading leads to: the other way round where it is sorted already."""
+        if column is None:
+            return ("-" if self.downwards else "") + self.sort
+        downwards = not self.downwards if column == self.sort else column in _DOWNWARDS
+        return ("-" if downwards else "") + column
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    rows: Sequence[Row]
+    asked: Asked
+    found: int
+    total: int
+
+    @property
+    def pages(self) -> int:
+        return max(1, math.ceil(self.found / PAGE))
+
+
+class Listing:
+    """Run files are read as far as they are needed: scores of a page's rows, or of all where they are the order."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._headlines = Kept(_read_headline, ("metrics.json",), most=_HEADLINES)
+
+    def listed(self, asked: Asked) -> Listed:
+        entries = self._catalogue.entries()
+        wanted = [entry for entry in entries if _matches(entry, asked.words)]
+        rows = _rows(wanted)
+        if asked.sort in ("score", "n"):
+            rows = [self._scored(row) for row in rows]
+        rows = _sorted(rows, asked)
+        page = min(asked.page, max(1, math.ceil(len(rows) / PAGE)))
+        shown = [self._scored(row) for row in rows[(page - 1) * PAGE : page * PAGE]]
+        return Listed(shown, replace(asked, page=page), len(rows), len(entries))
+
+    def rows(self, entries: Sequence[Entry]) -> list[Row]:
+        """These alone, with what differs between them."""
+        return [self._scored(row) for row in _rows(entries)]
+
+    def _scored(self, row: Row) -> Row:
+        entry = row.entry
+        if entry.status in ("running", "interrupted", "failed"):
+            return replace(row, progress=read_progress(entry.path))
+        if entry.status == "broken":
+            return row
+        found = _headline_of_sweep(entry.manifest) if entry.kind == "sweep" else self._headlines.of(entry.path)
+        return replace(row, problem=found) if isinstance(found, str) else replace(row, headline=found)
+
+
+def _matches(entry: Entry, words: str) -> bool:
+    """Every word somewhere in what the entry is."""
+    if not words:
+        return True
+    config = entry.configuration
+    told = (
+        entry.name,
+        entry.kind,
+        entry.status,
+        *(shown(config.get(k)) for k in ("benchmark", "model", "judge", "matcher")),
+        *(f"{name} {shown(value)}" for part in ("data", "settings") for name, value in _part(config, part).items()),
+    )
+    text = "\n".join(told).casefold()
+    return all(word in text for word in words.casefold().split())
+
+
+def _rows(entries: Sequence[Entry]) -> list[Row]:
+    settings = [_settings(entry) for entry in entries]
+    of_benchmark: dict[str, list[Mapping[str, str]]] = {}
+    for entry, own in zip(entries, settings, strict=True):
+        if own and entry.kind == "run":
+            of_benchmark.setdefault(shown(entry.configuration.get("benchmark")), []).append(own)
+    differing = {name: _differing(several) for name, several in of_benchmark.items()}
+    rows = []
+    for entry, own in zip(entries, settings, strict=True):
+        config = entry.configuration
+        benchmark = shown(config.get("benchmark"))
+        others = [(name, own[name]) for name in differing.get(benchmark, ()) if own.get(name)]
+        rows.append(
+            Row(
+                entry,
+                benchmark,
+                (shown(config.get("model")) or "none: retrieval") if config else "",
+                shown(config.get("judge")),
+                _histories(entry),
+                others if entry.kind == "run" else [],
+            )
+        )
+    return rows
+
+
+def _histories(entry: Entry) -> str:
+    if entry.kind == "sweep":
+        return ", ".join(entry.manifest.get("points", {}))
+    return shown(_part(entry.configuration, "settings").get("history"))
+
+
+def _part(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = config.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _settings(entry: Entry) -> dict[str, str]:
+    """Whatever else can change a result, one by one."""
+    config = entry.configuration
+    if not config:
+        return {}
+    data = _part(config, "data")
+    found = {name: shown(value) for name, value in _part(config, "settings").items() if name != "history"}
+    return {
+        "data": shown(data.get("name")),
+        "revision": shown(data.get("revision")),
+        "data's fingerprint": shown(data.get("fingerprint"))[:8],
+        "matcher": shown(config.get("matcher")),
+        "retriever": shown(config.get("retriever")),
+        **found,
+        "prompts": _digest(config.get("prompts")),
+    }
+
+
+def _differing(several: Sequence[Mapping[str, str]]) -> list[str]:
+    names = dict.fromkeys(name for own in several for name in own)
+    differ = [name for name in names if len({own.get(name) for own in several}) > 1]
+    # Another set has another fingerprint: only where its name does not tell is it news.
+    told = len({own["data"] for own in several}) == len({(own["data"], own["data's fingerprint"]) for own in several})
+    return [name for name in differ if not (name == "data's fingerprint" and told)]
+
+
+def shown(value: object) -> str:
+    """A setting as text, whatever it is."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        text = ", ".join(value) or "all"
+    else:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONG else text[: _LONG - 1] + "…"
+
+
+def _digest(prompts: object) -> str:
+    return hashlib.sha256(json.dumps(prompts, sort_keys=True).encode()).hexdigest()[:6] if prompts else ""
+
+
+def _sorted(rows: Sequence[Row], asked: Asked) -> list[Row]:
+    """In the order of a column; rows that have nothing there come last either way."""
+    keys: dict[str, Callable[[Row], Any]] = {
+        "name": lambda row: row.entry.name.casefold(),
+        "score": lambda row: row.headline.value if row.headline else None,
+        "n": lambda row: row.headline.n if row.headline else None,
+        "status": lambda row: row.status,
+        "when": lambda row: row.entry.when,
+    }
+    key: Callable[[Row], Any] = keys.get(asked.sort, lambda row: getattr(row, asked.sort).casefold() or None)
+    having = [row for row in rows if key(row) is not None]
+    return [*sorted(having, key=key, reverse=asked.downwards), *(row for row in rows if key(row) is None)]
+
+
+def _read_headline(folder: Path) -> Headline | str:
+    """The headline of a run, or what is wrong with its metrics.json."""
+    try:
+        m = read_json(folder / "metrics.json")
+    except Unreadable as problem:
+        return str(problem)
+    try:
+        name = main_metric({"": m})
+        if name is None:
+            return "metrics.json has no score"
+        e = m["metrics"][name]
+        value, low, high = (float(e[k]) for k in ("value", "low", "high"))
+        return Headline(name, value, low, high, int(e["n"]), bool(e["trusted"]), int(m["failed"]), int(m["unparsed"]))
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        return "metrics.json is not as a run writes it"
+
+
+def _headline_of_sweep(summary: Mapping[str, Any]) -> Headline | str:
+    points = summary["points"]
+    try:
+        name = main_metric(points)
+        if name is None:
+            return "sweep.json has no score"
+        found = [point for point in points.values() if name in point["metrics"]]
+        values = [float(point["metrics"][name]["value"]) for point in found]
+        failed, unparsed = (sum(int(point[k]) for point in points.values()) for k in ("failed", "unparsed"))
+        n = max(int(point["metrics"][name]["n"]) for point in found)
+        return Headline(name, max(values), min(values), max(values), n, True, failed, unparsed, len(points))
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        return "sweep.json is not as a sweep writes it"

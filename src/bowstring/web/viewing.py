@@ -1,0 +1,260 @@
+"""`bowstring view`: the pages over a folder of runs. A list, a run's own page or how far it is, runs side by side.
+
+app = viewer(Path("runs"))
+serve(app, address, who={token: "viewer"}.get)
+
+Names in addresses are looked up among the runs that were found, and are never made paths of. A run's page is made anew
+from its numbers and records: the report.html of a folder may be someone else's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from bowstring.errors import BowstringError, UsageError
+from bowstring.reports import page
+from bowstring.reports.sweep_page import write_sweep_page
+from bowstring.runs.catalogue import Catalogue, Entry, Kept, Unreadable, check_plain, read_json, read_progress
+from bowstring.runs.folder import read_records
+from bowstring.web.listing import COLUMNS, Asked, Listing
+from bowstring.web.progress import HEADINGS, moment, tell
+from bowstring.web.serving import application
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI, Request, Response
+
+_PAGES = 16  # pages of runs that are kept
+_EXAMPLES = 20  # items of a comparison, those on which the runs differ most
+_UNDER_WAY = ("running", "interrupted", "failed")
+# Of pages that need no address but that of a link.
+_CLOSED = {"base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'"}
+
+
+def viewer(folder: Path) -> FastAPI:
+    """The application over this folder."""
+    app = application("view")
+    pages = _Pages(Catalogue(folder))
+    for path, answer in {
+        "/": pages.all,
+        "/run/{name:path}": pages.run,
+        "/progress/{name:path}": pages.progress,
+        "/compare": pages.compare,
+        "/{anything:path}": pages.nothing,
+    }.items():
+        app.add_route(path, answer, methods=["GET"])
+    return app
+
+
+def start(given: Path) -> tuple[Path, str]:
+    """The folder to list and the page to begin with: where a run or a sweep is given, its own."""
+    if not given.is_dir():
+        wrong = "is not a folder" if given.exists() else "does not exist"
+        raise UsageError(f"{given} {wrong}; expected a folder of runs, such as the one bowstring demo makes")
+    if not any((given / name).is_file() for name in ("run.json", "sweep.json")):
+        return given, "/"
+    path = given.resolve()
+    found = (entry.name for entry in Catalogue(path.parent).entries() if entry.path == path)
+    return path.parent, address(next(found, path.name))
+
+
+def address(name: str) -> str:
+    """Where a run is shown."""
+    return "/run/" + quote(name)
+
+
+class _Pages:
+    def __init__(self, catalogue: Catalogue) -> None:
+        from jinja2 import PackageLoader
+
+        self._catalogue = catalogue
+        self._listing = Listing(catalogue)
+        self._of_runs = Kept(_write_run, ("metrics.json", "records.jsonl"), most=_PAGES)
+        self._templates = page.environment()
+        self._templates.loader = PackageLoader("bowstring.web", "templates")
+        self._templates.filters |= {"address": address, "query": urlencode, "moment": moment}
+        self._templates.globals["tell"] = tell
+
+    def all(self, request: Request) -> Response:
+        asked = request.query_params
+        wanted = Asked.read(asked.get("q", ""), asked.get("sort", "-when"), asked.get("page", "1"))
+        listed = self._listing.listed(wanted)
+        return self._html("view_list.html", 200, listed=listed, columns=COLUMNS, root=str(self._catalogue.root))
+
+    def run(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        entry = self._catalogue.entry(name)
+        if entry is None and (owner := self._catalogue.entry(name.removesuffix("/report.html"))) is not None:
+            return _redirect(address(owner.name))  # so do a sweep's links call its runs
+        if entry is None:
+            return self._missing(f"There is no run {name} here.")
+        if entry.status == "broken":
+            return self._message(entry.name, entry.reason, 200)
+        if entry.status in _UNDER_WAY and "results" not in request.query_params:
+            return self._under_way(entry)
+        try:
+            made = self._sweep(entry) if entry.kind == "sweep" else self._of_runs.of(entry.path)
+        except Unreadable as problem:
+            return self._message(entry.name, str(problem), 200)
+        return _report(self._with_way_back(made, [entry.name]))
+
+    def progress(self, request: Request) -> Response:
+        entry = self._catalogue.entry(request.path_params["name"])
+        if entry is None:
+            return _json({"status": "gone"}, 404)
+        told = tell(entry.status, read_progress(entry.path))
+        return _json({"status": entry.status, **told.as_json()})
+
+    def compare(self, request: Request) -> Response:
+        """Paired differences where the runs allow it; otherwise their numbers side by side, and why not."""
+        names = list(dict.fromkeys(request.query_params.getlist("run")))
+        found = {name: self._catalogue.entry(name) for name in names}
+        if missing := [name for name, entry in found.items() if entry is None]:
+            return self._missing(f"There is no run {missing[0]} here.")
+        entries = self._runs_of([entry for entry in found.values() if entry is not None])
+        if len(entries) < 2:
+            return self._message("Nothing to compare", "Mark two runs or more in the list, or a sweep.", 400)
+        try:
+            return _report(self._with_way_back(_paired(entries), [entry.name for entry in entries]))
+        except (BowstringError, Unreadable) as problem:
+            return self._side_by_side(entries, str(problem).replace(f"{self._catalogue.root}{os.sep}", ""))
+
+    def nothing(self, request: Request) -> Response:
+        return self._missing(f"There is no page {request.url.path} here.")
+
+    def _under_way(self, entry: Entry) -> Response:
+        row = self._listing.rows([entry])[0]
+        told = tell(entry.status, row.progress)
+        earlier = (entry.path / "metrics.json").is_file()
+        return self._html("view_watch.html", 200, row=row, told=told, headings=HEADINGS, earlier=earlier)
+
+    def _sweep(self, entry: Entry) -> str:
+        """Its links lead to its runs, as far as they are in the list."""
+        names = self._names_of(entry)
+        points = {
+            name: {**point, "folder": address(names.get(name) or f"{entry.name}/{name}")}
+            for name, point in entry.manifest["points"].items()
+        }
+        return _written(partial(write_sweep_page, {**entry.manifest, "points": points}), "sweep.json")
+
+    def _names_of(self, sweep: Entry) -> dict[str, str]:
+        """The names in the list of a sweep's points."""
+        named = {entry.path: entry.name for entry in self._catalogue.entries() if entry.kind == "run"}
+        found = {}
+        for name, point in sweep.manifest["points"].items():
+            folder = Path(os.path.normpath(sweep.path / str(point.get("folder"))))
+            if folder in named:
+                found[name] = named[folder]
+        return found
+
+    def _runs_of(self, entries: Sequence[Entry]) -> list[Entry]:
+        """A sweep stands for its runs."""
+        found: dict[str, Entry] = {}
+        for entry in entries:
+            names = self._names_of(entry).values() if entry.kind == "sweep" else [entry.name]
+            found |= {name: run for name in names if (run := self._catalogue.entry(name)) is not None}
+        return list(found.values())
+
+    def _side_by_side(self, entries: Sequence[Entry], why: str) -> Response:
+        rows = self._listing.rows(entries)
+        metrics = [_metrics(row.entry) for row in rows]
+        names = list(dict.fromkeys(name for own in metrics for name in own))
+        return self._html("view_compare.html", 200, rows=rows, metrics=metrics, names=names, why=why)
+
+    def _with_way_back(self, made: str, names: Sequence[str]) -> str:
+        """A report knows no list: this is the way back to it, and to the runs that are compared."""
+        way = self._templates.get_template("view_way_back.html").render(names=names)
+        return re.sub(r"<body[^>]*>", lambda found: f"{found[0]}\n{way}", made, count=1)
+
+    def _missing(self, what: str) -> Response:
+        return self._message("Not here", what, 404)
+
+    def _message(self, title: str, what: str, status: int) -> Response:
+        return self._html("view_message.html", status, title=title, what=what)
+
+    def _html(self, template: str, status: int, **values: Any) -> Response:
+        return _response(self._templates.get_template(template).render(**values), status)
+
+
+def _write_run(folder: Path) -> str:
+    metrics = read_json(folder / "metrics.json")
+    records: list[dict[str, Any]] = []
+    if (folder / "records.jsonl").is_symlink() or (folder / "records.jsonl").exists():
+        check_plain(folder / "records.jsonl")
+        try:
+            records = list(read_records(folder))
+        except (BowstringError, UnicodeDecodeError, RecursionError) as error:
+            raise Unreadable(f"records.jsonl cannot be read: {error}") from error
+    elif isinstance(metrics.get("notes"), list):
+        metrics["notes"].append("records.jsonl is missing: there are no items to read")
+    return _written(partial(page.write_page, metrics, records), "metrics.json or records.jsonl")
+
+
+def _written(write: Callable[[], str], name: str) -> str:
+    try:
+        return write()
+    except BowstringError:
+        raise
+    except Exception as error:  # whatever a file of this shape makes of a template: it is the file's
+        raise Unreadable(f"{name} is not as a run writes it: {error!r}") from error
+
+
+def _paired(entries: Sequence[Entry]) -> str:
+    from bowstring.benchmarks.comparing import compare
+    from bowstring.reports.compare_page import write_compare_page
+
+    for entry in entries:
+        if entry.status not in ("complete", "stopped"):
+            raise Unreadable(f"{entry.name}: {entry.reason or entry.status}")
+        for name in ("run.json", "metrics.json", "records.jsonl"):
+            check_plain(entry.path / name)
+    paths = [entry.path for entry in entries]
+    return _written(lambda: write_compare_page(compare(paths, items=_EXAMPLES)), "one of these runs")
+
+
+def _metrics(entry: Entry) -> dict[str, Mapping[str, Any]]:
+    """Those of a run that are sound; none where there are none."""
+    try:
+        found = read_json(entry.path / "metrics.json").get("metrics")
+    except Unreadable:
+        return {}
+    return {name: e for name, e in found.items() if _is_estimate(e)} if isinstance(found, dict) else {}
+
+
+def _is_estimate(e: object) -> bool:
+    return isinstance(e, dict) and all(isinstance(e.get(k), int | float) for k in ("value", "low", "high", "n"))
+
+
+def _report(made: str) -> Response:
+    """A page of `reports`, with its own policy and what only a header can say."""
+    own = page.policy()
+    given = {directive.split()[0] for directive in own.split(";") if directive.strip()}
+    closed = [f"{name} {value}" for name, value in _CLOSED.items() if name not in given]
+    response = _response(made, 200)
+    response.headers["Content-Security-Policy"] = "; ".join([own, *closed])
+    return response
+
+
+def _response(text: str, status: int) -> Response:
+    from fastapi import Response
+
+    # Half a surrogate pair, which JSON lets through, fits into no page.
+    return Response(text.encode("utf-8", "replace"), status, media_type="text/html; charset=utf-8")
+
+
+def _json(value: Mapping[str, Any], status: int = 200) -> Response:
+    from fastapi import Response
+
+    return Response(json.dumps(value), status, media_type="application/json")
+
+
+def _redirect(place: str) -> Response:
+    from fastapi import Response
+
+    return Response(status_code=303, headers={"Location": place})
