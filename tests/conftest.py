@@ -23,3 +23,14 @@ def cupid_folder(tmp_path: Path) -> Path:
     """The mini CUPID set as one JSON file an instance."""
     export(load_cupid("mini"), tmp_path / "cupid", as_json=True)
     return tmp_path / "cupid"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Debian's Chromium. Not for the session: as long as it is open, an event loop runs in this thread."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium")
+        yield chromium
+        chromium.close()

@@ -378,16 +378,6 @@ def test_names_cannot_break_out_of_a_table(made, tmp_path):
     assert "\u202e" not in compare(made, *runs).out
 
 
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=shutil.which("chromium"))
-        yield opened
-        opened.close()
-
-
 def test_the_page_shows_everything_and_obeys_nothing(made, browser):
     runs = ("runs/weak", "runs/strong", "runs/hostile")
     ran = compare(made, *runs, "--out", "pages/compare.html", "--items", "6")

@@ -1,17 +1,6 @@
-"""A browser without a network, and runs to look at."""
+"""Pages of files, opened in a browser."""
 
 import pytest
-from playwright.sync_api import sync_playwright
-
-CHROMIUM = "/usr/bin/chromium"
-
-
-@pytest.fixture(scope="session")
-def browser():
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM)
-        yield chromium
-        chromium.close()
 
 
 class Opened:

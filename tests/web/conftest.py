@@ -1,18 +1,6 @@
 import pytest
-from playwright.sync_api import sync_playwright
 
 from tests.support.viewer import make_runs
-
-CHROMIUM = "/usr/bin/chromium"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Not for the session: as long as it is open, an event loop runs in this thread."""
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="session")
