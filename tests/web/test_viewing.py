@@ -118,6 +118,20 @@ def test_a_run_is_shown_by_its_numbers_and_not_by_the_page_in_its_folder(runs):
     assert "frame-ancestors 'none'" in policy
 
 
+@pytest.mark.parametrize(
+    ("data", "there"), [("mini", True), ("12kimih/HiCUPID", False), ("/nowhere", False), (["mini"], False)]
+)
+def test_histories_come_from_a_set_at_hand_and_nothing_is_fetched(runs, data, there):
+    path = runs / "gold" / "metrics.json"
+    metrics = json.loads(path.read_text())
+    metrics["config"]["data"]["name"] = data
+    path.write_text(json.dumps(metrics))
+    with Viewer(runs) as view:
+        page = view.get("/run/gold")
+    assert page.status_code == 200
+    assert ('id="history-0"' in page.text) == there
+
+
 def test_a_page_changes_with_its_run(runs):
     with Viewer(runs) as seen:
         before = seen.get("/run/gold").text

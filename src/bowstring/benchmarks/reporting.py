@@ -52,7 +52,7 @@ def report(folder: Path, *, data: str | None = None, tell: Callable[[str], None]
         return _of_sweep(folder)
     run = read_run(folder)
     metrics, records = read_metrics(folder), list(read_records(folder))
-    histories = _histories(run.configuration, data, tell)
+    histories = histories_for(run.configuration, data, tell)
     return Report(write_page(metrics, records, histories), figures_of(metrics, records), tables.tables_of(metrics))
 
 
@@ -65,7 +65,16 @@ def _of_sweep(folder: Path) -> Report:
         raise UsageError(f"{folder / 'sweep.json'} cannot be read; run the sweep again") from error
 
 
-def _histories(configuration: Mapping[str, Any], data: str | None, tell: Callable[[str], None]) -> Histories | None:
+def histories_at_hand(configuration: Mapping[str, Any]) -> Histories | None:
+    """As `histories_for`, from a set that is bundled or lies in a folder: nothing is fetched for a run that may be
+    somebody else's."""
+    name = configuration["data"]["name"]
+    return histories_for(configuration) if name.split("/")[0] == "mini" or Path(name).is_dir() else None
+
+
+def histories_for(
+    configuration: Mapping[str, Any], data: str | None = None, tell: Callable[[str], None] = lambda line: None
+) -> Histories | None:
     """From the run's data set, if it is there and still the same."""
     said, settings = configuration["data"], configuration["settings"]
     try:

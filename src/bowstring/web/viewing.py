@@ -20,6 +20,7 @@ from urllib.parse import quote, urlencode
 
 from bowstring.errors import BowstringError, UsageError
 from bowstring.reports import page
+from bowstring.reports.items import Histories
 from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.runs.catalogue import Catalogue, Entry, Kept, Unreadable, check_plain, read_json, read_progress
 from bowstring.runs.folder import read_records
@@ -193,7 +194,16 @@ def _write_run(folder: Path) -> str:
             raise Unreadable(f"records.jsonl cannot be read: {error}") from error
     elif isinstance(metrics.get("notes"), list):
         metrics["notes"].append("records.jsonl is missing: there are no items to read")
-    return _written(partial(page.write_page, metrics, records), "metrics.json or records.jsonl")
+    return _written(lambda: page.write_page(metrics, records, _histories(metrics)), "metrics.json or records.jsonl")
+
+
+def _histories(metrics: Mapping[str, Any]) -> Histories | None:
+    from bowstring.benchmarks.reporting import histories_at_hand
+
+    try:
+        return histories_at_hand(metrics["config"])
+    except Exception:  # the configuration may be of any shape, and the page is whole without histories
+        return None
 
 
 def _written(write: Callable[[], str], name: str) -> str:
