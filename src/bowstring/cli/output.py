@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from typing import TYPE_CHECKING, Any
+
+from bowstring.reports.escaping import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Everything that steers a terminal, and the marks that reorder text; newline and tab stay.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def plain(text: str) -> str:
-    """A text of a data set or a model, with control characters made visible instead of obeyed."""
-    return _STEERING.sub(lambda m: f"\\x{ord(m[0]):02x}" if ord(m[0]) < 256 else f"\\u{ord(m[0]):04x}", text)
+plain = visible  # what commands print of data sets and models goes through it
 
 
 def console() -> Console:

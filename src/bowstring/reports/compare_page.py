@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bowstring.errors import UsageError
-from bowstring.reports.compare_tables import visible
+from bowstring.reports.escaping import visible
 from bowstring.reports.numbers import number
 from bowstring.reports.page import environment
 

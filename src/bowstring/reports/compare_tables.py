@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
+from bowstring.reports.escaping import in_csv, in_latex, in_markdown, one_line
 from bowstring.reports.numbers import number
-from bowstring.reports.tables import harmless
 
 if TYPE_CHECKING:
     from bowstring.benchmarks.comparing import Comparison
 
 Format = Literal["markdown", "csv", "latex"]
-_LATEX = {
-    **{c: f"\\{c}" for c in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-}
-# Everything that steers what shows a text, and the marks that reorder it; newline and tab stay.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def write_table(compared: Comparison, form: Format) -> str:
@@ -62,9 +49,9 @@ def _markdown(compared: Comparison) -> str:
             e = compared.metrics[metric].get(name)
             mark = "\\*" if _mark(compared, metric, name) else ""
             cells.append("–" if e is None else f"{number(e.value, metric)}{mark} [{_interval(e.low, e.high, metric)}]")
-        rows.append([_markdown_text(name), *cells])
+        rows.append([in_markdown(name), *cells])
     lines = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([*lines, "", _markdown_text(_caption(compared))]) + "\n"
+    return "\n".join([*lines, "", in_markdown(_caption(compared))]) + "\n"
 
 
 def _latex(compared: Comparison) -> str:
@@ -74,7 +61,7 @@ def _latex(compared: Comparison) -> str:
         "% \\usepackage{booktabs}",
         f"\\begin{{tabular}}{{l{'r' * len(columns)}}}",
         "\\toprule",
-        f"run & {' & '.join(map(_latex_text, columns))} \\\\",
+        f"run & {' & '.join(map(in_latex, columns))} \\\\",
         "\\midrule",
     ]
     for name in compared.names:
@@ -84,8 +71,8 @@ def _latex(compared: Comparison) -> str:
             mark = "$^{*}$" if _mark(compared, metric, name) else ""
             values.append("--" if e is None else f"{number(e.value, metric)}{mark}")
             intervals.append("" if e is None else f"{{\\scriptsize [{_interval(e.low, e.high, metric)}]}}")
-        lines += [f"{_latex_text(name)} & {' & '.join(values)} \\\\", f" & {' & '.join(intervals)} \\\\"]
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", f"% {_one_line(_caption(compared))}"]) + "\n"
+        lines += [f"{in_latex(name)} & {' & '.join(values)} \\\\", f" & {' & '.join(intervals)} \\\\"]
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", f"% {one_line(_caption(compared))}"]) + "\n"
 
 
 def _csv(compared: Comparison) -> str:
@@ -96,7 +83,7 @@ def _csv(compared: Comparison) -> str:
     against = ("value", "low", "high", "p", "corrected", "n", "clusters", "left_out")
     rows.writerow(["run", "metric", *of, "baseline", *(f"difference_{name}" for name in against)])
     for cells in _csv_rows(compared, of, against):
-        rows.writerow([harmless(_one_line(cell)) if isinstance(cell, str) else cell for cell in cells])
+        rows.writerow([in_csv(one_line(cell)) if isinstance(cell, str) else cell for cell in cells])
     return written.getvalue()
 
 
@@ -117,20 +104,3 @@ def _csv_rows(compared: Comparison, of: tuple[str, ...], against: tuple[str, ...
 
 def _interval(low: float, high: float, metric: str) -> str:
     return f"{number(low, metric)}, {number(high, metric)}"
-
-
-def visible(text: str) -> str:
-    """A text of a data set or a model, with what would reorder it shown as its code."""
-    return _STEERING.sub(lambda m: f"\\x{ord(m[0]):02x}" if ord(m[0]) < 256 else f"\\u{ord(m[0]):04x}", text)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(visible(text).split())
-
-
-def _markdown_text(text: str) -> str:
-    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", _one_line(text))
-
-
-def _latex_text(text: str) -> str:
-    return "".join(_LATEX.get(c, c) for c in _one_line(text))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from bowstring.reports.escaping import in_csv, in_latex, in_markdown
 from bowstring.reports.numbers import number
 
 
@@ -65,12 +65,12 @@ def _value(e: Mapping[str, Any] | None, metric: str) -> Value | None:
 
 
 def _text(cell: Cell) -> str:
-    return f"{cell.value} [{cell.low}, {cell.high}]" if isinstance(cell, Value) else " ".join((cell or "").split())
+    return f"{cell.value} [{cell.low}, {cell.high}]" if isinstance(cell, Value) else (cell or "")
 
 
 def to_markdown(table: Table) -> str:
     def line(cells: Sequence[Cell]) -> str:
-        return "| " + " | ".join(_text(cell).replace("|", "\\|") for cell in cells) + " |"
+        return "| " + " | ".join(_text(c) if isinstance(c, Value) else in_markdown(c or "") for c in cells) + " |"
 
     rule = "|" + "|".join("---" if n == 0 else "---:" for n in range(len(table.columns))) + "|"
     return "\n".join([line(table.columns), rule, *map(line, table.rows)]) + "\n"
@@ -82,10 +82,10 @@ def to_csv(table: Table) -> str:
     writer = csv.writer(written, lineterminator="\n")
     wide = [any(isinstance(row[n], Value) for row in table.rows) for n in range(len(table.columns))]
     heads = [[c, f"{c} low", f"{c} high", f"{c} n"] if w else [c] for c, w in zip(table.columns, wide, strict=True)]
-    writer.writerow([harmless(head) for of_column in heads for head in of_column])
+    writer.writerow([in_csv(head) for of_column in heads for head in of_column])
     for row in table.rows:
         cells = [_columns(cell) if w else [_text(cell)] for cell, w in zip(row, wide, strict=True)]
-        writer.writerow([harmless(cell) for of_column in cells for cell in of_column])
+        writer.writerow([in_csv(cell) for of_column in cells for cell in of_column])
     return written.getvalue()
 
 
@@ -95,24 +95,13 @@ def _columns(cell: Cell) -> list[str]:
     return [*(number.replace(",", "") for number in cell[:3]), str(cell.n)]
 
 
-def harmless(cell: str) -> str:
-    """A cell that a spreadsheet would take for a formula, as text; numbers stay numbers."""
-    return (
-        f"'{cell}" if re.match(r"[=+\-@\t\r]", cell) and not re.fullmatch(r"[+-]?[\d.,]+(e[+-]?\d+)?", cell) else cell
-    )
-
-
-_LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "…": r"\ldots{}"}
-_LATEX |= {c: f"\\{c}" for c in "&%$#_{}"}
-
-
 def to_latex(table: Table) -> str:
     """For the booktabs package."""
 
     def shown(cell: Cell) -> str:
         if isinstance(cell, Value):
             return f"{cell.value} {{\\scriptsize [{cell.low}, {cell.high}]}}"
-        return "".join(_LATEX.get(c, c) for c in _text(cell))
+        return in_latex(cell or "")
 
     def line(cells: Sequence[Cell]) -> str:
         return " & ".join(map(shown, cells)) + r" \\"
