@@ -93,7 +93,7 @@ def start(
     ] = None,
 ) -> None:
     """Start a study, or go on with it: print everybody's link, and serve the pages until Ctrl-C."""
-    from bowstring.cli.output import tell
+    from bowstring.cli.output import plain, tell
     from bowstring.web.annotating.opening import open_study
 
     study = open_study(
@@ -109,7 +109,7 @@ def start(
         db=db,
         tell=tell,
     )
-    _serve(study, host, port, public_url, "bowstring annotate export")
+    _serve(study, host, port, public_url, f"bowstring annotate export {plain(str(study.path))}")
 
 
 def _serve(study: Study, host: str, port: int, public_url: str | None, afterwards: str) -> None:
@@ -131,11 +131,49 @@ def _serve(study: Study, host: str, port: int, public_url: str | None, afterward
     for standing in people:
         state = f"{standing.done:,} of {standing.total:,} done"
         print(f"{plain(standing.annotator):{width}}   {state}   {address.link(tokens[standing.annotator])}")
-    print(f"Ctrl-C ends this, and the same command goes on. Then: {afterwards} {plain(str(study.path))}", flush=True)
+    print(f"Ctrl-C ends this, and the same command goes on. Then: {afterwards}", flush=True)
     try:
         serve(app, address, who=study.who, most=MOST_BYTES)
     finally:
         study.close()
+
+
+@app.command()
+def curate(
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A data set, such as bowstring synth makes.", show_default=False)
+    ],
+    annotators: Annotators = "1",
+    split: Annotated[list[str] | None, typer.Option(help="HiCUPID: only this split; may be repeated.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only so many items, by lot.")] = None,
+    seed: Seed = 0,
+    port: Port = 8000,
+    host: Host = "127.0.0.1",
+    public_url: PublicUrl = None,
+    db: Annotated[
+        Path | None, typer.Option(help="Where decisions are kept; by default DATA.curation.sqlite beside the set.")
+    ] = None,
+    write: Annotated[
+        Path | None, typer.Option(help="Write what was accepted into this folder, as a data set, instead of serving.")
+    ] = None,
+    license: Annotated[
+        str | None, typer.Option(help="With --write: the licence of the result, where the set does not say its own.")
+    ] = None,
+) -> None:
+    """People accept, mend or reject the items of a data set; --write makes a set of what is left."""
+    from bowstring.cli.output import plain
+    from bowstring.web.annotating.curated import write_curated
+    from bowstring.web.annotating.curation import open_curation
+
+    study = open_curation(data, curators=annotators, splits=split or (), limit=limit, seed=seed, db=db)
+    if write is None:
+        _serve(study, host, port, public_url, f"bowstring annotate curate {plain(data)} --write OUT")
+        return
+    done = write_curated(study, write, license=license)
+    study.close()
+    names = {"accept": "accepted", "edit": "mended", "reject": "rejected", "open": "left undecided, and out"}
+    print(", ".join(f"{done.counts[k]:,} {name}" for k, name in names.items()))
+    print(f"{plain(str(done.folder))}\nnext: bowstring data validate {plain(str(done.folder))}")
 
 
 @app.command()
