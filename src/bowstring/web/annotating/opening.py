@@ -116,7 +116,9 @@ def _make(
     ]
     each = sum(u.shared for u in taken) + sum(not u.shared for u in taken) / len(settings.annotators)
     made = made_checks(task, gathered.units, round(settings.checks * each), settings.seed, avoid=[*taken, *known])
-    units, why = with_dialogues([*taken, *known, *made], runs[0])
+    units, why = [*taken, *known, *made], None
+    if task.shape != "parts":  # there, two texts are held against each other, and nothing else
+        units, why = with_dialogues(units, runs[0])
     for line in (*(f"{n:,} left out: {reason}" for reason, n in gathered.left_out.items()), *([why] if why else [])):
         tell(line)
     create(path, about, units, deal(units, settings.annotators, settings.seed))

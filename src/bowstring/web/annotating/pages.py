@@ -25,6 +25,9 @@ from bowstring.web.annotating.tasks import Incomplete, Said, Task, read_form, re
 MOST_BYTES = 4 << 20
 # What a browser reorders text by. Inside an answer it could make a word look like another: it is shown instead.
 _REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+# Under the guard's no-referrer a browser hides the origin of a form too, and the guard would not know its own pages.
+# Other sites are told as little by this.
+_HEADERS = {"Referrer-Policy": "same-origin"}
 _KEYS = {
     "A": ("a", "1", "ArrowLeft"),
     "B": ("b", "2", "ArrowRight"),
@@ -91,7 +94,7 @@ def add_pages(app: FastAPI, study: Study) -> None:
 
     def page(name: str, status: int = 200, **shown: Any) -> HTMLResponse:
         text = _environment().get_template(f"annotate_{name}.html").render(task=task, criteria=study.criteria, **shown)
-        return HTMLResponse(text.encode("utf-8", "replace"), status)
+        return HTMLResponse(text.encode("utf-8", "replace"), status, headers=_HEADERS)
 
     def missing() -> HTMLResponse:
         return page("message", 404, heading="This page is not one of yours", text="Go on from the beginning.")

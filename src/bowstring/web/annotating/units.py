@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.benchmarks.sweep import run_folders
-from bowstring.datasets import DataSet, HicupidSet, load
+from bowstring.datasets import DataSet, HicupidSet, load_cupid, load_hicupid
 from bowstring.datasets.ratings import cluster_of, covered, item_id
 from bowstring.errors import BowstringError, UsageError
 from bowstring.records import Dialogue
@@ -177,7 +177,7 @@ def _rated(record: Record, run: str) -> Unit | str:
         key=record["key"],
         cluster=cluster_of(record),
         type=record["type"],
-        facts=(("what they want", legible(record["preference"])),),
+        facts=(("preference", legible(record["preference"])),),
         asked=legible(record["request"]),
         answers=(legible(generation["response"]),),
         sources=(run,),
@@ -216,13 +216,22 @@ def with_dialogues(units: Sequence[Unit], run: EndedRun) -> tuple[list[Unit], st
     """The units with the dialogues that hold what an answer needs; or as they are, and why."""
     about = run.configuration["data"]
     try:
-        data = load(about["name"], run.configuration["benchmark"], revision=about.get("revision"))
+        data = _data_of(run)
     except (BowstringError, OSError) as error:
         return list(units), f"the dialogues are not shown: {error}"
     if data.fingerprint != about["fingerprint"]:
         return list(units), f"the dialogues are not shown: {about['name']} is not what it was when the run was made"
     found = dict(_evidence(data, {unit.key for unit in units}))
     return [replace(unit, dialogues=found.get(unit.key, ())) for unit in units], None
+
+
+def _data_of(run: EndedRun) -> DataSet:
+    """The data, the part of it that was read for the run."""
+    about = run.configuration["data"]
+    if run.configuration["benchmark"] == "cupid":
+        return load_cupid(about["name"], revision=about["revision"])
+    splits = run.configuration["settings"]["splits"]
+    return load_hicupid(about["name"], revision=about["revision"], splits=splits, leave_out=("train",))
 
 
 def _evidence(data: DataSet, keys: set[str]) -> Iterator[tuple[str, tuple[Turns, ...]]]:
