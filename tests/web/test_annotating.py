@@ -36,7 +36,8 @@ def hostile(messages):
 
 
 def inferring(messages):
-    return f"I see, in {len(messages[-1]['content'])} letters.\n\n### Most Likely Preference\nKeep it short, with bullet points."
+    seen = f"I see, in {len(messages[-1]['content'])} letters."
+    return f"{seen}\n\n### Most Likely Preference\nKeep it short, with bullet points."
 
 
 @pytest.fixture(scope="module")

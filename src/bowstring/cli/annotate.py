@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +13,10 @@ import typer
 from typer.core import TyperGroup
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
     from bowstring.web.annotating.study import Study
+    from bowstring.web.serving import Address
 
 
 class TaskName(StrEnum):
@@ -27,7 +33,7 @@ class _StartByDefault(TyperGroup):
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         if "--curate" in args:
             args = ["curate", *(word for word in args if word != "--curate")]
-        elif args and args[0] not in self.commands and args[0] not in ("--help", "-h"):
+        elif not args or (args[0] not in self.commands and args[0] not in ("--help", "-h")):
             args = ["start", *args]
         return super().parse_args(ctx, args)
 
@@ -36,7 +42,7 @@ app = typer.Typer(
     cls=_StartByDefault,
     help="Put answers to people, blind: pages for annotators, their ratings, and curated data sets.\n\n"
     "bowstring annotate RUN… is bowstring annotate start RUN…, and --curate DATA is curate DATA.",
-    no_args_is_help=True,
+    no_args_is_help=False,
     add_completion=False,
     rich_markup_mode=None,
 )
@@ -58,7 +64,7 @@ def start(
     runs: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[RUN]…", help="Folders of runs; none opens the study that --db holds.", show_default=False
+            metavar="RUN", help="Folders of runs; none opens the study that --db holds.", show_default=False
         ),
     ] = None,
     task: Annotated[
@@ -96,32 +102,41 @@ def start(
     from bowstring.cli.output import plain, tell
     from bowstring.web.annotating.opening import open_study
 
-    study = open_study(
-        runs or [],
-        task=task.value if task else None,
-        annotators=annotators,
-        overlap=overlap,
-        limit=limit,
-        checks=checks,
-        gold=gold,
-        criteria=criteria,
-        seed=seed,
-        db=db,
-        tell=tell,
-    )
-    _serve(study, host, port, public_url, f"bowstring annotate export {plain(str(study.path))}")
+    with _listening(host, port, public_url) as (pages, address):
+        study = open_study(
+            runs or [],
+            task=task.value if task else None,
+            annotators=annotators,
+            overlap=overlap,
+            limit=limit,
+            checks=checks,
+            gold=gold,
+            criteria=criteria,
+            seed=seed,
+            db=db,
+            tell=tell,
+        )
+        _serve(study, pages, address, f"bowstring annotate export {plain(str(study.path))}")
 
 
-def _serve(study: Study, host: str, port: int, public_url: str | None, afterwards: str) -> None:
-    from bowstring.cli.output import counted, plain
-    from bowstring.web.annotating.results import standings
-    from bowstring.web.serving import application, bind, serve
+@contextmanager
+def _listening(host: str, port: int, public_url: str | None) -> Iterator[tuple[FastAPI, Address]]:
+    """First of all: a study should not be made where it cannot be shown."""
+    from bowstring.web.serving import application, bind
 
     app = application("annotate")
+    address = bind(host, port, public_url)
+    with closing(address.listening):
+        yield app, address
+
+
+def _serve(study: Study, app: FastAPI, address: Address, afterwards: str) -> None:
+    from bowstring.cli.output import counted, plain
     from bowstring.web.annotating.pages import MOST_BYTES, add_pages
+    from bowstring.web.annotating.results import standings
+    from bowstring.web.serving import serve
 
     add_pages(app, study)
-    address = bind(host, port, public_url)
     people = standings(study)
     width = max(len(plain(s.annotator)) for s in people)
     print(
@@ -165,12 +180,13 @@ def curate(
     from bowstring.web.annotating.curated import write_curated
     from bowstring.web.annotating.curation import open_curation
 
-    study = open_curation(data, curators=annotators, splits=split or (), limit=limit, seed=seed, db=db)
+    opened = partial(open_curation, data, curators=annotators, splits=split or (), limit=limit, seed=seed, db=db)
     if write is None:
-        _serve(study, host, port, public_url, f"bowstring annotate curate {plain(data)} --write OUT")
+        with _listening(host, port, public_url) as (pages, address):
+            _serve(opened(), pages, address, "the same command with --write OUT")
         return
-    done = write_curated(study, write, license=license)
-    study.close()
+    with closing(opened()) as study:
+        done = write_curated(study, write, license=license)
     names = {"accept": "accepted", "edit": "mended", "reject": "rejected", "open": "left undecided, and out"}
     print(", ".join(f"{done.counts[k]:,} {name}" for k, name in names.items()))
     print(f"{plain(str(done.folder))}\nnext: bowstring data validate {plain(str(done.folder))}")
@@ -188,8 +204,8 @@ def export(
     from bowstring.web.annotating.opening import find_study
     from bowstring.web.annotating.results import export as lines
 
-    study = find_study(db)
-    texts = [json.dumps(line) for line in lines(study)]
+    with closing(find_study(db)) as study:
+        texts = [json.dumps(line) for line in lines(study)]
     if out is None:
         for text in texts:
             print(text)
@@ -211,9 +227,9 @@ def status(
     from bowstring.web.annotating.opening import find_study
     from bowstring.web.annotating.results import standings
 
-    study = find_study(db)
-    people = standings(study)
-    if json:
-        print_json({"task": study.task.name, "items": study.items, "annotators": [asdict(s) for s in people]})
-    else:
-        print_standings(study, people, console())
+    with closing(find_study(db)) as study:
+        people = standings(study)
+        if json:
+            print_json({"task": study.task.name, "items": study.items, "annotators": [asdict(s) for s in people]})
+        else:
+            print_standings(study, people, console())

@@ -43,7 +43,7 @@ def deal(units: Sequence[Unit], annotators: Sequence[str], seed: int) -> list[Tu
     """Shared units and gold checks to everybody, the others in turn; each annotator in an order of their own, with
     half of the units each way."""
     for_all = [n for n, unit in enumerate(units) if unit.shared or unit.expected]
-    rest = [n for n in _by_type(units, seed) if n not in set(for_all)]
+    rest = [n for n in _by_type(units, seed) if not (units[n].shared or units[n].expected)]
     turns = []
     for which, annotator in enumerate(annotators):
         mine = [*for_all, *rest[which :: len(annotators)]]

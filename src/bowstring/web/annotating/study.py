@@ -254,6 +254,7 @@ def create(path: Path, about: Mapping[str, Any], units: Sequence[Unit], turns: S
     path.parent.mkdir(parents=True, exist_ok=True)
     with closing(_connect(path)) as connection:
         try:
+            connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
             if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 return
@@ -292,8 +293,8 @@ def _connect(path: Path) -> sqlite3.Connection:
             f"file:{quote(str(path.absolute()))}", timeout=_PATIENCE_S, check_same_thread=False, uri=True
         )
         connection.isolation_level = None
-        connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("SELECT count(*) FROM sqlite_master")
     except sqlite3.Error as error:
         raise UsageError(f"{path} cannot be used for a study: {error}; choose another --db") from error
     return connection
