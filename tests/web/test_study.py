@@ -141,6 +141,29 @@ def test_two_runs_meet_and_one_is_held_against_gold(runs):
         read_runs([runs / "one", runs / "cupid"])
 
 
+def test_schedules_are_satisfied_or_not(runs, tmp_path):
+    study = open_study([runs / "one"], task="satisfaction", checks=0.3, db=tmp_path / "s.sqlite")
+    given = list(study.everything())
+    assert {g.unit.type for g in given} == {"schedule"}
+    assert [g.unit.expected for g in given if g.unit.expected] == [(("no",),)] * round(0.3 * study.items)
+    study.save(given[0].page, Said(("yes",)), 1.0)
+    (line,) = export(study)
+    assert (line["label"], line["task"]) == ("yes", "satisfaction")
+    study.close()
+
+
+def test_personalized_answers_meet_general_ones(runs, tmp_path):
+    study = open_study([runs / "one", runs / "two"], task="personal", checks=0, limit=6, db=tmp_path / "s.sqlite")
+    for given in list(study.everything()):
+        study.save(given.page, Said(("A",)), 1.0)
+    lines = list(export(study))
+    assert {(line["label"], line["first"]) for line in lines} == {
+        ("personalized", "personalized answer"),
+        ("general", "general answer"),
+    }
+    study.close()
+
+
 def test_checks_of_a_file_go_to_everybody_and_are_no_ratings(runs, tmp_path):
     unit = gather(read_runs([runs / "one"]), TASKS["compare"]).units[3]
     gold = tmp_path / "gold.jsonl"
