@@ -244,7 +244,7 @@ def test_hostile_text_is_seen_as_text(chromium, runs, tmp_path):
         # It can still be answered, and a comment is kept to the letter.
         page.fill("textarea", HOSTILE)
         page.keyboard.press("Tab")
-        page.get_by_role("radio", name="Tie").last.check()
+        page.get_by_role("radio", name="Tie").check()
         with page.expect_navigation():
             page.get_by_role("button", name="Save and go on").click()
         assert complaints == []
@@ -424,14 +424,16 @@ def test_criteria_are_rated_beside_the_choice(chromium, runs, tmp_path):
         whimsy = side_of(page, "Whimsy")
         other = "B" if whimsy == "A" else "A"
         page.keyboard.press(whimsy.lower())
-        page.get_by_role("group", name="personalization").get_by_label(f"Answer {other}").check()
+        for side, degree in ((whimsy, "2"), (other, "5")):
+            page.get_by_role("group", name=f"personalization, answer {side}").get_by_label(degree).check()
         press(page, "Enter")
         assert at(page) == "2 of 3"
         press(page, "z")
-        assert page.get_by_role("group", name="personalization").get_by_label(f"Answer {other}").is_checked()
+        assert page.get_by_role("group", name=f"personalization, answer {other}").get_by_label("5").is_checked()
     (line,) = exported(db)
     assert line["label"] == "win"
-    assert line["criteria"] == {"personalization": "lose"}
+    assert line["criteria"] == {"personalization": 2}
+    assert line["criteria_of_other"] == {"personalization": 5}
 
 
 def test_an_answer_is_rated_from_1_to_10(chromium, runs, tmp_path):

@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -12,6 +13,7 @@ from bowstring.web.annotating.checks import made_checks
 from bowstring.web.annotating.dealing import chosen, deal, shared
 from bowstring.web.annotating.opening import open_study
 from bowstring.web.annotating.results import export, standings
+from bowstring.web.annotating.study import Study
 from bowstring.web.annotating.tasks import TASKS, Incomplete, Said, read_form
 from bowstring.web.annotating.units import Unit, gather, read_runs
 from tests.support.command import bowstring as command
@@ -119,7 +121,7 @@ def test_a_side_becomes_a_source_again(swapped, choice, label):
         {},
         {"choice": [""]},
         {"choice": ["C"]},
-        {"choice": ["A"], "criterion-x": ["D"]},
+        {"choice": ["A"], "criterion-x/A": ["6"]},
         {"choice": ["A"], "comment": ["x" * 300_000]},
     ],
 )
@@ -162,6 +164,27 @@ def test_personalized_answers_meet_general_ones(runs, tmp_path):
         ("general", "general answer"),
     }
     study.close()
+
+
+def test_many_who_save_at_once_lose_nothing(runs, tmp_path):
+    names = [f"annotator-{n}" for n in range(1, 5)]
+    path = tmp_path / "s.sqlite"
+    open_study([runs / "one"], annotators="4", overlap=1, limit=15, checks=0, db=path).close()
+
+    def work(name):
+        study = Study(path)  # a connection of its own, as another process has
+        for given in [g for g in study.everything() if g.annotator == name]:
+            study.note_sent(given.page)
+            study.save(given.page, Said(("A",), comment=name), 1.0)
+        study.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(work, names))
+    study = Study(path)
+    lines = list(export(study))
+    study.close()
+    assert Counter(line["rater"] for line in lines) == dict.fromkeys(names, 15)
+    assert all(line["comment"] == line["rater"] and line["changes"] == 0 for line in lines)
 
 
 def test_checks_of_a_file_go_to_everybody_and_are_no_ratings(runs, tmp_path):

@@ -19,7 +19,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader
 
 from bowstring.web.annotating.study import Given, Study
-from bowstring.web.annotating.tasks import Incomplete, Said, Task, read_form, read_seconds
+from bowstring.web.annotating.tasks import DEGREES, Incomplete, Said, Task, read_form, read_seconds
 
 # A form carries comments and edited texts; percent signs make three characters of a byte.
 MOST_BYTES = 4 << 20
@@ -91,9 +91,10 @@ def sheet_of(study: Study, given: Given, said: Said | None = None) -> Sheet:
 def add_pages(app: FastAPI, study: Study) -> None:
     """Behind the guard, `scope["who"]` is the annotator."""
     task = study.task
+    common = {"task": task, "criteria": study.criteria, "degrees": DEGREES}
 
     def page(name: str, status: int = 200, **shown: Any) -> HTMLResponse:
-        text = _environment().get_template(f"annotate_{name}.html").render(task=task, criteria=study.criteria, **shown)
+        text = _environment().get_template(f"annotate_{name}.html").render(common | shown)
         return HTMLResponse(text.encode("utf-8", "replace"), status, headers=_HEADERS)
 
     def missing() -> HTMLResponse:
@@ -156,7 +157,8 @@ def _held(form: Mapping[str, list[str]], task: Task, given: Given, criteria: tup
 
     names = [f"choice-{n}" for n in range(len(given.unit.ids))] if task.shape == "parts" else ["choice"]
     edits = {name: one(f"field-{name}") for name, _ in given.unit.fields if f"field-{name}" in form}
-    return Said(tuple(map(one, names)), {c: one(f"criterion-{c}") for c in criteria}, edits, one("comment"))
+    rated = {name: one(f"criterion-{name}") for criterion in criteria for name in task.rated(criterion)}
+    return Said(tuple(map(one, names)), rated, edits, one("comment"))
 
 
 def _visible(text: str) -> str:

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
+from bowstring.records import Side
 from bowstring.web.annotating.study import Annotation, Given, Study
-from bowstring.web.annotating.tasks import Task
+from bowstring.web.annotating.tasks import Said, Task
 
 
 def export(study: Study) -> Iterator[dict[str, Any]]:
@@ -33,7 +34,7 @@ def _lines(given: Given, annotation: Annotation, task: Task) -> Iterator[dict[st
             "type": unit.type,
             "seconds": round(annotation.seconds, 2),
             "gold": bool(unit.expected),
-            "criteria": {name: task.label(degree, swapped=given.swapped) for name, degree in said.criteria.items()},
+            "criteria": _degrees(said, "B" if given.swapped else "A", task),
             "comment": said.comment,
             "at": datetime.fromtimestamp(annotation.at, UTC).isoformat(timespec="seconds"),
             "key": unit.key,
@@ -43,10 +44,19 @@ def _lines(given: Given, annotation: Annotation, task: Task) -> Iterator[dict[st
             "changes": annotation.changes,
         }
         if task.shape == "pair":
+            line["criteria_of_other"] = _degrees(said, "A" if given.swapped else "B", task)
             line |= {"choice": choice, "first": unit.sources[1 if given.swapped else 0]}
         if unit.expected:
             line |= {"expected": list(unit.expected[n]), "right": _is_right(line["label"], unit.expected[n])}
         yield line
+
+
+def _degrees(said: Said, side: Side, task: Task) -> dict[str, int]:
+    """By criterion, how the answer of a side was rated; there is but one where nothing is compared."""
+    if task.shape != "pair":
+        return {name: int(degree) for name, degree in said.criteria.items()}
+    of_side = {name.rpartition("/"): int(degree) for name, degree in said.criteria.items()}
+    return {criterion: degree for (criterion, _, of), degree in of_side.items() if of == side}
 
 
 def _is_right(label: str, expected: tuple[str, ...]) -> bool | None:

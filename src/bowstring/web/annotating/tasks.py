@@ -12,11 +12,11 @@ from typing import Literal
 
 from bowstring.datasets.layout import Benchmark
 from bowstring.errors import UsageError
-from bowstring.records import COVERAGE_LABELS
+from bowstring.records import COVERAGE_LABELS, SIDES
 
 Shape = Literal["pair", "scale", "parts", "fields"]
 Form = Mapping[str, Sequence[str]]
-DEGREES = ("1", "2", "3", "4", "5")  # of a criterion, where there is one answer
+DEGREES = ("1", "2", "3", "4", "5")  # of a criterion
 LONGEST = 200_000  # characters of a comment, or of a text that somebody edits
 
 
@@ -36,10 +36,9 @@ class Task:
         """What a page offers."""
         return ("A", "tie", "B") if self.shape == "pair" else self.labels
 
-    @property
-    def degrees(self) -> tuple[str, ...]:
-        """What a page offers for a criterion."""
-        return self.choices if self.shape == "pair" else DEGREES
+    def rated(self, criterion: str) -> tuple[str, ...]:
+        """What is rated by a criterion: each answer of a page."""
+        return tuple(f"{criterion}/{side}" for side in SIDES) if self.shape == "pair" else (criterion,)
 
     def label(self, choice: str, *, swapped: bool) -> str:
         """What a choice means when it is known which answer stood where."""
@@ -127,8 +126,9 @@ def read_form(form: Form, task: Task, *, parts: int, criteria: Sequence[str], fi
         raise Incomplete(said)
     if unknown := [c for c in choices if c not in task.choices]:
         raise Incomplete(f"There is no choice {unknown[0][:40]!r} here.")
-    degrees = {name: given for name in criteria if (given := _one(form, f"criterion-{name}"))}
-    if unknown := [d for d in degrees.values() if d not in task.degrees]:
+    rated = (name for criterion in criteria for name in task.rated(criterion))
+    degrees = {name: given for name in rated if (given := _one(form, f"criterion-{name}"))}
+    if unknown := [d for d in degrees.values() if d not in DEGREES]:
         raise Incomplete(f"There is no choice {unknown[0][:40]!r} here.")
     comment = _lines(_one(form, "comment")).strip()
     edits: dict[str, str] = {}
