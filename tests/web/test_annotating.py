@@ -4,7 +4,9 @@ import json
 import re
 import signal
 import sqlite3
+import threading
 from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlencode
 
 import httpx
@@ -195,6 +197,34 @@ def test_a_reload_a_way_back_and_a_change(chromium, runs, tmp_path):
         assert page.locator("button[aria-pressed=true]").get_attribute("value") == "tie"
     lines = exported(db)
     assert [(line["choice"], line["changes"]) for line in lines] == [("A", 0), ("tie", 1)]
+
+
+class Mail(BaseHTTPRequestHandler):
+    """Another site, with a link on its page."""
+
+    link = ""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(f'<a href="{self.link}">your study</a>'.encode())
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_link_in_a_mail_leads_in(chromium, runs, tmp_path):
+    with Annotating(runs["secret-alpha"], "--limit", "2", "--db", tmp_path / "s.sqlite") as study:
+        site = type("Site", (Mail,), {"link": study.links["annotator-1"]})
+        with ThreadingHTTPServer(("127.0.0.1", 0), site) as mail:
+            threading.Thread(target=mail.serve_forever).start()
+            page = enter(chromium, f"http://localhost:{mail.server_port}/")
+            page.get_by_text("your study").click()
+            page.wait_for_url(f"{study.origin}/")
+            mail.shutdown()
+        begin(page)
+        assert at(page) == "1 of 2"
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
