@@ -3,15 +3,11 @@
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
-
-from playwright.sync_api import sync_playwright
 
 from tests.support.command import bowstring
 
@@ -68,15 +64,6 @@ def exported(db):
     ran = bowstring("annotate", "export", db)
     assert ran.code == 0, ran.err
     return [json.loads(line) for line in ran.out.splitlines()]
-
-
-@contextmanager
-def browser():
-    with sync_playwright() as playwright:
-        found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-        opened = playwright.chromium.launch(executable_path=found)
-        yield opened
-        opened.close()
 
 
 def enter(opened, link, **how):

@@ -2,17 +2,10 @@
 
 import json
 
-import pytest
-
 from bowstring.datasets import load_cupid, load_hicupid
-from tests.support.annotating import READY, Annotating, at, begin, browser, enter, press
+from bowstring.web.annotating.tasks import TASKS, read_form
+from tests.support.annotating import READY, Annotating, at, begin, enter, press
 from tests.support.command import bowstring
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as opened:
-        yield opened
 
 
 def click(page, name):
@@ -25,7 +18,7 @@ def decisions(folder):
     return [json.loads(line) for line in (folder / "curation.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def test_hicupid_items_are_accepted_mended_and_rejected(chromium, tmp_path):
+def test_hicupid_items_are_accepted_mended_and_rejected(browser, tmp_path):
     source, out = tmp_path / "set", tmp_path / "curated"
     made = bowstring(
         *("synth", "hicupid", "--offline", "--users", "6", "--dimensions", "2", "--turns", "2", "--schedules", "1"),
@@ -33,7 +26,7 @@ def test_hicupid_items_are_accepted_mended_and_rejected(chromium, tmp_path):
     )
     assert made.code == 0, made.err
     with Annotating("--curate", source, "--limit", "5") as study:
-        page = enter(chromium, study.links["annotator-1"])
+        page = enter(browser, study.links["annotator-1"])
         begin(page)
         kept = page.get_by_label("personalized answer").input_value()
         press(page, "a")
@@ -81,11 +74,11 @@ def test_hicupid_items_are_accepted_mended_and_rejected(chromium, tmp_path):
     assert bowstring("annotate", "curate", source, "--limit", "5", "--write", out).code == 2
 
 
-def test_cupid_instances_are_curated_by_two_people(chromium, tmp_path):
+def test_cupid_instances_are_curated_by_two_people(browser, tmp_path):
     source, out = tmp_path / "set", tmp_path / "curated"
     assert bowstring("synth", "cupid", "--offline", "--personas", "2", "--out", source).code == 0
     with Annotating("--curate", source, "--annotators", "anna,ben") as study:
-        anna, ben = (enter(chromium, study.links[name]) for name in ("anna", "ben"))
+        anna, ben = (enter(browser, study.links[name]) for name in ("anna", "ben"))
         for page in (anna, ben):
             begin(page)
             assert at(page) == "1 of 3"
@@ -125,6 +118,15 @@ def test_cupid_instances_are_curated_by_two_people(chromium, tmp_path):
         assert session.preference == ("Say it in one line." if is_same else old.preference)
         assert session.dialogue == old.dialogue
     assert (found.request, found.category) == (before.request, before.category)
+
+
+def test_line_ends_of_a_form_are_no_edit():
+    form = {"choice": ["accept"], "field-question": ["one\r\ntwo"]}
+    for text in ("one\r\ntwo", "one\ntwo", "\none\rtwo  "):
+        said = read_form(form, TASKS["curate"], parts=1, criteria=(), fields={"question": text})
+        assert (said.choices, said.edits) == (("accept",), {})
+    said = read_form(form, TASKS["curate"], parts=1, criteria=(), fields={"question": "one two"})
+    assert (said.choices, said.edits) == (("edit",), {"question": "one\ntwo"})
 
 
 def test_a_curation_is_one_of_its_data(tmp_path):

@@ -137,9 +137,13 @@ def _origin(name: str, license: str | None, counts: Mapping[str, int], curators:
     section = re.search(r"^## How it was made\n\n(.*?)(?=\n## |\Z)", text, re.DOTALL | re.MULTILINE)
     if section and isinstance(found, dict) and (license or found.get("license")):
         origin = Origin(license or str(found["license"]), section[1].strip())
+    elif license:
+        origin = Origin(license, "How it was made is not known.")
     else:
-        made = "Where it was made is not known." if license else None
-        origin = origin_of(name, license=license, made=made)
+        try:
+            origin = origin_of(name, license=None, made=None)
+        except UsageError as error:
+            raise UsageError(f"the licence of {name} is not known here: say it with --license") from error
     people = f"{curators} {'person' if curators == 1 else 'people'}"
     said = (
         f"Curated by {people} with Bowstring: {counts['accept']:,} items accepted as they were, {counts['edit']:,} "

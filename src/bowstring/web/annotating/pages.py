@@ -6,6 +6,7 @@ A page is made from a `Sheet`, which has what an annotator may see and nothing e
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import time
 from collections.abc import Mapping
@@ -18,11 +19,14 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader
 
+from bowstring.errors import StoreError
 from bowstring.web.annotating.study import Given, Study
 from bowstring.web.annotating.tasks import DEGREES, Incomplete, Said, Task, read_form, read_seconds
 
 # A form carries comments and edited texts; percent signs make three characters of a byte.
 MOST_BYTES = 4 << 20
+_MOST_FIELDS = 1000
+_log = logging.getLogger("uvicorn.error")
 # What a browser reorders text by. Inside an answer it could make a word look like another: it is shown instead.
 _REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 # Under the guard's no-referrer a browser hides the origin of a form too, and the guard would not know its own pages.
@@ -103,6 +107,12 @@ def add_pages(app: FastAPI, study: Study) -> None:
     def see(place: str) -> Response:
         return RedirectResponse(place, 303)
 
+    @app.exception_handler(StoreError)
+    def failed(request: Request, error: StoreError) -> Response:  # noqa: ARG001
+        _log.error("%s", error)
+        text = "Whoever runs this study has been told. Go back, and try again."
+        return page("message", 503, heading="That could not be read or saved", text=text)
+
     @app.get("/", response_class=HTMLResponse)
     def start(request: Request) -> Response:
         who = request.scope["who"]
@@ -136,8 +146,11 @@ def add_pages(app: FastAPI, study: Study) -> None:
         given = study.given(who, name)
         if given is None:
             return missing()
-        form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=1000)
         unit = given.unit
+        try:
+            form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+        except ValueError:  # more than any page of ours has
+            return page("message", 400, heading="This is no form of these pages", text="Go on from the beginning.")
         try:
             said = read_form(form, task, parts=len(unit.ids), criteria=study.criteria, fields=dict(unit.fields))
         except Incomplete as incomplete:

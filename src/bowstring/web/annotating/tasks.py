@@ -146,7 +146,7 @@ def _curated(form: Form, choice: str, reason: str, fields: Mapping[str, str]) ->
     given = {name: _lines(_one(form, f"field-{name}")) for name in fields}
     if any(not text.strip() for name, text in given.items() if fields[name].strip()):
         raise Incomplete("A text was left empty; reject the item if it cannot be mended.")
-    edits = {name: text.strip() for name, text in given.items() if text.strip() != fields[name].strip()}
+    edits = {name: text.strip() for name, text in given.items() if text.strip() != _lines(fields[name]).strip()}
     return ("edit" if edits else "accept",), edits
 
 
