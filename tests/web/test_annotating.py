@@ -530,6 +530,12 @@ def test_pages_fit_and_have_names_for_everything(browser, runs, tmp_path, scheme
             assert (_light(ink) > _light(paper)) == (scheme == "dark")
             if page.locator("form").count() == 0:
                 begin(page)
+        wide = page.locator("main").bounding_box()["width"]
+        for part in (".asked", "textarea", ".bar-below"):
+            assert page.locator(part).bounding_box()["width"] == pytest.approx(wide, abs=2)
+        if task == "compare":
+            one, other = (answer.bounding_box() for answer in page.locator(".pair .answer").all())
+            assert (one["y"] == other["y"]) == (width > 1000)  # side by side where there is room
 
 
 def _light(color):
