@@ -554,6 +554,9 @@ def test_ratings_can_be_read_for_agreement(runs, tmp_path):
     assert {rating.task for _, rating in read.rows} == {"compare"}
     assert Counter(rating.item for _, rating in read.rows).most_common()[0][1] == 2
     assert sum(read.left_out.values()) == 2  # a gold check each
+    ran = command("agree", tmp_path / "people.jsonl", runs["secret-alpha"], "--json")
+    assert ran.code == 0, ran.err
+    assert {"anna", "ben", "builtin"} <= set(re.findall(r'"(anna|ben|builtin)"', ran.out))
     ran = command("annotate", "status", db, "--json")
     found = json.loads(ran.out)
     assert [(s["annotator"], s["done"] == s["total"], s["checked"], s["right"]) for s in found["annotators"]] == [
