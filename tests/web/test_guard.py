@@ -84,6 +84,21 @@ def test_a_link_becomes_a_cookie_and_the_token_leaves_the_address(served):
     assert found == {"who": "anna", "name": "a b", "asked": {"x": "1", "y": "2"}}
 
 
+def test_a_link_in_a_mail_leads_in_too(served):
+    """A browser keeps a strict cookie back while another site leads, so a page of ours has to lead on."""
+    browser = {"Accept": "text/html,*/*"}
+    with served.client(entered=False) as client:
+        for how in ({"Sec-Fetch-Site": "cross-site"}, {}):
+            came = client.get(f'/page/a"><b?x=1&token={TOKEN}', headers=browser | how)
+            assert came.status_code == 200
+            assert 'content="0; url=/page/a%22%3E%3Cb?x=1"' in came.text
+            assert TOKEN not in came.text
+            assert "SameSite=Strict" in came.headers["set-cookie"]
+            assert came.headers["referrer-policy"] == "no-referrer"
+        direct = client.get(f"/page/x?token={TOKEN}", headers=browser | {"Sec-Fetch-Site": "none"})
+        assert direct.status_code == 303
+
+
 def test_a_link_leads_to_no_other_server(served):
     said = raw(served, f"//evil.example/x?token={TOKEN}")
     assert b"\r\nlocation: /evil.example/x\r\n" in said

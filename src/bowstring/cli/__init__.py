@@ -26,6 +26,7 @@ COMMANDS = {
     "models": "which models can be used here, and what the others need",
     "data": "look at data sets, check them, fetch and convert them",
     "synth": "make a data set, with a model or offline",
+    "annotate": "put answers to people, blind; curate a data set",
     "agree": "how far people, judges and metrics agree",
     "train": "train an assistant, a judge or a matcher on a data set",
 }
@@ -56,6 +57,7 @@ EXAMPLES
     bowstring data pull 12kimih/HiCUPID      fetch the published set from the hub
     bowstring data validate my/set --pii     every problem of a set, personal information included
     bowstring synth hicupid --offline --users 30 --out DIR     make a set without a model
+    bowstring annotate runs/NAME --annotators anna,ben     blind human evaluation, in a browser
     bowstring agree runs/A runs/B people.csv     how far two judges and people agree
     bowstring train sft --data DIR --model embedded --out ADAPTER     teach a model on it
 

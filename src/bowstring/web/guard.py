@@ -8,6 +8,7 @@ our own pages. The token arrives once in a link, and is a cookie from then on.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from html import escape
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
@@ -59,7 +60,7 @@ class Guard:
         if not scope["path"].startswith(STATIC):
             token, rest = _token_in_link(scope)
             if token is not None and self._who(token) is not None:
-                await self._let_in(scope, send, token, rest)
+                await self._let_in(scope, headers, send, token, rest)
                 return
             scope["who"] = self._who(self._kept_token(headers))
             if scope["who"] is None:
@@ -88,13 +89,27 @@ class Guard:
             return ""
         return kept.value if kept else ""
 
-    async def _let_in(self, scope: Scope, send: Send, token: str, rest: str) -> None:
+    async def _let_in(self, scope: Scope, headers: dict[str, str], send: Send, token: str, rest: str) -> None:
         """The token leaves the address bar, and with it history, bookmarks and screenshots."""
         # Not "//somewhere", which a browser would take for another server.
         place = "/" + scope["path"].lstrip("/") + (f"?{rest}" if rest else "")
         secure = "; Secure" if all(origin.startswith("https:") for origin in self._origins) else ""
         cookie = f"{self._cookie}={token}; HttpOnly; SameSite=Strict; Path=/{secure}"
-        await _answer(send, 303, "", {"Location": quote(place, safe="/?&=%+-._~"), "Set-Cookie": cookie})
+        place = quote(place, safe="/?&=%+-._~")
+        if _from_elsewhere(headers):
+            # A strict cookie is kept back as long as another site leads, redirects included: a page of ours leads on.
+            page = f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(place)}">'
+            page += f'<title>Bowstring</title><a href="{escape(place)}">Go on</a>'
+            await _answer(send, 200, page, {"Content-Type": "text/html; charset=utf-8", "Set-Cookie": cookie})
+        else:
+            await _answer(send, 303, "", {"Location": place, "Set-Cookie": cookie})
+
+
+def _from_elsewhere(headers: dict[str, str]) -> bool:
+    """Whether a browser may have followed a link of another site, such as a mail program's. Over plain HTTP it does
+    not say."""
+    site = headers.get("sec-fetch-site", "")
+    return "text/html" in headers.get("accept", "") and site not in ("none", "same-origin", "same-site")
 
 
 async def _whole_body(receive: Receive, most: int) -> bytes | None:

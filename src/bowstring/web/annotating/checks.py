@@ -1,0 +1,109 @@
+"""Gold checks: units whose answer is known, which test the annotator and are never ratings.
+
+Some are made: what is known to be good against an answer that somebody else was given to something else. Others come
+from a file with `item` and `label`.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from bowstring.benchmarks.benchmark import number_of
+from bowstring.datasets.problems import one_of, shown
+from bowstring.errors import DataError, UsageError
+from bowstring.web.annotating.tasks import Task
+from bowstring.web.annotating.units import Unit
+
+_LOW = ("1", "2", "3")  # what an answer to something else deserves
+
+
+def made_checks(task: Task, units: Sequence[Unit], n: int, seed: int, *, avoid: Sequence[Unit] = ()) -> list[Unit]:
+    """`n` checks, or as many as can be made. Those of `avoid` are only taken where there are no others: nobody
+    should meet a question twice."""
+    avoided = {unit.ids for unit in avoid}
+    in_order = sorted(units, key=lambda u: (u.ids in avoided, number_of(seed, "check", *u.ids)))
+    checks: list[Unit] = []
+    for unit in in_order:
+        if len(checks) == n:
+            break
+        others = [u for u in units if u.cluster != unit.cluster and u.asked != unit.asked and _usable(task, unit, u)]
+        if others:
+            other = min(others, key=lambda u: number_of(seed, "other", *unit.ids, *u.ids))
+            checks.append(_check(task, unit, other))
+    return checks
+
+
+def _usable(task: Task, unit: Unit, other: Unit) -> bool:
+    if task.shape == "parts":
+        return bool(unit.right)
+    return bool(_elsewhere(task, other)) and _elsewhere(task, other) != _elsewhere(task, unit)
+
+
+def _elsewhere(task: Task, other: Unit) -> str:
+    """What somebody else was told."""
+    return other.right if task.shape == "pair" else other.answers[0]
+
+
+def _check(task: Task, unit: Unit, other: Unit) -> Unit:
+    wrong = _elsewhere(task, other)
+    answers: tuple[str, ...]
+    expected: tuple[str, ...]
+    if task.shape == "pair":
+        answers, expected = (unit.right, wrong), (task.labels[0],)
+    elif task.shape == "parts":
+        # A preference covers the list that was made from it.
+        answers, expected = (unit.right,), task.labels[:2]
+    else:
+        answers, expected = (wrong,), _LOW if task.name == "rate" else ("no",)
+    digest = hashlib.sha256(json.dumps([unit.asked, *answers]).encode()).hexdigest()[:12]
+    ids = tuple(f"check/{task.name}/{unit.key}/{n}/{digest}" for n in range(len(unit.ids)))
+    sources = ("right", "wrong")[: len(answers)] if task.shape != "scale" else ("wrong",)
+    return replace(unit, ids=ids, answers=answers, sources=sources, expected=(expected,) * len(ids))
+
+
+def given_checks(path: Path, task: Task, units: Sequence[Unit]) -> list[Unit]:
+    """The units that a file knows the answer of, by an item's id, or by the key of its record where that is clear."""
+    by_id = {named: unit for unit in units for named in unit.ids}
+    by_key: dict[str, list[Unit]] = {}
+    for unit in units:
+        by_key.setdefault(unit.key, []).append(unit)
+    known: dict[tuple[str, ...], dict[str, str]] = {}
+    for place, row in _rows(path):
+        item, label = str(row.get("item") or "").strip(), str(row.get("label") or "").strip()
+        fitting = by_key.get(item, [])
+        found = by_id.get(item) or (fitting[0] if len(fitting) == 1 and len(fitting[0].ids) == 1 else None)
+        if found is None:
+            raise DataError(f"{place}: item {shown(item)} is not in these runs; expected an id as exports have it")
+        if label not in task.labels:
+            raise DataError(f"{place}: label is {shown(label)}; expected {one_of(task.labels)}")
+        known.setdefault(found.ids, {})[item if item in found.ids else found.ids[0]] = label
+    by_ids = {unit.ids: unit for unit in units}
+    return [
+        replace(by_ids[ids], expected=tuple((labels[i],) if i in labels else () for i in ids))
+        for ids, labels in known.items()
+    ]
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """The rows of a .jsonl or .csv file, each with its place."""
+    if path.suffix.lower() not in (".jsonl", ".csv"):
+        raise UsageError(f"--gold {path}: expected a .jsonl or .csv file with item and label")
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            if path.suffix.lower() == ".csv":
+                table = csv.DictReader(file)
+                yield from ((f"{path} line {table.line_num}", row) for row in table)
+                return
+            for n, line in enumerate(file, 1):
+                if line.strip():
+                    row = json.loads(line)
+                    if not isinstance(row, dict):
+                        raise DataError(f"{path} line {n}: is {shown(row)}; expected an object with item and label")
+                    yield f"{path} line {n}", row
+    except (ValueError, csv.Error) as error:
+        raise DataError(f"{path} cannot be read: {error}; expected rows with item and label") from error

@@ -1,0 +1,181 @@
+"""The data set that people left when they had curated one: in the published layout, with every decision beside it.
+
+curation.jsonl   an item a line: the decision, whose it was, when, why, and what was changed
+made.json        where the set comes from, how that was made, and what became of it
+README.md        the card
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import yaml
+
+from bowstring import __version__
+from bowstring.datasets import DataSet, HicupidSet, load
+from bowstring.datasets.card import Origin, origin_of, write_card
+from bowstring.datasets.cupid import write_parquet
+from bowstring.datasets.describe import describe
+from bowstring.datasets.hicupid import dialogue_table, qa_table
+from bowstring.datasets.personal import find
+from bowstring.errors import UsageError
+from bowstring.models.tokens import counter_or_none
+from bowstring.records import Instance, Question
+from bowstring.web.annotating.study import Given, Study
+
+DECISIONS, MADE, CARD = "curation.jsonl", "made.json", "README.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Curated:
+    folder: Path
+    counts: Mapping[str, int]  # accept, edit, reject, open
+
+
+def write_curated(study: Study, out: Path, *, license: str | None = None) -> Curated:
+    """Write what was accepted, as it is now, with every decision. What nobody has decided on is left out."""
+    about = study.about["data"]
+    data = load(about["name"], splits=about["splits"])
+    if data.fingerprint != about["fingerprint"]:
+        raise UsageError(f"{about['name']} is not what it was when curating began; bring it back, or begin anew")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"{out} is not empty; choose another --write")
+    decided = {given.unit.key: given for given in study.everything()}
+    lines = [_decision(decided[key]) for key in _keys(data) if key in decided]
+    counts = Counter(line["decision"] for line in lines)
+    if not counts["accept"] + counts["edit"]:
+        raise UsageError(f"nothing is accepted in {study.path}, so there is nothing to write")
+    origin = _origin(about["name"], license, counts, len(study.about["settings"]["annotators"]))
+    draft = out.with_name(f".{out.name}.draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    kept = {key: g for key, g in decided.items() if g.annotation and g.annotation.said.choices[0] != "reject"}
+    if isinstance(data, HicupidSet):
+        _write_hicupid(data, kept, draft)
+    else:
+        write_parquet([_mended_instance(i, kept[i.key]) for i in data.instances if i.key in kept], draft)
+    _write_beside(draft, study, lines, counts, origin)
+    if out.exists():
+        out.rmdir()
+    draft.rename(out)
+    return Curated(out, {name: counts[name] for name in ("accept", "edit", "reject", "open")})
+
+
+def _keys(data: DataSet) -> list[str]:
+    items: Sequence[Question | Instance] = data.questions() if isinstance(data, HicupidSet) else data.instances
+    return [item.key for item in items]
+
+
+def _decision(given: Given) -> dict[str, Any]:
+    line: dict[str, Any] = {"item": given.unit.key, "decision": "open", "curator": given.annotator}
+    if given.annotation is None:
+        return line
+    said = given.annotation.said
+    before = dict(given.unit.fields)
+    return line | {
+        "decision": said.choices[0],
+        "at": datetime.fromtimestamp(given.annotation.at, UTC).isoformat(timespec="seconds"),
+        "seconds": round(given.annotation.seconds, 2),
+        "comment": said.comment,
+        "changed": {name: {"from": before[name], "to": text} for name, text in said.edits.items()},
+    }
+
+
+def _edits(given: Given) -> dict[str, Any]:
+    return dict(given.annotation.said.edits) if given.annotation else {}
+
+
+def _write_hicupid(data: HicupidSet, kept: Mapping[str, Given], folder: Path) -> None:
+    users: set[int] = set()
+    for split in data.splits:
+        questions = [replace(q, **_edits(kept[q.key])) for q in data.questions(split) if q.key in kept]
+        users.update(q.user_id for q in questions)
+        if questions:
+            path = folder / "qa" / f"{split}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(qa_table(questions), path)
+    by_split: dict[str, list[int]] = {}
+    for user in (u for u in data.user_ids if u in users):
+        by_split.setdefault(data.dialogue_split(user), []).append(user)
+    (folder / "dialogue").mkdir(parents=True)
+    for split, members in by_split.items():
+        pq.write_table(dialogue_table((u, data.history(u)) for u in members), folder / "dialogue" / f"{split}.parquet")
+
+
+def _mended_instance(instance: Instance, given: Given) -> Instance:
+    """Sessions in which the same preference held say it in the same new words."""
+    edits = _edits(given)
+    preference = edits.get("preference", instance.preference)
+    sessions = tuple(
+        replace(s, preference=preference)
+        if (s.context_factor, s.preference) == (instance.context_factor, instance.preference)
+        else s
+        for s in instance.sessions
+    )
+    checklist = instance.checklist
+    if "checklist" in edits:
+        checklist = tuple(line.strip() for line in edits["checklist"].split("\n") if line.strip())
+    request = edits.get("request", instance.request)
+    return replace(instance, request=request, preference=preference, checklist=checklist, sessions=sessions)
+
+
+def _origin(name: str, license: str | None, counts: Mapping[str, int], curators: int) -> Origin:
+    """What the set's own card says of it, and what happened since."""
+    card = Path(name) / CARD
+    text = card.read_text(encoding="utf-8") if card.is_file() else ""
+    header = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
+    found = yaml.safe_load(header[1]) if header else {}
+    section = re.search(r"^## How it was made\n\n(.*?)(?=\n## |\Z)", text, re.DOTALL | re.MULTILINE)
+    if section and isinstance(found, dict) and (license or found.get("license")):
+        origin = Origin(license or str(found["license"]), section[1].strip())
+    elif license:
+        origin = Origin(license, "How it was made is not known.")
+    else:
+        try:
+            origin = origin_of(name, license=None, made=None)
+        except UsageError as error:
+            raise UsageError(f"the licence of {name} is not known here: say it with --license") from error
+    people = f"{curators} {'person' if curators == 1 else 'people'}"
+    said = (
+        f"Curated by {people} with Bowstring: {counts['accept']:,} items accepted as they were, {counts['edit']:,} "
+        f"mended, {counts['reject']:,} rejected, {counts['open']:,} left undecided and out. "
+        f"{DECISIONS} has every decision."
+    )
+    return Origin(origin.license, f"{origin.made}\n\n{said}")
+
+
+def _write_beside(
+    folder: Path, study: Study, lines: Sequence[Mapping[str, Any]], counts: Mapping[str, int], origin: Origin
+) -> None:
+    """Decisions, provenance and card; the set is loaded, so that a bad one is found now."""
+    data = load(str(folder))
+    source = study.about["data"]
+    before = Path(source["name"]) / MADE
+    made = {
+        "bowstring": __version__,
+        "source": source | ({"made": json.loads(before.read_text(encoding="utf-8"))} if before.is_file() else {}),
+        "curated": dict(counts),
+        "decisions": hashlib.sha256("".join(map(json.dumps, lines)).encode()).hexdigest(),
+    }
+    card = write_card(
+        describe(data, counter_or_none("embedded", lambda line: None)),
+        origin,
+        list(find(data)),
+        title=f"{Path(source['name']).name}, curated",
+    )
+    texts = {
+        DECISIONS: "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines),
+        MADE: json.dumps(made, indent=2, ensure_ascii=False) + "\n",
+        CARD: card,
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8", errors="replace")

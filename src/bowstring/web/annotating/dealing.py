@@ -1,0 +1,60 @@
+"""Who gets which unit, in which order, and which answer stands where: by lot, and the same for the same seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bowstring.benchmarks.benchmark import number_of
+from bowstring.web.annotating.units import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A unit on its way to an annotator. Where it is swapped, the second answer stands first."""
+
+    annotator: str
+    place: int
+    unit: int
+    swapped: bool
+
+
+def chosen(units: Sequence[Unit], limit: int | None, seed: int) -> list[Unit]:
+    """So many units by lot, in the order of the data. A larger limit keeps what a smaller one took."""
+    if limit is None or limit >= len(units):
+        return list(units)
+    taken = sorted(range(len(units)), key=lambda n: number_of(seed, "taken", *units[n].ids))[:limit]
+    return [units[n] for n in sorted(taken)]
+
+
+def shared(units: Sequence[Unit], overlap: float, seed: int) -> list[bool]:
+    """Which units everybody gets: a share of the whole, spread over the types as they are."""
+    order = _by_type(units, seed)
+    flags = [False] * len(units)
+    taken = 0
+    for seen, n in enumerate(order, 1):
+        if taken < round(overlap * seen):
+            flags[n] = True
+            taken += 1
+    return flags
+
+
+def deal(units: Sequence[Unit], annotators: Sequence[str], seed: int) -> list[Turn]:
+    """Shared units and gold checks to everybody, the others in turn; each annotator in an order of their own, with
+    half of the units each way."""
+    for_all = [n for n, unit in enumerate(units) if unit.shared or unit.expected]
+    rest = [n for n in _by_type(units, seed) if not (units[n].shared or units[n].expected)]
+    turns = []
+    for which, annotator in enumerate(annotators):
+        mine = [*for_all, *rest[which :: len(annotators)]]
+        by_lot = sorted(mine, key=lambda n: number_of(seed, "order", annotator, *units[n].ids))
+        sides = sorted(mine, key=lambda n: number_of(seed, "side", annotator, *units[n].ids))
+        offset = number_of(seed, "first", annotator) % 2
+        swapped = {n: (i + offset) % 2 == 1 for i, n in enumerate(sides)}
+        turns += [Turn(annotator, place, n, swapped[n]) for place, n in enumerate(by_lot)]
+    return turns
+
+
+def _by_type(units: Sequence[Unit], seed: int) -> list[int]:
+    """By lot, type after type: whoever deals from this deals every type evenly."""
+    return sorted(range(len(units)), key=lambda n: (units[n].type, number_of(seed, "deal", *units[n].ids)))

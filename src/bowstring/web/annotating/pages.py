@@ -1,0 +1,191 @@
+"""The annotators' pages: plain forms, which a script gives keys.
+
+A page is made from a `Sheet`, which has what an annotator may see and nothing else: no sources, no ids, no labels.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import parse_qs
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from jinja2 import Environment, PackageLoader
+
+from bowstring.errors import StoreError
+from bowstring.web.annotating.study import Given, Study
+from bowstring.web.annotating.tasks import DEGREES, Incomplete, Said, Task, read_form, read_seconds
+
+# A form carries comments and edited texts; percent signs make three characters of a byte.
+MOST_BYTES = 4 << 20
+_MOST_FIELDS = 1000
+_log = logging.getLogger("uvicorn.error")
+# What a browser reorders text by. Inside an answer it could make a word look like another: it is shown instead.
+_REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+# Under the guard's no-referrer a browser hides the origin of a form too, and the guard would not know its own pages.
+# Other sites are told as little by this.
+_HEADERS = {"Referrer-Policy": "same-origin"}
+_KEYS = {
+    "A": ("a", "1", "ArrowLeft"),
+    "B": ("b", "2", "ArrowRight"),
+    "tie": ("t", "0"),
+    "yes": ("y",),
+    "no": ("n",),
+    "10": ("0",),
+    "Fully Covered": ("f",),
+    "Partially Covered": ("p",),
+    "Not Covered": ("n",),
+    "accept": ("a",),
+    "reject": ("r",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What one page shows. The answers are in the order of this page."""
+
+    page: str
+    number: int
+    total: int
+    done: int
+    before: str | None
+    behind: str | None
+    facts: tuple[tuple[str, str], ...]
+    asked: str
+    answers: tuple[str, ...]
+    entries: tuple[str, ...]
+    dialogues: tuple[tuple[tuple[str, str], ...], ...]
+    fields: tuple[tuple[str, str], ...]
+    said: Said | None
+    saved: bool
+
+
+def sheet_of(study: Study, given: Given, said: Said | None = None) -> Sheet:
+    """`said` is what a form held that could not be saved."""
+    progress = study.progress(given.annotator)
+    before, behind = study.neighbours(given)
+    unit = given.unit
+    annotation = given.annotation
+    shown = said or (annotation.said if annotation else None)
+    return Sheet(
+        page=given.page,
+        number=given.place + 1,
+        total=progress.total,
+        done=progress.done,
+        before=before,
+        behind=behind if annotation else None,
+        facts=unit.facts,
+        asked=unit.asked,
+        answers=unit.answers[::-1] if given.swapped and len(unit.answers) == 2 else unit.answers,
+        entries=unit.entries,
+        dialogues=unit.dialogues,
+        fields=tuple((name, shown.edits.get(name, text) if shown else text) for name, text in unit.fields),
+        said=shown,
+        saved=annotation is not None,
+    )
+
+
+def add_pages(app: FastAPI, study: Study) -> None:
+    """Behind the guard, `scope["who"]` is the annotator."""
+    task = study.task
+    common = {"task": task, "criteria": study.criteria, "degrees": DEGREES}
+
+    def page(name: str, status: int = 200, **shown: Any) -> HTMLResponse:
+        text = _environment().get_template(f"annotate_{name}.html").render(common | shown)
+        return HTMLResponse(text.encode("utf-8", "replace"), status, headers=_HEADERS)
+
+    def missing() -> HTMLResponse:
+        return page("message", 404, heading="This page is not one of yours", text="Go on from the beginning.")
+
+    def see(place: str) -> Response:
+        return RedirectResponse(place, 303)
+
+    @app.exception_handler(StoreError)
+    def failed(request: Request, error: StoreError) -> Response:  # noqa: ARG001
+        _log.error("%s", error)
+        text = "Whoever runs this study has been told. Go back, and try again."
+        return page("message", 503, heading="That could not be read or saved", text=text)
+
+    @app.get("/", response_class=HTMLResponse)
+    def start(request: Request) -> Response:
+        who = request.scope["who"]
+        return page("start", who=who, progress=study.progress(who))
+
+    @app.get("/next")
+    def go_on(request: Request) -> Response:
+        first_open = study.progress(request.scope["who"]).first_open
+        return see(f"/item/{first_open}" if first_open else "/done")
+
+    @app.get("/done")
+    def done(request: Request) -> Response:
+        who = request.scope["who"]
+        progress = study.progress(who)
+        return page("done", who=who, progress=progress, last=study.last(who))
+
+    @app.get("/item/{name}")
+    def item(request: Request, name: str) -> Response:
+        given = study.given(request.scope["who"], name)
+        if given is None:
+            return missing()
+        study.note_sent(name)
+        return page("item", who=given.annotator, sheet=sheet_of(study, given))
+
+    @app.post("/item/{name}")
+    async def save(request: Request, name: str) -> Response:
+        body = await request.body()
+        return await asyncio.to_thread(saved, request.scope["who"], name, body)
+
+    def saved(who: str, name: str, body: bytes) -> Response:
+        given = study.given(who, name)
+        if given is None:
+            return missing()
+        unit = given.unit
+        try:
+            form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+        except ValueError:  # more than any page of ours has
+            return page("message", 400, heading="This is no form of these pages", text="Go on from the beginning.")
+        try:
+            said = read_form(form, task, parts=len(unit.ids), criteria=study.criteria, fields=dict(unit.fields))
+        except Incomplete as incomplete:
+            held = sheet_of(study, given, _held(form, task, given, study.criteria))
+            return page("item", 422, who=who, sheet=held, problem=str(incomplete))
+        since = time.time() - given.sent_at if given.sent_at else 0.0
+        study.save(name, said, read_seconds(form, max(since, 0.0)))
+        following = study.first_open_behind(given)
+        return see(f"/item/{following}" if following else "/done")
+
+
+def _held(form: Mapping[str, list[str]], task: Task, given: Given, criteria: tuple[str, ...]) -> Said:
+    """What was filled in of a form that is not complete: it is shown again, not lost."""
+
+    def one(name: str) -> str:
+        return form.get(name, [""])[-1]
+
+    names = [f"choice-{n}" for n in range(len(given.unit.ids))] if task.shape == "parts" else ["choice"]
+    edits = {name: one(f"field-{name}") for name, _ in given.unit.fields if f"field-{name}" in form}
+    rated = {name: one(f"criterion-{name}") for criterion in criteria for name in task.rated(criterion)}
+    return Said(tuple(map(one, names)), rated, edits, one("comment"))
+
+
+def _visible(text: str) -> str:
+    return _REORDERING.sub(lambda mark: f"⟦U+{ord(mark[0]):04X}⟧", text)
+
+
+def _keys(choice: str) -> tuple[str, ...]:
+    return _KEYS.get(choice, (choice,))
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    made = Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, loader=PackageLoader("bowstring.web", "templates")
+    )
+    made.filters |= {"visible": _visible, "keys": _keys}
+    return made

@@ -1,0 +1,306 @@
+"""A study in one SQLite file: what is asked, who gets it in which order, and what they said.
+
+    study         what it was made with: settings, runs, task
+    annotators    a name and the token of their link
+    units         what is asked, with sources; no page reads them
+    turns         a unit on its way to an annotator: a name that tells nothing, the place, which answer stands first
+    annotations   what was said; one row a turn, however often a form arrives
+
+An annotation is on disk before the next page is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import TypeAdapter
+
+from bowstring.errors import StoreError, UsageError
+from bowstring.web.annotating.dealing import Turn
+from bowstring.web.annotating.tasks import TASKS, Said, Task
+from bowstring.web.annotating.units import Unit
+
+_SCHEMA = """
+CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE annotators (name TEXT PRIMARY KEY, token TEXT NOT NULL UNIQUE) WITHOUT ROWID;
+CREATE TABLE units (id INTEGER PRIMARY KEY, content TEXT NOT NULL);
+CREATE TABLE turns (
+    page TEXT PRIMARY KEY,
+    annotator TEXT NOT NULL REFERENCES annotators,
+    place INTEGER NOT NULL,
+    unit INTEGER NOT NULL REFERENCES units,
+    swapped INTEGER NOT NULL,
+    sent_at REAL,
+    UNIQUE (annotator, place),
+    UNIQUE (annotator, unit)
+) WITHOUT ROWID;
+CREATE TABLE annotations (
+    page TEXT PRIMARY KEY REFERENCES turns,
+    choices TEXT NOT NULL,
+    criteria TEXT NOT NULL,
+    edits TEXT NOT NULL,
+    comment TEXT NOT NULL,
+    seconds REAL NOT NULL,
+    at REAL NOT NULL,
+    changes INTEGER NOT NULL
+) WITHOUT ROWID;
+"""
+_VERSION = 1
+_FORMAT = 0x426F7741  # SQLite's application id: what kind of file this is
+_PATIENCE_S = 30.0
+_UNIT: TypeAdapter[Unit] = TypeAdapter(Unit)
+_SAID = "a.choices, a.criteria, a.edits, a.comment, a.seconds, a.at, a.changes"
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    said: Said
+    seconds: float
+    at: float
+    changes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A unit as one annotator got it, and what they said, if they did."""
+
+    page: str
+    annotator: str
+    place: int
+    swapped: bool
+    sent_at: float | None
+    unit: Unit
+    annotation: Annotation | None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    done: int
+    total: int
+    first_open: str | None  # the page to go on with
+
+
+class Study:
+    """Open for several threads, and beside other processes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if not path.is_file():
+            raise UsageError(f"{path} is not there; bowstring annotate RUN… makes one")
+        self._lock = threading.Lock()
+        self._connection = _connect(path)
+        with self._reading() as connection:
+            found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+            if found[0] != _FORMAT:
+                raise UsageError(f"{path} is no study of bowstring annotate; choose another --db")
+            if found[1] != _VERSION:
+                raise StoreError(
+                    f"{path} was written by a newer version (format {found[1]}); use that, or another --db"
+                )
+            rows = connection.execute("SELECT name, value FROM study").fetchall()
+        self.about: dict[str, Any] = {name: json.loads(value) for name, value in rows}
+        self._who = {token: name for name, token in self.links().items()}
+
+    @property
+    def task(self) -> Task:
+        return TASKS[self.about["settings"]["task"]]
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        return tuple(self.about["settings"]["criteria"])
+
+    @property
+    def items(self) -> int:
+        """Units that are rated, gold checks not among them."""
+        return int(self.about["counts"]["items"])
+
+    @property
+    def shared(self) -> int:
+        """Units that everybody rates."""
+        return int(self.about["counts"]["shared"])
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def who(self, token: str) -> str | None:
+        return self._who.get(token)
+
+    def links(self) -> dict[str, str]:
+        """Everybody's token, by name, in the order in which they were named."""
+        with self._reading() as connection:
+            rows = dict(connection.execute("SELECT name, token FROM annotators"))
+        return {name: rows[name] for name in self.about["settings"]["annotators"]}
+
+    def progress(self, annotator: str) -> Progress:
+        with self._reading() as connection:
+            pages = connection.execute(
+                "SELECT t.page, a.page FROM turns t LEFT JOIN annotations a ON a.page = t.page"
+                " WHERE t.annotator = ? ORDER BY t.place",
+                (annotator,),
+            ).fetchall()
+        still = [page for page, said in pages if said is None]
+        return Progress(len(pages) - len(still), len(pages), still[0] if still else None)
+
+    def given(self, annotator: str, page: str) -> Given | None:
+        """None where this is no page of theirs."""
+        return next(self._given("WHERE t.page = ? AND t.annotator = ?", (page, annotator)), None)
+
+    def neighbours(self, given: Given) -> tuple[str | None, str | None]:
+        """The pages before and behind one."""
+        with self._reading() as connection:
+            found = dict(
+                connection.execute(
+                    "SELECT place, page FROM turns WHERE annotator = ? AND place IN (?, ?)",
+                    (given.annotator, given.place - 1, given.place + 1),
+                ).fetchall()
+            )
+        return found.get(given.place - 1), found.get(given.place + 1)
+
+    def first_open_behind(self, given: Given) -> str | None:
+        """The next page without an annotation, or the first of all where there is none behind this one."""
+        with self._reading() as connection:
+            row = connection.execute(
+                "SELECT t.page FROM turns t LEFT JOIN annotations a ON a.page = t.page"
+                " WHERE t.annotator = ? AND a.page IS NULL ORDER BY t.place < ?, t.place LIMIT 1",
+                (given.annotator, given.place),
+            ).fetchone()
+        return None if row is None else str(row[0])
+
+    def last(self, annotator: str) -> str | None:
+        """The last page of an annotator."""
+        with self._reading() as connection:
+            row = connection.execute(
+                "SELECT page FROM turns WHERE annotator = ? ORDER BY place DESC LIMIT 1", (annotator,)
+            ).fetchone()
+        return None if row is None else str(row[0])
+
+    def everything(self) -> Iterator[Given]:
+        return self._given("ORDER BY t.annotator, t.place", ())
+
+    def note_sent(self, page: str) -> None:
+        with self._writing() as connection:
+            connection.execute("UPDATE turns SET sent_at = ? WHERE page = ?", (time.time(), page))
+
+    def save(self, page: str, said: Said, seconds: float) -> None:
+        """Committed when this returns. The same said again changes nothing, not even the time."""
+        row = [json.dumps(v, sort_keys=True) for v in (said.choices, dict(said.criteria), dict(said.edits))]
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT INTO annotations VALUES (?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (page) DO UPDATE SET"
+                " choices = excluded.choices, criteria = excluded.criteria, edits = excluded.edits,"
+                " comment = excluded.comment, seconds = seconds + excluded.seconds, at = excluded.at,"
+                " changes = changes + 1"
+                " WHERE (choices, criteria, edits, comment) IS NOT"
+                " (excluded.choices, excluded.criteria, excluded.edits, excluded.comment)",
+                (page, *row, said.comment, seconds, time.time()),
+            )
+
+    def _given(self, where: str, values: tuple[object, ...]) -> Iterator[Given]:
+        with self._reading() as connection:
+            rows = connection.execute(
+                f"SELECT t.page, t.annotator, t.place, t.swapped, t.sent_at, u.content, {_SAID} FROM turns t"  # noqa: S608
+                f" JOIN units u ON u.id = t.unit LEFT JOIN annotations a ON a.page = t.page {where}",
+                values,
+            ).fetchall()
+        for page, annotator, place, swapped, sent_at, content, *said in rows:
+            annotation = None if said[0] is None else _annotation(said)
+            unit = _UNIT.validate_json(content)
+            yield Given(page, annotator, place, bool(swapped), sent_at, unit, annotation)
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                yield self._connection
+            except sqlite3.Error as error:
+                raise StoreError(f"{self.path} cannot be read: {error}") from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException as error:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                if isinstance(error, sqlite3.Error):
+                    raise StoreError(f"{self.path} cannot be written: {error}") from error
+                raise
+
+
+def is_made(path: Path) -> bool:
+    """Whether there is anything in this file. A process that was killed while it made a study leaves an empty one."""
+    if not path.is_file():
+        return False
+    with closing(_connect(path)) as connection:
+        return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+
+
+def create(path: Path, about: Mapping[str, Any], units: Sequence[Unit], turns: Sequence[Turn]) -> None:
+    """All of it or nothing: a study that somebody else made meanwhile is left as it is."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(_connect(path)) as connection:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("BEGIN IMMEDIATE")
+            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                return
+            for statement in _SCHEMA.split(";\n"):
+                connection.execute(statement)
+            connection.executemany(
+                "INSERT INTO study VALUES (?, ?)",
+                [(k, json.dumps(v)) for k, v in {**about, "counts": _counts(units)}.items()],
+            )
+            names = about["settings"]["annotators"]
+            connection.executemany(
+                "INSERT INTO annotators VALUES (?, ?)", [(name, secrets.token_urlsafe(24)) for name in names]
+            )
+            connection.executemany(
+                "INSERT INTO units VALUES (?, ?)", [(n, json.dumps(asdict(unit))) for n, unit in enumerate(units)]
+            )
+            connection.executemany(
+                "INSERT INTO turns VALUES (?, ?, ?, ?, ?, NULL)",
+                [(secrets.token_urlsafe(9), t.annotator, t.place, t.unit, t.swapped) for t in turns],
+            )
+            connection.execute(f"PRAGMA application_id = {_FORMAT}")
+            connection.execute(f"PRAGMA user_version = {_VERSION}")
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise StoreError(f"{path} cannot be written: {error}; choose another --db") from error
+
+
+def _counts(units: Sequence[Unit]) -> dict[str, int]:
+    rated = [unit for unit in units if not unit.expected]
+    return {"items": len(rated), "shared": sum(unit.shared for unit in rated), "checks": len(units) - len(rated)}
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    try:
+        connection = sqlite3.connect(
+            f"file:{quote(str(path.absolute()))}", timeout=_PATIENCE_S, check_same_thread=False, uri=True
+        )
+        connection.isolation_level = None
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("SELECT count(*) FROM sqlite_master")
+    except sqlite3.Error as error:
+        raise UsageError(f"{path} cannot be used for a study: {error}; choose another --db") from error
+    return connection
+
+
+def _annotation(row: Sequence[Any]) -> Annotation:
+    choices, criteria, edits, comment, seconds, at, changes = row
+    said = Said(tuple(json.loads(choices)), json.loads(criteria), json.loads(edits), comment)
+    return Annotation(said, seconds, at, changes)

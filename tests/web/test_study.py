@@ -1,0 +1,283 @@
+"""Who gets what, and on which side: by lot, evenly, and always the same; and what a study refuses."""
+
+import json
+import re
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import bowstring
+from bowstring.errors import DataError, UsageError
+from bowstring.web.annotating.checks import made_checks
+from bowstring.web.annotating.dealing import chosen, deal, shared
+from bowstring.web.annotating.opening import open_study
+from bowstring.web.annotating.results import export, standings
+from bowstring.web.annotating.study import Study
+from bowstring.web.annotating.tasks import TASKS, Incomplete, Said, read_form
+from bowstring.web.annotating.units import Unit, gather, read_runs
+from tests.support.command import bowstring as command
+
+
+def units(n, types=("persona", "profile")):
+    return [
+        Unit(
+            (f"item/{i}",),
+            str(i),
+            f"user {i // 4}",
+            types[i % len(types)],
+            (),
+            f"question {i}",
+            (f"a{i}", f"b{i}"),
+            right=f"b{i}",
+        )
+        for i in range(n)
+    ]
+
+
+def whimsical(messages):
+    return f"Whimsy speaking: {len(messages[-1]['content'])} letters were asked."
+
+
+def silent(messages):
+    return ""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    for name, model in (("one", whimsical), ("two", silent)):
+        bowstring.evaluate("hicupid", model=model, judge="builtin", out=folder / name)
+    bowstring.evaluate("cupid", model=whimsical, judge="builtin", out=folder / "cupid")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("n", "people", "overlap"), [(50, 3, 0.2), (7, 2, 0.5), (1, 4, 0.0), (30, 1, 0.3), (12, 5, 1.0)]
+)
+def test_a_share_is_for_all_and_the_rest_is_dealt_evenly(n, people, overlap):
+    names = [f"p{i}" for i in range(people)]
+    flags = shared(units(n), overlap, 7)
+    assert sum(flags) == round(overlap * n)
+    given = [
+        Unit(**{f: getattr(u, f) for f in u.__slots__} | {"shared": flag})
+        for u, flag in zip(units(n), flags, strict=True)
+    ]
+    turns = deal(given, names, 7)
+    times = Counter(turn.unit for turn in turns)
+    assert all(times[i] == (people if flag else 1) for i, flag in enumerate(flags))
+    sizes = Counter(turn.annotator for turn in turns)
+    assert max(sizes[name] for name in names) - min(sizes[name] for name in names) <= 1
+    for name in names:
+        mine = sorted((t for t in turns if t.annotator == name), key=lambda t: t.place)
+        assert [t.place for t in mine] == list(range(len(mine)))
+        assert abs(sum(t.swapped for t in mine) - len(mine) / 2) <= 0.5
+    assert turns == deal(given, names, 7)
+    if n > 10:
+        assert turns != deal(given, names, 8)
+
+
+def test_types_are_spread_over_people():
+    given = units(40, types=("persona", "persona", "persona", "profile"))
+    turns = deal(given, ["anna", "ben"], 0)
+    for name in ("anna", "ben"):
+        assert Counter(given[t.unit].type for t in turns if t.annotator == name) == {"persona": 15, "profile": 5}
+
+
+def test_a_larger_limit_keeps_what_a_smaller_one_took():
+    few, more = chosen(units(50), 5, 3), chosen(units(50), 20, 3)
+    assert (len(few), len(more)) == (5, 20)
+    assert {u.ids for u in few} < {u.ids for u in more}
+    assert [u.key for u in more] == sorted((u.key for u in more), key=int)
+
+
+def test_a_made_check_pairs_what_is_right_with_somebody_elses():
+    given = units(40)
+    taken = given[:30]
+    checks = made_checks(TASKS["compare"], given, 5, 1, avoid=taken)
+    assert len(checks) == 5
+    by_right = {u.right: u for u in given}
+    for check in checks:
+        right, wrong = (by_right[answer] for answer in check.answers)
+        assert right.asked == check.asked
+        assert right.cluster != wrong.cluster
+        assert right not in taken
+        assert check.expected == (("win",),)
+        assert check.ids[0] not in {u.ids[0] for u in given}
+    assert made_checks(TASKS["compare"], given[:3], 5, 1) == []  # one user alone: nobody to take an answer from
+
+
+@pytest.mark.parametrize(
+    ("swapped", "choice", "label"),
+    [(False, "A", "win"), (True, "A", "lose"), (False, "B", "lose"), (True, "B", "win"), (True, "tie", "tie")],
+)
+def test_a_side_becomes_a_source_again(swapped, choice, label):
+    assert TASKS["compare"].label(choice, swapped=swapped) == label
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {},
+        {"choice": [""]},
+        {"choice": ["C"]},
+        {"choice": ["A"], "criterion-x/A": ["6"]},
+        {"choice": ["A"], "comment": ["x" * 300_000]},
+    ],
+)
+def test_a_form_that_says_nothing_is_refused(form):
+    with pytest.raises(Incomplete):
+        read_form(form, TASKS["compare"], parts=1, criteria=("x",), fields={})
+
+
+def test_two_runs_meet_and_one_is_held_against_gold(runs):
+    one = gather(read_runs([runs / "one"]), TASKS["compare"])
+    assert {u.type for u in one.units} == {"persona", "profile"}
+    assert {u.sources for u in one.units} == {("one", "gold answer")}
+    both = gather(read_runs([runs / "one", runs / "two"]), TASKS["compare"])
+    assert {u.type for u in both.units} == {"persona", "profile", "schedule"}
+    assert {u.sources for u in both.units} == {("one", "two")}
+    assert {u.answers[1] for u in both.units} == {""}
+    assert not {u.ids for u in one.units} & {u.ids for u in both.units}
+    with pytest.raises(UsageError, match="annotate them apart"):
+        read_runs([runs / "one", runs / "cupid"])
+
+
+def test_schedules_are_satisfied_or_not(runs, tmp_path):
+    study = open_study([runs / "one"], task="satisfaction", checks=0.3, db=tmp_path / "s.sqlite")
+    given = list(study.everything())
+    assert {g.unit.type for g in given} == {"schedule"}
+    assert [g.unit.expected for g in given if g.unit.expected] == [(("no",),)] * round(0.3 * study.items)
+    study.save(given[0].page, Said(("yes",)), 1.0)
+    (line,) = export(study)
+    assert (line["label"], line["task"]) == ("yes", "satisfaction")
+    study.close()
+
+
+def test_personalized_answers_meet_general_ones(runs, tmp_path):
+    study = open_study([runs / "one", runs / "two"], task="personal", checks=0, limit=6, db=tmp_path / "s.sqlite")
+    for given in list(study.everything()):
+        study.save(given.page, Said(("A",)), 1.0)
+    lines = list(export(study))
+    assert {(line["label"], line["first"]) for line in lines} == {
+        ("personalized", "personalized answer"),
+        ("general", "general answer"),
+    }
+    study.close()
+
+
+def test_many_who_save_at_once_lose_nothing(runs, tmp_path):
+    names = [f"annotator-{n}" for n in range(1, 5)]
+    path = tmp_path / "s.sqlite"
+    open_study([runs / "one"], annotators="4", overlap=1, limit=15, checks=0, db=path).close()
+
+    def work(name):
+        study = Study(path)  # a connection of its own, as another process has
+        for given in [g for g in study.everything() if g.annotator == name]:
+            study.note_sent(given.page)
+            study.save(given.page, Said(("A",), comment=name), 1.0)
+        study.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(work, names))
+    study = Study(path)
+    lines = list(export(study))
+    study.close()
+    assert Counter(line["rater"] for line in lines) == dict.fromkeys(names, 15)
+    assert all(line["comment"] == line["rater"] and line["changes"] == 0 for line in lines)
+
+
+def test_checks_of_a_file_go_to_everybody_and_are_no_ratings(runs, tmp_path):
+    unit = gather(read_runs([runs / "one"]), TASKS["compare"]).units[3]
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text(json.dumps({"item": unit.ids[0], "label": "lose"}) + "\n")
+    study = open_study(
+        [runs / "one"], annotators="anna,ben", limit=4, checks=0, gold=gold, overlap=0, db=tmp_path / "s.sqlite"
+    )
+    assert study.items == 4
+    assert [s.total for s in standings(study)] == [3, 3]
+    for given in list(study.everything()):
+        study.save(given.page, Said(("tie",) if given.unit.key != unit.key else ("B" if given.swapped else "A",)), 1.0)
+    lines = list(export(study))
+    checked = [line for line in lines if line["gold"]]
+    assert [(line["rater"], line["label"], line["right"]) for line in checked] == [
+        ("anna", "win", False),
+        ("ben", "win", False),
+    ]
+    assert len({line["item"] for line in lines if not line["gold"]}) == 4
+    assert [(s.right, s.checked) for s in standings(study)] == [(0, 1), (0, 1)]
+    study.close()
+    gold.write_text(json.dumps({"item": "nothing", "label": "win"}) + "\n")
+    with pytest.raises(DataError, match="'nothing' is not in these runs"):
+        open_study([runs / "one"], gold=gold, db=tmp_path / "other.sqlite")
+    gold.write_text(json.dumps({"item": unit.ids[0], "label": "A"}) + "\n")
+    with pytest.raises(DataError, match="label is 'A'; expected win, tie or lose"):
+        open_study([runs / "one"], gold=gold, db=tmp_path / "other.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"annotators": "anna,carl"}, "--annotators"),
+        ({"overlap": 0.5}, "--overlap"),
+        ({"seed": 1}, "--seed"),
+        ({"task": "personal"}, "--task"),
+        ({"criteria": "clarity"}, "--criteria"),
+    ],
+)
+def test_another_study_in_the_same_file_is_refused(runs, tmp_path, change, named):
+    same = {"annotators": "anna,ben", "db": tmp_path / "s.sqlite"}
+    first = open_study([runs / "one"], **same)
+    links = first.links()
+    first.close()
+    again = open_study([runs / "one"], **same)
+    assert again.links() == links
+    again.close()
+    with pytest.raises(UsageError, match=re.escape(f"holds another study, with other {named}")):
+        open_study([runs / "one"], **same | change)
+    with pytest.raises(UsageError, match="with other runs"):
+        open_study([runs / "two"], **same)
+
+
+def test_dialogues_are_shown_where_the_data_is_as_it_was(runs, tmp_path, hicupid_folder):
+    run = tmp_path / "run"
+    bowstring.evaluate("hicupid", model=whimsical, judge="builtin", data=str(hicupid_folder), out=run)
+    said = []
+    study = open_study([run], limit=3, db=tmp_path / "a.sqlite", tell=said.append)
+    assert all(given.unit.dialogues for given in study.everything())
+    study.close()
+    (hicupid_folder / "dialogue" / "test.parquet").unlink(missing_ok=True)
+    (hicupid_folder / "dialogue" / "train.parquet").unlink()
+    study = open_study([run], limit=3, db=tmp_path / "b.sqlite", tell=said.append)
+    assert not any(given.unit.dialogues for given in study.everything())
+    study.close()
+    assert any(line.startswith("the dialogues are not shown") for line in said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["{}/nothing"], "holds no run"),
+        (["{}/one", "--task", "rate"], "--task rate is for cupid runs; these are hicupid"),
+        (["{}/cupid", "--task", "compare"], "these are cupid: rate or coverage"),
+        (["{}/one", "--annotators", "anna,anna"], "anna is there twice"),
+        (["{}/one", "--annotators", "0"], "expected names such as anna,ben"),
+        (["{}/one", "--criteria", "a,,b"], "--criteria a,,b"),
+        (["{}/one", "--public-url", "nonsense"], "--public-url nonsense"),
+        (["--overlap", "1"], "which runs?"),
+        (["--db", "{}/responses.sqlite"], "is no study"),
+        (["export", "{}/nothing.sqlite"], "is not there"),
+        (["status", "{}/one/run.json"], "cannot be used for a study"),
+        (["--curate", "{}/nothing"], "nothing"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_line(runs, tmp_path, arguments, said):
+    more = []
+    if arguments[0] not in ("export", "status"):
+        more = ["--port", "0"]
+    if any("{}" in argument for argument in arguments) and "--db" not in arguments and more:
+        more += ["--db", tmp_path / "s.sqlite"]
+    ran = command("annotate", *(a.format(runs) for a in arguments), *more)
+    assert ran.code == 2
+    assert said in ran.err
+    assert len(ran.err.splitlines()) == 1
