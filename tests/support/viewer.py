@@ -1,9 +1,11 @@
 """The viewer over a folder, on a real server on loopback; and runs for it to show."""
 
 import json
+import os
 import shutil
 import threading
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
@@ -57,6 +59,13 @@ def make_runs(folder: Path) -> None:
     bowstring.sweep("hicupid", model=gold, out=folder / "sweep", history=["none", "gold"], limit=12)
     instances = load_cupid("mini").instances
     bowstring.evaluate("cupid", model=gold_preferences(instances), out=folder / "other" / "cupid", task="inference")
+    # An hour apart, however fast they were made.
+    for hour, name in enumerate(("gold", "general", "sweep/none", "sweep/gold", "other/cupid")):
+        path = folder / name / "run.json"
+        written = f"2026-01-01T{hour:02}:00:00+00:00"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"written": written}))
+    moment = datetime(2026, 1, 1, 3, 30, tzinfo=UTC).timestamp()
+    os.utime(folder / "sweep" / "sweep.json", (moment, moment))
 
 
 def copied(run: Path, to: Path, **changes: object) -> Path:
