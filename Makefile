@@ -7,7 +7,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test clean
+.PHONY: demo test lock audit clean
 
 demo: .venv/.for-demo
 	@$(BIN)/bowstring demo
@@ -27,15 +27,36 @@ $(BIN)/python:
 	  PYTHONPATH=.virtualenv $(PYTHON) -m virtualenv --quiet .venv && rm -rf .virtualenv; }
 	@$(PIP) install --upgrade pip --constraint constraints.txt
 
-.venv/.for-demo: pyproject.toml constraints.txt | $(BIN)/python
+# All packages are named and hashed: there is nothing to resolve, and nothing else is accepted.
+LOCKED := $(PIP) install --no-deps --require-hashes --requirement
+ITSELF := $(PIP) install --no-deps --no-build-isolation --editable .
+
+.venv/.for-demo: pyproject.toml requirements/demo.txt | $(BIN)/python
 	@echo "Installing into .venv …"
-	@$(PIP) install --constraint constraints.txt --editable .
+	@$(LOCKED) requirements/demo.txt
+	@$(ITSELF)
 	@touch $@
 
-.venv/.for-test: pyproject.toml constraints.txt | $(BIN)/python
+.venv/.for-test: pyproject.toml constraints.txt requirements/test.txt | $(BIN)/python
 	@echo "Installing into .venv, with what the tests need …"
-	@$(PIP) install --constraint constraints.txt --editable . --group dev
+	@$(LOCKED) requirements/test.txt
+	@$(PIP) install --constraint constraints.txt torch
+	@$(ITSELF)
 	@touch $@ .venv/.for-demo
+
+# Needs uv (pip install uv).
+COMPILE := uv pip compile pyproject.toml requirements/build.in --constraints constraints.txt --universal \
+  --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet --upgrade --index-url https://pypi.org/simple
+TORCHES := torch triton cuda-bindings cuda-pathfinder cuda-toolkit $(addprefix nvidia-,cublas cuda-cupti cuda-nvrtc \
+  cuda-runtime cudnn-cu13 cufft cufile curand cusolver cusparse cusparselt-cu13 nccl-cu13 nvjitlink nvshmem-cu13 nvtx)
+
+lock:
+	$(COMPILE) --output-file requirements/demo.txt
+	$(COMPILE) --group dev $(addprefix --no-emit-package ,$(TORCHES)) --output-file requirements/test.txt
+
+# Needs pip-audit, and the network.
+audit:
+	pip-audit --requirement requirements/test.txt --no-deps --disable-pip
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
