@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from bowstring.errors import UsageError
+from bowstring.plain_yaml import NotPlain, read_yaml
 from bowstring.records import Usage
 
 
@@ -53,8 +54,8 @@ def load_prices(override: Path | None = None) -> Prices:
     if override is None:
         return Prices(table, dated)
     try:
-        rows: Any = yaml.safe_load(override.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
+        rows: Any = read_yaml(override.read_text(encoding="utf-8"))
+    except (OSError, NotPlain, UnicodeDecodeError) as error:
         raise UsageError(f"{override} cannot be read as prices: {' '.join(str(error).split())}") from error
     if not isinstance(rows, dict):
         raise UsageError(f"{override}: expected a line a model: openai/NAME: {{input: 1.0, cached: 0.5, output: 4.0}}")

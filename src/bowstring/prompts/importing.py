@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from bowstring.errors import DataError, UsageError
+from bowstring.plain_yaml import NotPlain, read_yaml
 from bowstring.prompts.constants import NotData, read_constants
 from bowstring.prompts.templates import Template
 
@@ -195,9 +196,9 @@ def _text(path: Path) -> str:
 
 def _read(path: Path, needs: frozenset[str]) -> dict[str, str]:
     try:
-        raw: Any = yaml.safe_load(_text(path))
-    except (yaml.YAMLError, RecursionError) as error:
-        raise DataError(f"{path}: not YAML: {' '.join(str(error).split())[:200]}") from error
+        raw: Any = read_yaml(_text(path))
+    except NotPlain as error:
+        raise DataError(f"{path}: not YAML: {error}") from error
     prompts = {k: raw[k] for k in ("system_prompt", "user_prompt") if isinstance(raw, dict) and k in raw}
     if not prompts or not all(isinstance(text, str) for text in prompts.values()):
         raise DataError(f"{path}: expected system_prompt or user_prompt, as text")

@@ -16,9 +16,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from bowstring.errors import DataError
+from bowstring.plain_yaml import NotPlain, read_yaml
 
 _TOKEN = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
 
@@ -102,9 +101,9 @@ class PromptFolder:
         """
         text, own = self._read(name)
         try:
-            raw: Any = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise DataError(f"prompt {name}: not YAML: {' '.join(str(error).split())}") from error
+            raw: Any = read_yaml(text)
+        except NotPlain as error:
+            raise DataError(f"prompt {name}: not YAML: {error}") from error
         if not isinstance(raw, dict) or not (raw.keys() & {"system_prompt", "user_prompt"}):
             raise DataError(f"prompt {name}: expected system_prompt or user_prompt")
         texts = [raw.get(key) for key in ("system_prompt", "user_prompt", "assistant_prompt")]
@@ -129,9 +128,9 @@ class PromptFolder:
         """A YAML file of another kind than templates, such as hicupid/examples."""
         text, _ = self._read(name)
         try:
-            value = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise DataError(f"prompt {name}: not YAML: {' '.join(str(error).split())}") from error
+            value = read_yaml(text)
+        except NotPlain as error:
+            raise DataError(f"prompt {name}: not YAML: {error}") from error
         self._used[name] = hashlib.sha256(text.encode()).hexdigest()
         return value
 

@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import yaml
 from pydantic import BaseModel, Field
 
 from bowstring.judging.structured import Unreadable, read_keyed
+from bowstring.plain_yaml import NotPlain, read_yaml
 from bowstring.records import INSTANCE_TYPES, Dialogue, Instance, InstanceType, Message, Session
 from bowstring.synthesis.making import checked
 
@@ -258,9 +258,9 @@ def _yaml_list(text: str, key: str) -> list[Any]:
         raise Unreadable(f"no YAML with {key} was found")
     for block in (*reversed(blocks), text[start:_LARGEST]):
         try:
-            found = yaml.safe_load(block)
-        except (yaml.YAMLError, RecursionError) as error:
-            problem = " ".join(str(error).split())[:160]
+            found = read_yaml(block)
+        except NotPlain as error:
+            problem = str(error)[:160]
             continue
         value = found.get(key) if isinstance(found, dict) else None
         if isinstance(value, list):

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-import yaml
 
 from bowstring import __version__
 from bowstring.datasets import DataSet, HicupidSet, load
@@ -30,6 +29,7 @@ from bowstring.datasets.hicupid import dialogue_table, qa_table
 from bowstring.datasets.personal import find
 from bowstring.errors import UsageError
 from bowstring.models.tokens import counter_or_none
+from bowstring.plain_yaml import NotPlain, read_yaml
 from bowstring.records import Instance, Question
 from bowstring.web.annotating.study import Given, Study
 
@@ -133,7 +133,10 @@ def _origin(name: str, license: str | None, counts: Mapping[str, int], curators:
     card = Path(name) / CARD
     text = card.read_text(encoding="utf-8") if card.is_file() else ""
     header = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
-    found = yaml.safe_load(header[1]) if header else {}
+    try:
+        found = read_yaml(header[1]) if header else {}
+    except NotPlain:
+        found = {}
     section = re.search(r"^## How it was made\n\n(.*?)(?=\n## |\Z)", text, re.DOTALL | re.MULTILINE)
     if section and isinstance(found, dict) and (license or found.get("license")):
         origin = Origin(license or str(found["license"]), section[1].strip())
