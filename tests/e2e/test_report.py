@@ -1,7 +1,9 @@
 """`bowstring report`: a run's page, figures and tables, from its folder."""
 
+import re
 import shutil
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -47,12 +49,16 @@ def test_only_what_is_asked_for(run, tmp_path):
 
 
 def test_a_set_that_moved_is_found_where_it_is_now(run, data, tmp_path):
-    data.rename(tmp_path / "elsewhere")
     before = (run / "report.html").read_text()
+    ran = bowstring("report", run, "--figures", "none", "--tables", "none", cwd="/")
+    assert (ran.code, ran.err) == (0, ""), "wherever one is, a set lies where it lay"
+    data.rename(tmp_path / "elsewhere")
     ran = bowstring("report", run, "--figures", "none", "--tables", "none")
     assert ran.code == 0
     assert "Without histories" in ran.err
-    assert "history-0" not in (run / "report.html").read_text()
+    page = (run / "report.html").read_text()
+    assert "history-0" not in page
+    assert "Without histories: " in page
     ran = bowstring("report", run, "--data", tmp_path / "elsewhere", "--figures", "none", "--tables", "none")
     assert (ran.code, ran.err) == (0, "")
     assert (run / "report.html").read_text() == before
@@ -73,6 +79,30 @@ def test_a_sweep(tmp_path):
     assert (swept.folder / "figures" / "context.pdf").is_file()
     lines = (swept.folder / "tables" / "sweep.csv").read_text().splitlines()
     assert [line.partition(",")[0] for line in lines] == ["history", "none", "gold", "full"]
+    ran = bowstring("report", swept.folder, "--out", tmp_path / "elsewhere" / "deep", "--figures", "none")
+    assert ran.code == 0, ran.err
+    page = (tmp_path / "elsewhere" / "deep" / "report.html").read_text()
+    links = re.findall(r'href="([^"]+)"', page)
+    assert len(links) == 3
+    assert all((tmp_path / "elsewhere" / "deep" / unquote(link)).is_file() for link in links)
+
+
+def test_data_that_is_not_the_runs_is_wrong_usage(run, tmp_path):
+    for data in (tmp_path / "nothing", "mini/cupid"):
+        ran = bowstring("report", run, "--data", data)
+        assert ran.code == 2
+        assert f"--data {data}: " in ran.err
+
+
+def test_records_that_do_not_fit_are_said(run):
+    path = run / "records.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:-3]))
+    assert "has 57 of 60 items" in bowstring("report", run).err
+    path.write_text("".join([*lines[:-1], '{"key": 1}\n']))
+    ran = bowstring("report", run)
+    assert ran.code == 2
+    assert "records.jsonl line 60: has no user" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ def test_hostile_answers_are_read_as_text(tmp_path, opened):
     answer = page.locator("#items dd").nth(1)
     answer.wait_for()
     assert answer.inner_text().startswith("<script>document.title='taken'</script><img src=x")
+    assert "\\u202eright to left\\u202c 😀" in answer.inner_text()
     assert len(answer.inner_text()) > 100_000
     assert page.locator("#items b").count() == 0
     assert page.title().startswith("hicupid: ")
@@ -81,6 +82,10 @@ def test_items_are_found_by_words_and_by_facets(tmp_path, opened):
     schedule = [r for r in run.records() if r["type"] == "schedule"]
     assert page.locator("#found").inner_text() == f"{len(schedule)} of 60 items"
     page.get_by_label("type").select_option("")
+    page.locator("select[name=score]").select_option("0.5")
+    half = [r for r in run.records() if r["score"] == 0.5]
+    assert page.locator("#found").inner_text() == f"{len(half)} of 60 items"
+    page.locator("select[name=score]").select_option("")
     # Words of an answer, which is not in the list itself.
     record = run.records()[37]
     page.get_by_label("Search").fill(record["answer"][5:45].upper())

@@ -11,7 +11,7 @@ from bowstring.reports.tables import Table, Value, tables_of, to_csv, to_latex, 
 TABLE = Table(
     "by-income",
     ["income", "score.total", "note"],
-    [["$0-$20,000 & more", Value("1,030.8", "27.6", "33.7", 12), "a|b"], ["=1+1", None, "50%_{x}\\~^"]],
+    [["$0-$20,000 & more", Value("1,030.8", "27.6", "33.7", 12, 4, False), "a|b"], ["=1+1", None, "50%_{x}\\~^"]],
 )
 
 
@@ -19,14 +19,17 @@ def test_markdown_keeps_its_columns():
     lines = to_markdown(TABLE).splitlines()
     assert lines[0] == "| income | score.total | note |"
     assert lines[1] == "|---|---:|---:|"
-    assert lines[2] == "| $0-$20,000 & more | 1,030.8 [27.6, 33.7] | a\\|b |"
+    assert lines[2] == "| $0-$20,000 & more | 1,030.8 [27.6, 33.7]* n 12 | a\\|b |"
+    assert lines[-1].endswith("fewer than 30 users or personas: do not trust the interval.")
 
 
 def test_csv_is_read_by_programs_and_runs_nothing_in_a_spreadsheet():
     head, first, second = csv.reader(io.StringIO(to_csv(TABLE)))
-    assert head == ["income", "score.total", "score.total low", "score.total high", "score.total n", "note"]
-    assert [float(cell) for cell in first[1:5]] == [1030.8, 27.6, 33.7, 12]
-    assert second == ["'=1+1", "", "", "", "", "50%_{x}\\~^"]
+    of = ["score.total", "score.total low", "score.total high", "score.total n", "score.total clusters"]
+    assert head == ["income", *of, "score.total trusted", "note"]
+    assert [float(cell) for cell in first[1:6]] == [1030.8, 27.6, 33.7, 12, 4]
+    assert first[6] == "false"
+    assert second == ["'=1+1", "", "", "", "", "", "", "50%_{x}\\~^"]
 
 
 @pytest.mark.parametrize("cell", ["=cmd|'/c calc'!A0", "+1+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "-"])
@@ -42,7 +45,7 @@ def test_numbers_stay_numbers(cell):
 def test_latex_says_what_was_meant():
     lines = to_latex(TABLE).splitlines()
     assert lines[0] == r"\begin{tabular}{lrr}"
-    assert lines[4] == r"\$0-\$20,000 \& more & 1,030.8 {\scriptsize [27.6, 33.7]} & a\textbar{}b \\"
+    assert lines[4] == r"\$0-\$20,000 \& more & 1,030.8 {\scriptsize [27.6, 33.7]* $n$ 12} & a\textbar{}b \\"
     assert lines[5] == r"=1+1 &  & 50\%\_\{x\}\textbackslash{}\textasciitilde{}\textasciicircum{} \\"
 
 
@@ -50,6 +53,6 @@ def test_every_breakdown_has_its_table():
     e = {"value": 50.0, "low": 40.0, "high": 60.0, "n": 9, "clusters": 3, "trusted": False}
     metrics = {"metrics": {"score.total": e, "bleu": e}, "groups": {"split": {"a": {"bleu": e}, "b": {}}}}
     scores, by_split = tables_of(metrics)
-    assert scores.rows[0] == ["score.total", Value("50.0", "40.0", "60.0", 9), "3"]
+    assert scores.rows[0] == ["score.total", Value("50.0", "40.0", "60.0", 9, 3, False)]
     assert (by_split.name, list(by_split.columns)) == ("by-split", ["split", "bleu"])
     assert by_split.rows[1] == ["b", None]

@@ -8,8 +8,10 @@ from html import unescape
 from urllib.parse import quote
 
 import pytest
+from markupsafe import escape
 
 from bowstring.reports import page
+from bowstring.reports.escaping import visible
 from tests.support.viewer import TOKEN, Viewer, copied
 
 EVIL = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{ 7 * 7 }}"
@@ -122,10 +124,10 @@ def test_a_run_is_shown_by_its_numbers_and_not_by_the_page_in_its_folder(runs):
     ("data", "there"), [("mini", True), ("12kimih/HiCUPID", False), ("/nowhere", False), (["mini"], False)]
 )
 def test_histories_come_from_a_set_at_hand_and_nothing_is_fetched(runs, data, there):
-    path = runs / "gold" / "metrics.json"
-    metrics = json.loads(path.read_text())
-    metrics["config"]["data"]["name"] = data
-    path.write_text(json.dumps(metrics))
+    path = runs / "gold" / "run.json"
+    manifest = json.loads(path.read_text())
+    manifest["config"]["data"]["name"] = data
+    path.write_text(json.dumps(manifest))
     with Viewer(runs) as view:
         page = view.get("/run/gold")
     assert page.status_code == 200
@@ -213,7 +215,8 @@ def test_odd_names_work_and_are_text(runs, name):
     copied(runs / "gold", runs / name)
     with Viewer(runs) as seen:
         listed = seen.get("/")
-        assert name in names(listed)
+        assert visible(name) in names(listed)
+        assert f'name="run" value="{escape(name)}"' in listed.text
         assert "<script>alert" not in listed.text
         shown = seen.get("/run/" + quote(name))
         assert shown.status_code == 200

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bowstring.benchmarks.histories import histories_of
 from bowstring.datasets import load_cupid, load_hicupid
-from bowstring.errors import BowstringError, UsageError
+from bowstring.datasets.cupid import CupidSet
+from bowstring.datasets.hicupid import HicupidSet
+from bowstring.errors import BowstringError, DataError, UsageError
 from bowstring.reports import plots, tables
 from bowstring.reports.figures import Figure, figures_of
-from bowstring.reports.items import Histories
 from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import columns, sweep_figures, write_sweep_page
 from bowstring.reports.tables import Table
-from bowstring.runs.folder import read_metrics, read_records, read_run
+from bowstring.runs.folder import EndedRun, read_metrics, read_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,52 +47,59 @@ class Report:
         return written
 
 
-def report(folder: Path, *, data: str | None = None, tell: Callable[[str], None] = lambda line: None) -> Report:
-    """Of the run or the sweep in a folder. `data` is where its data set lies now, if it was moved."""
+def report(
+    folder: Path, *, data: str | None = None, out: Path | None = None, tell: Callable[[str], None] = lambda line: None
+) -> Report:
+    """Of the run or the sweep in a folder. `data` is where its data set lies now, if it was moved; `out` where the
+    report will lie, for its links."""
     if (folder / "sweep.json").is_file():
-        return _of_sweep(folder)
+        return _of_sweep(folder, out or folder)
     run = read_run(folder)
-    metrics, records = read_metrics(folder), list(read_records(folder))
-    histories = histories_for(run.configuration, data, tell)
-    return Report(write_page(metrics, records, histories), figures_of(metrics, records), tables.tables_of(metrics))
+    metrics, records = read_metrics(folder), list(run.records())
+    if len(records) != metrics["n"]:
+        raise DataError(
+            f"{folder / 'records.jsonl'} has {len(records):,} of {metrics['n']:,} items; run the evaluation again: "
+            "answers are in the store"
+        )
+    found, why = data_of(run, data)
+    if data is not None and found is None:
+        raise UsageError(f"--data {data}: {why}")
+    if why:
+        tell(f"Without histories: {why} (--data says where the set lies now)")
+    about = f"Without histories: {why}." if why else ""
+    page = write_page(metrics, records, histories_of(found) if found else None, about_histories=about)
+    return Report(page, figures_of(metrics, records), tables.tables_of(metrics))
 
 
-def _of_sweep(folder: Path) -> Report:
+def _of_sweep(folder: Path, out: Path) -> Report:
     try:
         summary = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
+        for point in summary["points"].values():
+            point["folder"] = os.path.relpath(folder / point["folder"], out)
         found = tables.sweep_tables(summary, columns(summary["points"]))
         return Report(write_sweep_page(summary), sweep_figures(summary), found)
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{folder / 'sweep.json'} cannot be read; run the sweep again") from error
 
 
-def histories_at_hand(configuration: Mapping[str, Any]) -> Histories | None:
-    """As `histories_for`, from a set that is bundled or lies in a folder: nothing is fetched for a run that may be
-    somebody else's."""
-    name = configuration["data"]["name"]
-    return histories_for(configuration) if name.split("/")[0] == "mini" or Path(name).is_dir() else None
-
-
-def histories_for(
-    configuration: Mapping[str, Any], data: str | None = None, tell: Callable[[str], None] = lambda line: None
-) -> Histories | None:
-    """From the run's data set, if it is there and still the same."""
-    said, settings = configuration["data"], configuration["settings"]
+def data_of(
+    run: EndedRun, given: str | None = None, *, fetch: bool = True
+) -> tuple[HicupidSet | CupidSet | None, str | None]:
+    """A run's data set, if it is there and still the same; otherwise why not. Without `fetch` only one that is bundled
+    or lies in a folder: nothing is fetched for a run that may be somebody else's."""
+    said, settings = run.configuration["data"], run.configuration["settings"]
+    name = given or (run.data_path if run.data_path and Path(run.data_path).exists() else said["name"])
+    if not fetch and name.split("/")[0] != "mini" and not Path(name).exists():
+        return None, f"its data set, {name}, is not here"
+    found: HicupidSet | CupidSet
     try:
-        found = (
-            load_cupid(data or said["name"], revision=said["revision"])
-            if configuration["benchmark"] == "cupid"
-            else load_hicupid(
-                data or said["name"],
-                revision=said["revision"],
-                splits=settings.get("splits") or (),
-                leave_out=("train",),
-            )
-        )
+        if run.configuration["benchmark"] == "cupid":
+            found = load_cupid(name, revision=said["revision"])
+        else:
+            splits = settings.get("splits") or ()
+            found = load_hicupid(name, revision=said["revision"], splits=splits, leave_out=("train",))
     except BowstringError as error:
-        tell(f"Without histories: {error} (--data says where the set lies now)")
-        return None
+        return None, str(error)
     if found.fingerprint != said["fingerprint"]:
-        tell(f"Without histories: {found.name} is not what it was when the run was made (--data for the old one)")
-        return None
-    return histories_of(found)
+        return None, f"{name} is not what it was when the run was made"
+    return found, None

@@ -249,6 +249,7 @@ class Running:
             **evaluation.items.summarize(records),
             "usage": _usages(askers),
             "notes": self._notes(evaluation, None if complete else stopped),
+            "versions": _versions(),
             "config": evaluation.configuration,
         }
         ended = ("complete", None) if complete else ("stopped", stopped)
@@ -285,10 +286,17 @@ class Running:
             "written": datetime.now(UTC).isoformat(timespec="seconds"),
             "fingerprint": fingerprint(evaluation.configuration),
             "config": evaluation.configuration,
+            **({"data_path": where} if (where := _place_of(evaluation.configuration["data"]["name"])) else {}),
             "options": options,
             "store": str(self.options.store_path),
             "versions": _versions(),
         }
+
+
+def _place_of(data: str) -> str | None:
+    """Where a set that is no hub's lies, whatever folder one is in later."""
+    path = Path(data)
+    return str(path.resolve()) if path.exists() else None
 
 
 def _check_folder(evaluation: Evaluation) -> None:

@@ -46,8 +46,8 @@ def report(
     from bowstring.reports import plots
     from bowstring.reports.tables import FORMATS
 
-    found = made(run, data=data, tell=tell)
     folder = out or run
+    found = made(run, data=data, out=folder, tell=tell)
     written = found.write(
         folder,
         figures=plots.FORMATS if figures is None else [f.value for f in figures if f.value != "none"],

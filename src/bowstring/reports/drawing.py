@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 
+from bowstring.reports.escaping import visible
 from bowstring.reports.figures import SEGMENTS, Curve, Figure, Histogram, Intervals, Point, Scatter, Stack
 from bowstring.reports.numbers import short
 
@@ -39,14 +40,18 @@ def round_steps(low: float, high: float) -> list[float]:
 
 
 def _svg(figure: Figure, height: float, parts: Sequence[str]) -> str:
-    label = escape(figure.title)
+    label = _safe(figure.title)
     head = f'<svg viewBox="0 0 {_WIDTH} {height:.0f}" role="img" aria-label="{label}">'
     return "\n".join((head, f'<text x="12" y="18" class="title">{label}</text>', *parts, "</svg>"))
 
 
+def _safe(text: str) -> str:
+    return escape(visible(text))
+
+
 def _text(x: float, y: float, said: str, *, anchor: str = "start", kind: str = "") -> str:
     name = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{name}>{escape(said)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{name}>{_safe(said)}</text>'
 
 
 def _intervals(figure: Intervals) -> str:
@@ -68,7 +73,7 @@ def _intervals(figure: Intervals) -> str:
         kind = "dot" if mark.trusted else "dot hollow"
         parts += [
             _text(_NAMES - 10, y + 4, short(mark.label), anchor="end", kind="name"),
-            f"<g><title>{escape(said)}</title>"
+            f"<g><title>{_safe(said)}</title>"
             f'<line x1="{x(mark.low):.1f}" x2="{x(mark.high):.1f}" y1="{y:.1f}" y2="{y:.1f}" class="range"/>'
             f'<circle cx="{x(mark.value):.1f}" cy="{y:.1f}" r="4.5" class="{kind}"/></g>',
             _text(_NAMES + across + 14, y + 4, f"{mark.value:.1f}", kind="name"),
@@ -87,13 +92,12 @@ def _stack(figure: Stack) -> str:
             width = row[segment] / total * across
             said = f"{segment}: {row[segment]} of {total} ({row[segment] / total:.0%})"
             parts.append(
-                f'<g><title>{escape(said)}</title><rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{_ROW - 6}" '
+                f'<g><title>{_safe(said)}</title><rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{_ROW - 6}" '
                 f'class="seg {segment}"/></g>'
             )
-            if width > 46:
-                parts.append(
-                    _text(x + width / 2, y + 15, f"{segment} {row[segment] / total:.0%}", anchor="middle", kind="in")
-                )
+            label = f"{segment} {row[segment] / total:.0%}"
+            if width > _LETTER * len(label) + 8:
+                parts.append(_text(x + width / 2, y + 15, label, anchor="middle", kind="in"))
             x += width
         parts.append(_text(_WIDTH - 12, y + 15, f"n {total}", anchor="end"))
     return _svg(figure, _TOP + _ROW * len(figure.rows) + 8, parts)
@@ -164,7 +168,7 @@ def _scatter(figure: Scatter) -> str:
         radius = 3 + 9 * math.sqrt(n / most) if most > 1 else 4.5
         said = f"{figure.across} {across:g}, {figure.up} {up:g}: {n}"
         parts.append(
-            f'<g><title>{escape(said)}</title><circle cx="{x(across):.1f}" cy="{y(up):.1f}" r="{radius:.1f}" '
+            f'<g><title>{_safe(said)}</title><circle cx="{x(across):.1f}" cy="{y(up):.1f}" r="{radius:.1f}" '
             'class="dot soft"/></g>'
         )
     return _svg(figure, height, parts)
@@ -220,7 +224,7 @@ def _curve(figure: Curve) -> str:
         x, ink = scale.x(p.tokens), colour[p.family]
         said = f"{p.name}: {p.value:.1f} ({p.low:.1f} to {p.high:.1f}), {p.tokens:,.0f} tokens"
         parts.append(
-            f'<g><title>{escape(said)}</title><line x1="{x:.1f}" x2="{x:.1f}" y1="{scale.y(p.low):.1f}" '
+            f'<g><title>{_safe(said)}</title><line x1="{x:.1f}" x2="{x:.1f}" y1="{scale.y(p.low):.1f}" '
             f'y2="{scale.y(p.high):.1f}" class="range s{ink}"/>'
             f'<circle cx="{x:.1f}" cy="{scale.y(p.value):.1f}" r="4.5" class="c{ink}"/></g>'
         )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from bowstring.records import QUESTION_TYPES
 from bowstring.reports.numbers import in_range
 
 Record = Mapping[str, Any]
@@ -112,12 +113,12 @@ def axis_figures(groups: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[
                 found.append(
                     Intervals(f"{metric.replace('.', '-')}-by-{axis}", f"{metric} by {axis}", marks, in_range(metric))
                 )
-                if metric.startswith("score"):
+                if metric.startswith(("score", "recall")):
                     break
     return found
 
 
-_MAIN = ("score.total", "score.persona", "inference.f1", "generation.score")
+_MAIN = ("score.total", "score.persona", "inference.f1", "generation.score", "recall.total", "recall.persona")
 _FAMILIES = {"score": "Scores", "inference": "Inference", "generation": "Generation", "recall": "Recall of the search"}
 
 
@@ -134,7 +135,8 @@ def _mark(label: str, e: Mapping[str, Any]) -> Mark:
 
 
 def _hicupid(records: Sequence[Record]) -> Iterable[Figure]:
-    rows: dict[str, Counter[str]] = {}
+    kinds = {r["type"] for r in records if "judgement" in r or "failure" in r}
+    rows: dict[str, Counter[str]] = {kind: Counter() for kind in QUESTION_TYPES if kind in kinds}
     for r in records:
         if "judgement" in r or "failure" in r:
             said = "failed" if "failure" in r else r["verdict"] or "unparsed"

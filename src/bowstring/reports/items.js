@@ -56,7 +56,7 @@
     texts = found;
   }
 
-  // The form: a search, a choice for every facet, an order, a range.
+  // The form: a search, a choice for every facet, an order.
   const controls = at("controls");
   const chosen = index.facets.map((name, f) => {
     const values = [...new Set(all.map((item) => item.facets[f]))].sort((a, b) => a.localeCompare(b, "en", {numeric: true}));

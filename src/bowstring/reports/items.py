@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from bowstring.reports.escaping import visible
+
 _CHUNK = 250  # items
 _TITLE = 160  # characters
 _MOST = 400_000_000  # characters of history on one page; beyond, it would not open
@@ -84,9 +86,18 @@ def blocks(items: Sequence[Item], histories: Histories | None) -> Iterator[Block
 
 
 def _block(name: str, content: Any) -> Block:
-    # A lone half of a surrogate pair cannot be written; a question mark stands for it.
+    content = _visible(content)
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return Block(name, b64encode(gzip.compress(text, _QUICK, mtime=0)).decode("ascii"))
+
+
+def _visible(content: Any) -> Any:
+    """Every text in it, with what would reorder it shown by its code."""
+    if isinstance(content, str):
+        return visible(content)
+    if isinstance(content, dict):
+        return {visible(key): _visible(value) for key, value in content.items()}
+    return [_visible(part) for part in content] if isinstance(content, list | tuple) else content
 
 
 def _hicupid_item(r: Record) -> Item:
@@ -96,7 +107,8 @@ def _hicupid_item(r: Record) -> Item:
     return Item(
         key=r["key"],
         title=r["question"][:_TITLE],
-        facets={"type": r["type"], "verdict": _verdict(r), "split": r["split"], "ended": _ended(r)},
+        facets={"type": r["type"], "verdict": _verdict(r), "score": _number(r.get("score")), "split": r["split"]}
+        | {"ended": _ended(r)},
         numbers={
             "score": r.get("score"),
             "words": len(r["answer"].split()) if "answer" in r else None,
@@ -109,6 +121,10 @@ def _hicupid_item(r: Record) -> Item:
         evidence=r["evidence"],
         retrieved=r.get("retrieved", []),
     )
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:g}"
 
 
 def _judge(r: Record) -> str:

@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from bowstring.reports.drawing import draw
+from bowstring.reports.escaping import visible
 from bowstring.reports.figures import Figure, figures_of
 from bowstring.reports.items import Histories, blocks, items_of
 from bowstring.reports.numbers import number, place
@@ -20,9 +21,15 @@ if TYPE_CHECKING:
 
 
 def write_page(
-    metrics: Mapping[str, Any], records: Sequence[Mapping[str, Any]], histories: Histories | None = None
+    metrics: Mapping[str, Any],
+    records: Sequence[Mapping[str, Any]],
+    histories: Histories | None = None,
+    *,
+    about_histories: str = "",
 ) -> str:
-    """One self-contained HTML file. Every text in it is escaped: data and answers are shown, never obeyed."""
+    """One self-contained HTML file. Every text in it is escaped: data and answers are shown, never obeyed.
+
+    `about_histories` says why they are not there, if so."""
     figures = {figure.name: drawn(figure) for figure in figures_of(metrics, records)}
     return rendered(
         "page.html",
@@ -34,6 +41,7 @@ def write_page(
         blocks=blocks(list(items_of(metrics["benchmark"], records)), histories),
         tokens=_tokens(metrics["usage"]),
         config=metrics["config"],
+        about_histories=about_histories,
         policy=policy(),
         script=_ours("items.js"),
     )
@@ -61,14 +69,21 @@ def policy() -> str:
 def drawn(figure: Figure) -> Markup:
     from markupsafe import Markup
 
-    return Markup(draw(figure))  # noqa: S704 - draw() escapes
+    return Markup(f'<div class="figure">{draw(figure)}</div>')  # noqa: S704 - draw() escapes
 
 
 def environment() -> Environment:
-    """What all pages are made with: everything is escaped, but for our own style and figures."""
+    """What all pages are made with: everything is escaped, but for our own style and figures; and whatever would
+    reorder a text is shown by its code."""
     from jinja2 import Environment
+    from markupsafe import Markup
 
-    made = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    made = Environment(
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
+    )
     made.filters |= {"number": number, "place": place}
     made.globals["style"] = _ours("style.css")
     return made

@@ -83,7 +83,7 @@ def _intervals(axes: Any, figure: Intervals) -> None:
     for n, mark in enumerate(figure.marks):
         axes.plot([mark.low, mark.high], [n, n], color=_COLOURS[0], linewidth=3, alpha=0.45, solid_capstyle="round")
         inside = _COLOURS[0] if mark.trusted else "white"
-        axes.plot([mark.value], [n], "o", color=_COLOURS[0], markerfacecolor=inside, markersize=5)
+        axes.plot([mark.value], [n], "o", color=_COLOURS[0], markerfacecolor=inside, markersize=5, clip_on=False)
     axes.set_yticks(range(len(figure.marks)), [f"{short(mark.label)} (n {mark.n})" for mark in figure.marks])
     axes.set_ylim(len(figure.marks) - 0.5, -0.5)
     axes.set_xlim(*figure.limits)

@@ -19,6 +19,12 @@ class Value(NamedTuple):
     low: str
     high: str
     n: int
+    clusters: int
+    trusted: bool
+
+    @property
+    def interval(self) -> str:
+        return f"[{self.low}, {self.high}]{'' if self.trusted else '*'}"
 
 
 Cell = str | Value | None
@@ -48,8 +54,7 @@ def sweep_tables(summary: Mapping[str, Any], columns: Sequence[str]) -> list[Tab
 
 
 def _estimates(name: str, metrics: Mapping[str, Mapping[str, Any]]) -> Table:
-    rows = [[metric, _value(e, metric), str(e["clusters"])] for metric, e in metrics.items()]
-    return Table(name, ["metric", "value", "clusters"], rows)
+    return Table(name, ["metric", "value"], [[metric, _value(e, metric)] for metric, e in metrics.items()])
 
 
 def _breakdown(axis: str, whole: Mapping[str, Any], groups: Mapping[str, Mapping[str, Any]]) -> Table:
@@ -61,11 +66,12 @@ def _breakdown(axis: str, whole: Mapping[str, Any], groups: Mapping[str, Mapping
 def _value(e: Mapping[str, Any] | None, metric: str) -> Value | None:
     if e is None:
         return None
-    return Value(number(e["value"], metric), number(e["low"], metric), number(e["high"], metric), e["n"])
+    shown = (number(e[k], metric) for k in ("value", "low", "high"))
+    return Value(next(shown), next(shown), next(shown), e["n"], e["clusters"], e["trusted"])
 
 
 def _text(cell: Cell) -> str:
-    return f"{cell.value} [{cell.low}, {cell.high}]" if isinstance(cell, Value) else (cell or "")
+    return f"{cell.value} {cell.interval} n {cell.n}" if isinstance(cell, Value) else (cell or "")
 
 
 def to_markdown(table: Table) -> str:
@@ -73,15 +79,21 @@ def to_markdown(table: Table) -> str:
         return "| " + " | ".join(_text(c) if isinstance(c, Value) else in_markdown(c or "") for c in cells) + " |"
 
     rule = "|" + "|".join("---" if n == 0 else "---:" for n in range(len(table.columns))) + "|"
-    return "\n".join([line(table.columns), rule, *map(line, table.rows)]) + "\n"
+    return "\n".join([line(table.columns), rule, *map(line, table.rows), *_footnote(table, "\n")]) + "\n"
+
+
+def _footnote(table: Table, before: str) -> list[str]:
+    few = any(isinstance(cell, Value) and not cell.trusted for row in table.rows for cell in row)
+    return [f"{before}\\* fewer than 30 users or personas: do not trust the interval."] if few else []
 
 
 def to_csv(table: Table) -> str:
-    """An estimate takes four columns, so that a program can read it."""
+    """An estimate takes six columns, so that a program can read it."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     wide = [any(isinstance(row[n], Value) for row in table.rows) for n in range(len(table.columns))]
-    heads = [[c, f"{c} low", f"{c} high", f"{c} n"] if w else [c] for c, w in zip(table.columns, wide, strict=True)]
+    of = ("", " low", " high", " n", " clusters", " trusted")
+    heads = [[f"{c}{part}" for part in of] if w else [c] for c, w in zip(table.columns, wide, strict=True)]
     writer.writerow([in_csv(head) for of_column in heads for head in of_column])
     for row in table.rows:
         cells = [_columns(cell) if w else [_text(cell)] for cell, w in zip(row, wide, strict=True)]
@@ -91,8 +103,9 @@ def to_csv(table: Table) -> str:
 
 def _columns(cell: Cell) -> list[str]:
     if not isinstance(cell, Value):
-        return [""] * 4
-    return [*(number.replace(",", "") for number in cell[:3]), str(cell.n)]
+        return [""] * 6
+    shown = [text.replace(",", "") for text in (cell.value, cell.low, cell.high)]
+    return [*shown, str(cell.n), str(cell.clusters), str(cell.trusted).lower()]
 
 
 def to_latex(table: Table) -> str:
@@ -100,7 +113,7 @@ def to_latex(table: Table) -> str:
 
     def shown(cell: Cell) -> str:
         if isinstance(cell, Value):
-            return f"{cell.value} {{\\scriptsize [{cell.low}, {cell.high}]}}"
+            return f"{cell.value} {{\\scriptsize {cell.interval} $n$ {cell.n}}}"
         return in_latex(cell or "")
 
     def line(cells: Sequence[Cell]) -> str:
@@ -108,7 +121,19 @@ def to_latex(table: Table) -> str:
 
     body = [line(table.columns), r"\midrule", *map(line, table.rows)]
     form = "l" + "r" * (len(table.columns) - 1)
-    return "\n".join([f"\\begin{{tabular}}{{{form}}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]) + "\n"
+    return (
+        "\n".join(
+            [
+                f"\\begin{{tabular}}{{{form}}}",
+                r"\toprule",
+                *body,
+                r"\bottomrule",
+                r"\end{tabular}",
+                *_footnote(table, "% "),
+            ]
+        )
+        + "\n"
+    )
 
 
 FORMATS: dict[str, Callable[[Table], str]] = {"md": to_markdown, "csv": to_csv, "tex": to_latex}

@@ -15,12 +15,13 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from bowstring.errors import DataError, RunError, UsageError
+from bowstring.records import RECORD_FIELDS
 
 # Looking whether a lock is held takes it for an instant: whoever wants it waits that long.
 _TRIES, _BETWEEN = 5, 0.02
@@ -43,9 +44,10 @@ class EndedRun:
 
     path: Path
     configuration: dict[str, Any]
+    data_path: str | None = None  # where its data set lay, if in a folder
 
     def records(self) -> Iterator[dict[str, Any]]:
-        return read_records(self.path)
+        return read_records(self.path, RECORD_FIELDS.get(self.configuration.get("benchmark", ""), ()))
 
 
 def read_run(path: Path) -> EndedRun:
@@ -58,7 +60,7 @@ def read_run(path: Path) -> EndedRun:
         raise UsageError(
             f"{path} has not ended: its run.json says {status!r}; the command that began it goes on with it"
         )
-    return EndedRun(path, configuration)
+    return EndedRun(path, configuration, manifest.get("data_path"))
 
 
 def read_metrics(path: Path) -> dict[str, Any]:
@@ -72,14 +74,21 @@ def read_metrics(path: Path) -> dict[str, Any]:
     raise DataError(f"{path / 'metrics.json'} cannot be read; run the evaluation again: answers are in the store")
 
 
-def read_records(path: Path) -> Iterator[dict[str, Any]]:
-    """A run's records, one after another: a full-size run has 10,000 of them."""
+def read_records(path: Path, needs: Collection[str] = ("key",)) -> Iterator[dict[str, Any]]:
+    """A run's records, one after another: a full-size run has 10,000 of them. Each has what it `needs`."""
     with (path / "records.jsonl").open(encoding="utf-8", newline="\n") as file:
         for n, line in enumerate(file, 1):
             try:
-                yield json.loads(line)
-            except ValueError as error:
+                record = json.loads(line)
+            except (ValueError, RecursionError) as error:
                 raise DataError(f"{path / 'records.jsonl'} line {n}: is not JSON; run the evaluation again") from error
+            lacking = [name for name in needs if not isinstance(record, dict) or name not in record]
+            if lacking:
+                raise DataError(
+                    f"{path / 'records.jsonl'} line {n}: has no {lacking[0]}, as every record of a run has; run the "
+                    "evaluation again"
+                )
+            yield record
 
 
 class RunFolder:

@@ -36,10 +36,10 @@ _DOWNWARDS = ("score", "n", "when")  # these begin with the largest
 class Headline:
     """The number that a run is about, and what could not be counted in it. A sweep has a range and no interval."""
 
-    metric: str
-    value: float
-    low: float
-    high: float
+    metric: str  # empty where nothing could be scored
+    value: float | None
+    low: float | None
+    high: float | None
     n: int
     trusted: bool
     failed: int = 0
@@ -204,13 +204,14 @@ def _settings(entry: Entry) -> dict[str, str]:
         "matcher": shown(config.get("matcher")),
         "retriever": shown(config.get("retriever")),
         **found,
-        "prompts": _digest(config.get("prompts")),
+        **({"prompts": _digest(prompts)} if (prompts := config.get("prompts")) else {}),
     }
 
 
 def _differing(several: Sequence[Mapping[str, str]]) -> list[str]:
     names = dict.fromkeys(name for own in several for name in own)
-    differ = [name for name in names if len({own.get(name) for own in several}) > 1]
+    # Between those that have it: what a retrieval-only run lacks is no news of the others.
+    differ = [name for name in names if len({own[name] for own in several if name in own}) > 1]
     # Another set has another fingerprint: only where its name does not tell is it news.
     told = len({own["data"] for own in several}) == len({(own["data"], own["data's fingerprint"]) for own in several})
     return [name for name in differ if not (name == "data's fingerprint" and told)]
@@ -254,13 +255,13 @@ def _read_headline(folder: Path) -> Headline | str:
     except Unreadable as problem:
         return str(problem)
     try:
-        name = main_metric({"": m})
-        if name is None:
-            return "metrics.json has no score"
+        name = main_metric({"": m}) or next(iter(m["metrics"]), None)
+        if name is None:  # nothing could be scored; that is counted beside it
+            return Headline("", None, None, None, int(m["n"]), True, int(m["failed"]), int(m["unparsed"]))
         e = m["metrics"][name]
         value, low, high = (float(e[k]) for k in ("value", "low", "high"))
         return Headline(name, value, low, high, int(e["n"]), bool(e["trusted"]), int(m["failed"]), int(m["unparsed"]))
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return "metrics.json is not as a run writes it"
 
 
@@ -269,11 +270,13 @@ def _headline_of_sweep(summary: Mapping[str, Any]) -> Headline | str:
     try:
         name = main_metric(points)
         if name is None:
-            return "sweep.json has no score"
+            failed, unparsed = (sum(int(point[k]) for point in points.values()) for k in ("failed", "unparsed"))
+            n = max(int(point["n"]) for point in points.values())
+            return Headline("", None, None, None, n, True, failed, unparsed, len(points))
         found = [point for point in points.values() if name in point["metrics"]]
         values = [float(point["metrics"][name]["value"]) for point in found]
         failed, unparsed = (sum(int(point[k]) for point in points.values()) for k in ("failed", "unparsed"))
         n = max(int(point["metrics"][name]["n"]) for point in found)
         return Headline(name, max(values), min(values), max(values), n, True, failed, unparsed, len(points))
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return "sweep.json is not as a sweep writes it"

@@ -23,7 +23,7 @@ from bowstring.reports import page
 from bowstring.reports.items import Histories
 from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.runs.catalogue import Catalogue, Entry, Kept, Unreadable, check_plain, read_json, read_progress
-from bowstring.runs.folder import read_records
+from bowstring.runs.folder import read_records, read_run
 from bowstring.web.listing import COLUMNS, Asked, Listing
 from bowstring.web.progress import HEADINGS, moment, tell
 from bowstring.web.serving import application
@@ -194,16 +194,22 @@ def _write_run(folder: Path) -> str:
             raise Unreadable(f"records.jsonl cannot be read: {error}") from error
     elif isinstance(metrics.get("notes"), list):
         metrics["notes"].append("records.jsonl is missing: there are no items to read")
-    return _written(lambda: page.write_page(metrics, records, _histories(metrics)), "metrics.json or records.jsonl")
+    histories, why = _histories(folder)
+    about = f"Without histories: {why}." if why else ""
+    return _written(
+        lambda: page.write_page(metrics, records, histories, about_histories=about), "metrics.json or records.jsonl"
+    )
 
 
-def _histories(metrics: Mapping[str, Any]) -> Histories | None:
-    from bowstring.benchmarks.reporting import histories_at_hand
+def _histories(folder: Path) -> tuple[Histories | None, str | None]:
+    from bowstring.benchmarks.histories import histories_of
+    from bowstring.benchmarks.reporting import data_of
 
     try:
-        return histories_at_hand(metrics["config"])
-    except Exception:  # the configuration may be of any shape, and the page is whole without histories
-        return None
+        data, why = data_of(read_run(folder), fetch=False)
+    except Exception as error:  # run.json may be of any shape, and the page is whole without histories
+        return None, " ".join(str(error).split())[:200]
+    return (histories_of(data), None) if data else (None, why)
 
 
 def _written(write: Callable[[], str], name: str) -> str:
