@@ -38,11 +38,11 @@ def test_it_prints_a_link_serves_and_ends_with_one_line(runs):
     process = start(cwd=runs.parent)
     link = process.stdout.readline().strip()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{20,}", link)
-    with httpx.Client(follow_redirects=True) as client:
+    with httpx.Client(follow_redirects=True, timeout=60) as client:
         shown = client.get(link)
     assert shown.status_code == 200
     assert "one run" in shown.text
-    assert httpx.get(link.partition("?")[0]).status_code == 403
+    assert httpx.get(link.partition("?")[0], timeout=60).status_code == 403
     assert end(process) == (130, "", "Ctrl-C ends it.\nstopped\n")
 
 
@@ -50,7 +50,7 @@ def test_it_prints_a_link_serves_and_ends_with_one_line(runs):
 def test_a_run_that_is_given_is_opened(runs, given):
     process = start(given, cwd=runs.parent)
     link = process.stdout.readline().strip()
-    with httpx.Client(follow_redirects=True) as client:
+    with httpx.Client(follow_redirects=True, timeout=60) as client:
         shown = client.get(link)
     end(process)
     assert shown.url.path == "/run/one run"
@@ -60,7 +60,7 @@ def test_a_run_that_is_given_is_opened(runs, given):
 def test_an_empty_folder_is_served(tmp_path):
     process = start(tmp_path, cwd=tmp_path)
     link = process.stdout.readline().strip()
-    with httpx.Client(follow_redirects=True) as client:
+    with httpx.Client(follow_redirects=True, timeout=60) as client:
         assert "No runs here yet" in client.get(link).text
     assert end(process)[0] == 130
 
