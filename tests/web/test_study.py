@@ -1,10 +1,15 @@
 """Who gets what, and on which side: by lot, evenly, and always the same; and what a study refuses."""
 
 import json
+import os
 import re
+import shutil
+import stat
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import bowstring
@@ -141,6 +146,87 @@ def test_two_runs_meet_and_one_is_held_against_gold(runs):
     assert not {u.ids for u in one.units} & {u.ids for u in both.units}
     with pytest.raises(UsageError, match="annotate them apart"):
         read_runs([runs / "one", runs / "cupid"])
+
+
+def moved_users(folder, by):
+    """The same set with other ids: what was one user's is another's now."""
+    for path in [*folder.glob("qa/*.parquet"), *folder.glob("dialogue/*.parquet")]:
+        table = pq.read_table(path)
+        ids = pa.array([n + by for n in table["user_id"].to_pylist()], table["user_id"].type)
+        pq.write_table(table.set_column(table.schema.get_field_index("user_id"), "user_id", ids), path)
+
+
+def test_runs_of_other_data_are_not_put_together(tmp_path, hicupid_folder):
+    for name in ("one", "other"):
+        bowstring.evaluate("hicupid", model=whimsical, judge="builtin", data=str(hicupid_folder), out=tmp_path / name)
+        moved_users(hicupid_folder, 1)
+    ran = command("annotate", tmp_path / "one", tmp_path / "other", "--task", "personal", "--port", "0")
+    assert ran.code == 2
+    prints = [json.loads((tmp_path / n / "run.json").read_text())["config"]["data"] for n in ("one", "other")]
+    shown = " and ".join(f"{hicupid_folder} ({p['fingerprint'][:8]})" for p in prints)
+    assert f"cannot be annotated together: their data differ, {shown}" in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+def of_splits(data, folder):
+    for split in ("test_1", "test_2"):
+        bowstring.evaluate("hicupid", model=whimsical, judge="builtin", data=data, splits=[split], out=folder / split)
+    return [folder / "test_1", folder / "test_2"]
+
+
+def test_runs_of_other_splits_are_not_put_together(tmp_path, hicupid_folder):
+    with pytest.raises(UsageError, match="their splits differ, test_1 and test_2"):
+        read_runs(of_splits(str(hicupid_folder), tmp_path))
+
+
+def test_every_run_has_its_own_conversations(tmp_path):
+    """Those of the bundled set are of the same data, whatever split they read."""
+    study = open_study(of_splits("mini", tmp_path), task="personal", checks=0, db=tmp_path / "s.sqlite")
+    assert all(given.unit.dialogues for given in study.everything())
+    assert {given.unit.cluster for given in study.everything()} == set("012345")
+    study.close()
+
+
+def test_sources_tell_runs_of_the_same_name_apart(runs, tmp_path):
+    for above, name in (("a", "one"), ("b", "two")):
+        shutil.copytree(runs / name, tmp_path / above / "run")
+    both = gather(read_runs([tmp_path / "a" / "run", tmp_path / "b" / "run"]), TASKS["compare"])
+    assert {u.sources for u in both.units} == {("a/run", "b/run")}
+    assert both.runs == ("a/run", "b/run")
+
+
+def test_what_two_runs_answered_alike_is_left_out_and_counted(runs, tmp_path):
+    same = tmp_path / "same"
+    shutil.copytree(runs / "one", same)
+    rows = [json.loads(line) for line in (same / "records.jsonl").read_text().splitlines()]
+    for n, row in enumerate(rows):
+        row["answer"] = f"  {row['answer']}\n" if n < 5 else "another"
+    (same / "records.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    said = []
+    open_study([runs / "one", same], checks=0, db=tmp_path / "s.sqlite", tell=said.append).close()
+    assert "5 left out: answered alike, word for word, by both runs" in said
+    study = Study(tmp_path / "s.sqlite")
+    assert study.items == len(rows) - 5
+    assert not {row["key"] for row in rows[:5]} & {given.unit.key for given in study.everything()}
+    study.close()
+
+
+def test_a_study_is_for_its_owner_alone(runs, tmp_path):
+    before = os.umask(0o022)
+    try:
+        study = open_study([runs / "one"], limit=2, db=tmp_path / "s.sqlite")
+    finally:
+        os.umask(before)
+    study.save(next(study.everything()).page, Said(("A",)), 1.0)
+    found = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert found == dict.fromkeys(("s.sqlite", "s.sqlite-wal", "s.sqlite-shm"), 0o600)
+    study.close()
+
+
+def test_curating_is_named_by_help_and_taken_with_an_equals_sign(tmp_path):
+    assert "annotate --curate DATA" in " ".join(command("annotate", "--help").out.split())
+    ran = command("annotate", f"--curate={tmp_path / 'nothing'}", "--port", "0")
+    assert (ran.code, str(tmp_path / "nothing") in ran.err, "No such option" in ran.err) == (2, True, False)
 
 
 def test_schedules_are_satisfied_or_not(runs, tmp_path):

@@ -118,7 +118,7 @@ def _make(
     made = made_checks(task, gathered.units, round(settings.checks * each), settings.seed, avoid=[*taken, *known])
     units, why = [*taken, *known, *made], None
     if task.shape != "parts":  # there, two texts are held against each other, and nothing else
-        units, why = with_dialogues(units, runs[0])
+        units, why = with_dialogues(units, runs)
     for line in (*(f"{n:,} left out: {reason}" for reason, n in gathered.left_out.items()), *([why] if why else [])):
         tell(line)
     create(path, about, units, deal(units, settings.annotators, settings.seed))
