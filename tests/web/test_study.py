@@ -15,7 +15,7 @@ import pytest
 import bowstring
 from bowstring.errors import DataError, UsageError
 from bowstring.web.annotating.checks import made_checks
-from bowstring.web.annotating.dealing import chosen, deal, shared
+from bowstring.web.annotating.dealing import chosen, deal, hands_of, shared
 from bowstring.web.annotating.opening import open_study
 from bowstring.web.annotating.results import export, standings
 from bowstring.web.annotating.study import Study
@@ -44,6 +44,10 @@ def whimsical(messages):
     return f"Whimsy speaking: {len(messages[-1]['content'])} letters were asked."
 
 
+def inferring(messages):
+    return f"{whimsical(messages)}\n\n### Most Likely Preference\nKeep it short, with bullet points."
+
+
 def silent(messages):
     return ""
 
@@ -53,7 +57,7 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     for name, model in (("one", whimsical), ("two", silent)):
         bowstring.evaluate("hicupid", model=model, judge="builtin", out=folder / name)
-    bowstring.evaluate("cupid", model=whimsical, judge="builtin", out=folder / "cupid")
+    bowstring.evaluate("cupid", model=inferring, judge="builtin", out=folder / "cupid")
     return folder
 
 
@@ -68,7 +72,8 @@ def test_a_share_is_for_all_and_the_rest_is_dealt_evenly(n, people, overlap):
         Unit(**{f: getattr(u, f) for f in u.__slots__} | {"shared": flag})
         for u, flag in zip(units(n), flags, strict=True)
     ]
-    turns = deal(given, names, 7)
+    hands = hands_of(given, names, 7)
+    turns = deal(given, hands, 7)
     times = Counter(turn.unit for turn in turns)
     assert all(times[i] == (people if flag else 1) for i, flag in enumerate(flags))
     sizes = Counter(turn.annotator for turn in turns)
@@ -77,14 +82,14 @@ def test_a_share_is_for_all_and_the_rest_is_dealt_evenly(n, people, overlap):
         mine = sorted((t for t in turns if t.annotator == name), key=lambda t: t.place)
         assert [t.place for t in mine] == list(range(len(mine)))
         assert abs(sum(t.swapped for t in mine) - len(mine) / 2) <= 0.5
-    assert turns == deal(given, names, 7)
+    assert turns == deal(given, hands, 7)
     if n > 10:
-        assert turns != deal(given, names, 8)
+        assert turns != deal(given, hands_of(given, names, 8), 8)
 
 
 def test_types_are_spread_over_people():
     given = units(40, types=("persona", "persona", "persona", "profile"))
-    turns = deal(given, ["anna", "ben"], 0)
+    turns = deal(given, hands_of(given, ["anna", "ben"], 0), 0)
     for name in ("anna", "ben"):
         assert Counter(given[t.unit].type for t in turns if t.annotator == name) == {"persona": 15, "profile": 5}
 
@@ -99,17 +104,60 @@ def test_a_larger_limit_keeps_what_a_smaller_one_took():
 def test_a_made_check_pairs_what_is_right_with_somebody_elses():
     given = units(40)
     taken = given[:30]
-    checks = made_checks(TASKS["compare"], given, 5, 1, avoid=taken)
-    assert len(checks) == 5
+    checks = made_checks(TASKS["compare"], given, 9, 1, dealt=taken)
+    assert len(checks) == 5  # of ten free items: each gives a question with its answer, or an answer
     by_right = {u.right: u for u in given}
     for check in checks:
         right, wrong = (by_right[answer] for answer in check.answers)
         assert right.asked == check.asked
         assert right.cluster != wrong.cluster
         assert right not in taken
+        assert wrong not in taken
         assert check.expected == (("win",),)
         assert check.ids[0] not in {u.ids[0] for u in given}
-    assert made_checks(TASKS["compare"], given[:3], 5, 1) == []  # one user alone: nobody to take an answer from
+    assert len({answer for check in checks for answer in check.answers}) == 10
+    # One user alone: there is nobody to take an answer from.
+    assert made_checks(TASKS["compare"], given[:3], 5, 1, dealt=[]) == []
+
+
+@pytest.mark.parametrize(
+    ("run", "task", "settings"),
+    [
+        ("one", "compare", {"overlap": 1, "checks": 0.1}),
+        ("one", "compare", {"annotators": "anna,ben,carl", "overlap": 0.3, "checks": 0.2}),
+        ("one", "compare", {"annotators": "anna,ben", "limit": 20, "checks": 0.3}),
+        ("one", "personal", {"checks": 0.15}),
+        ("one", "satisfaction", {"checks": 0.2}),
+        ("cupid", "rate", {"checks": 0.2}),
+        ("cupid", "coverage", {"checks": 0.2}),
+    ],
+)
+def test_nobody_meets_a_question_or_a_text_of_a_check_twice(runs, tmp_path, run, task, settings):
+    said = []
+    study = open_study([runs / run], task=task, db=tmp_path / "s.sqlite", tell=said.append, **settings)
+    all_units = gather(read_runs([runs / run]), TASKS[task]).units
+    kept = len(all_units) - study.items
+    assert ("limit" in settings) or any(line.startswith(f"{kept} left out: kept") for line in said) == (kept > 0)
+    for name in study.about["settings"]["annotators"]:
+        mine = [given.unit for given in study.everything() if given.annotator == name]
+        checks = [unit for unit in mine if unit.expected]
+        assert len(checks) == round(settings["checks"] * (len(mine) - len(checks)))
+        assert checks
+        asked = Counter(unit.asked for unit in mine)
+        texts = Counter(text for unit in mine for text in set(unit.answers))
+        assert {asked[unit.asked] for unit in checks} == {1}
+        assert {texts[text] for unit in checks for text in unit.answers} == {1}
+    study.close()
+
+
+def test_too_few_checks_are_said(runs, tmp_path):
+    said = []
+    study = open_study([runs / "one"], checks=1, overlap=1, db=tmp_path / "s.sqlite", tell=said.append)
+    (standing,) = standings(study)
+    assert 0 < standing.checks < study.items
+    found = next(line for line in said if "gold checks could be made" in line)
+    assert found.startswith(f"{standing.checks} of {study.items} gold checks could be made: too few")
+    study.close()
 
 
 @pytest.mark.parametrize(
