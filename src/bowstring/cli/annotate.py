@@ -189,6 +189,8 @@ def curate(
     with closing(opened()) as study:
         done = write_curated(study, write, license=license)
     names = {"accept": "accepted", "edit": "mended", "reject": "rejected", "open": "left undecided, and out"}
+    if done.counts["undealt"]:
+        names["undealt"] = "not looked at, and out"
     print(", ".join(f"{done.counts[k]:,} {name}" for k, name in names.items()))
     print(f"{plain(str(done.folder))}\nnext: bowstring data validate {plain(str(done.folder))}")
 
