@@ -388,6 +388,19 @@ def test_dialogues_are_shown_where_the_data_is_as_it_was(runs, tmp_path, hicupid
     assert any(line.startswith("the dialogues are not shown") for line in said)
 
 
+def test_conversations_that_are_not_found_from_here_are_said_to_be_missing(tmp_path, hicupid_folder, monkeypatch):
+    monkeypatch.chdir(hicupid_folder.parent)
+    bowstring.evaluate("hicupid", model=whimsical, judge="builtin", data=hicupid_folder.name, out=tmp_path / "run")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    said = []
+    study = open_study([tmp_path / "run"], limit=3, db=tmp_path / "s.sqlite", tell=said.append)
+    assert not any(given.unit.dialogues for given in study.everything())
+    study.close()
+    (line,) = (line for line in said if line.startswith("the dialogues are not shown"))
+    assert "start from the one that the evaluation was run in" in line
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -241,11 +241,19 @@ def with_dialogues(units: Sequence[Unit], runs: Sequence[EndedRun]) -> tuple[lis
         try:
             data = _data_of(run)
         except (BowstringError, OSError) as error:
-            return list(units), f"the dialogues are not shown: {error}"
+            return list(units), f"the dialogues are not shown: {error}{_way_out(about['name'])}"
         if data.fingerprint != about["fingerprint"]:
             return list(units), f"the dialogues are not shown: {about['name']} is not what it was when the run was made"
         found |= _evidence(data, keys)
     return [replace(unit, dialogues=found.get(unit.key, ())) for unit in units], None
+
+
+def _way_out(name: str) -> str:
+    """A folder was named from where the evaluation was started, which may be elsewhere."""
+    lost = name.split("/")[0] != "mini" and not Path(name).is_absolute() and not Path(name).exists()
+    return (
+        f" ({name} was looked for from this folder; start from the one that the evaluation was run in)" if lost else ""
+    )
 
 
 def _data_of(run: EndedRun) -> DataSet:
