@@ -1,9 +1,13 @@
 """People curate a data set in a real browser, and what they leave is a data set."""
 
 import json
+from collections import Counter
+from contextlib import closing
 
 from bowstring.datasets import load_cupid, load_hicupid
-from bowstring.web.annotating.tasks import TASKS, read_form
+from bowstring.web.annotating.curated import write_curated
+from bowstring.web.annotating.curation import open_curation
+from bowstring.web.annotating.tasks import TASKS, Said, read_form
 from tests.support.annotating import READY, Annotating, at, begin, enter, press
 from tests.support.command import bowstring
 
@@ -53,6 +57,13 @@ def test_hicupid_items_are_accepted_mended_and_rejected(browser, tmp_path):
     by_decision = {}
     for line in decisions(out):
         by_decision.setdefault(line["decision"], []).append(line)
+    everything = [q.key for q in load_hicupid(str(source)).questions()]
+    # Every item of the source is accounted for.
+    assert [line["item"] for line in decisions(out)] == everything
+    undealt = by_decision.pop("undealt")
+    assert len(undealt) == len(everything) - 5
+    assert {line["why"] for line in undealt} == {"beyond --limit"}
+    assert f", {len(undealt)} not looked at, and out\n" in ran.out
     assert {name: len(lines) for name, lines in by_decision.items()} == {"accept": 1, "edit": 2, "reject": 1, "open": 1}
     assert by_decision["reject"][0]["comment"] == "the answer is for somebody else"
     assert {line["curator"] for lines in by_decision.values() for line in lines} == {"annotator-1"}
@@ -71,7 +82,27 @@ def test_hicupid_items_are_accepted_mended_and_rejected(browser, tmp_path):
     assert "Curated by 1 person with Bowstring: 1 items accepted as they were, 2 mended, 1 rejected" in card
     provenance = json.loads((out / "made.json").read_text(encoding="utf-8"))
     assert provenance["source"]["made"]["config"]["model"] == "offline"
+    assert provenance["items"] == {"before": len(everything), "after": 3}
+    assert (provenance["limit"], provenance["seed"], provenance["curators"]) == (5, 0, ["annotator-1"])
+    assert provenance["curated"] == {"accept": 1, "edit": 2, "reject": 1, "open": 1, "undealt": len(undealt)}
     assert bowstring("annotate", "curate", source, "--limit", "5", "--write", out).code == 2
+
+
+def test_other_splits_are_accounted_for(hicupid_folder, tmp_path):
+    out = tmp_path / "curated"
+    with closing(open_curation(str(hicupid_folder), splits=["test_1"], limit=4, db=tmp_path / "s.sqlite")) as study:
+        for given in list(study.everything())[:3]:
+            study.save(given.page, Said(("accept",)), 1.0)
+        write_curated(study, out, license="mit")
+    assert Counter((line["decision"], line.get("why")) for line in decisions(out)) == {
+        ("accept", None): 3,
+        ("open", None): 1,
+        ("undealt", "beyond --limit"): 26,
+        ("undealt", "not in the --split that was read"): 30,
+    }
+    made = json.loads((out / "made.json").read_text(encoding="utf-8"))
+    assert made["items"] == {"before": 60, "after": 3}
+    assert made["source"]["splits"] == ["test_1"]
 
 
 def test_cupid_instances_are_curated_by_two_people(browser, tmp_path):

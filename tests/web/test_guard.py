@@ -24,9 +24,12 @@ class Serving:
         def page(request: Request, name: str):
             return {"who": request.scope["who"], "name": name, "asked": dict(request.query_params)}
 
+        self.taken = []
+
         @app.post("/take")
         async def take(request: Request):
-            return {"bytes": len(await request.body())}
+            self.taken.append(await request.body())
+            return {"bytes": len(self.taken[-1])}
 
         self.address = bind("127.0.0.1", 0, public)
         guarded = guard(app, self.address, who={TOKEN: "anna"}.get, most=most)
@@ -127,6 +130,18 @@ def test_bodies_have_a_limit_whatever_they_say(served):
         assert client.post("/take", content=iter([b"x" * 600, b"x" * 600]), headers=ours).status_code == 413
 
 
+def test_a_request_that_is_cut_off_is_dropped():
+    with Serving() as served, served.client() as client:
+        ours = {"Origin": served.url, "Cookie": f"bowstring_{served.address.port}={TOKEN}"}
+        head = {"Host": f"127.0.0.1:{served.address.port}", "Content-Length": "100", **ours}
+        lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
+        with socket.create_connection(("127.0.0.1", served.address.port)) as connection:
+            connection.sendall(f"POST /take HTTP/1.1\r\n{lines}\r\nchoice=A".encode())
+        for _ in range(20):
+            assert client.post("/take", content=b"whole", headers={"Origin": served.url}).status_code == 200
+        assert served.taken == [b"whole"] * 20
+
+
 def test_every_answer_tells_the_browser_to_trust_nothing_else(served):
     with served.client() as client:
         for path in ("/page/x", "/static/style.css", "/static/web.css", "/nothing"):
@@ -149,10 +164,63 @@ def test_a_public_address_is_a_host_too():
         assert client.get("/page/x", headers={"Host": "other.example"}).status_code == 421
 
 
-@pytest.mark.parametrize("public", ["study.example", "ftp://study.example", "https://study.example/path"])
+@pytest.mark.parametrize(
+    ("public", "secure"), [("https://study.example", True), ("http://study.example", False), (None, False)]
+)
+def test_a_cookie_is_for_https_alone_where_people_come_by_https(public, secure):
+    with Serving(public=public) as served, served.client(entered=False) as client:
+        came = client.get(f"/page/x?token={TOKEN}")  # from a proxy, which may say our own host
+        assert ("; Secure" in came.headers["set-cookie"]) == secure
+
+
+@pytest.mark.parametrize(
+    ("public", "origin"),
+    [
+        ("https://x.org:443", "https://x.org"),
+        ("http://x.org:80/", "http://x.org"),
+        ("https://x.org:80", "https://x.org:80"),
+        ("http://x.org:8000", "http://x.org:8000"),
+        ("https://x.org:", "https://x.org"),
+        ("HTTPS://X.org", "https://x.org"),
+        ("https://[::1]:443", "https://[::1]"),
+        ("https://bücher.example", "https://xn--bcher-kva.example"),
+    ],
+)
+def test_a_public_address_is_written_as_browsers_write_it(public, origin):
+    address = bind("127.0.0.1", 0, public)
+    address.listening.close()
+    assert address.origins[0] == origin
+
+
+@pytest.mark.parametrize(
+    "public",
+    [
+        *(
+            "study.example",
+            "ftp://study.example",
+            "https://study.example/path",
+            "https://",
+            "https://:443",
+            "https://[x",
+        ),
+        *("https://me@study.example", "https://me:word@study.example", "https://study.example?x=1", "https://a b"),
+        *("https://study.example/?", "https://study.example#x", "https://study.example:port", "https://x.org:99999"),
+    ],
+)
 def test_a_public_address_must_be_one(public):
     with pytest.raises(UsageError, match="expected http"):
         bind("127.0.0.1", 0, public)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1", "study.example"])
+def test_other_machines_need_an_address_to_come_by(host):
+    with pytest.raises(UsageError, match="--public-url"):
+        bind(host, 0)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1", "localhost"])
+def test_an_address_to_come_by_opens_any_host(host):
+    bind(host, 0, "http://study.example").listening.close()
 
 
 def test_a_port_that_is_taken_is_said(served):

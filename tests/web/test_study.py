@@ -1,16 +1,21 @@
 """Who gets what, and on which side: by lot, evenly, and always the same; and what a study refuses."""
 
 import json
+import os
 import re
+import shutil
+import stat
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import bowstring
 from bowstring.errors import DataError, UsageError
 from bowstring.web.annotating.checks import made_checks
-from bowstring.web.annotating.dealing import chosen, deal, shared
+from bowstring.web.annotating.dealing import chosen, deal, hands_of, shared
 from bowstring.web.annotating.opening import open_study
 from bowstring.web.annotating.results import export, standings
 from bowstring.web.annotating.study import Study
@@ -39,6 +44,10 @@ def whimsical(messages):
     return f"Whimsy speaking: {len(messages[-1]['content'])} letters were asked."
 
 
+def inferring(messages):
+    return f"{whimsical(messages)}\n\n### Most Likely Preference\nKeep it short, with bullet points."
+
+
 def silent(messages):
     return ""
 
@@ -48,7 +57,7 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     for name, model in (("one", whimsical), ("two", silent)):
         bowstring.evaluate("hicupid", model=model, judge="builtin", out=folder / name)
-    bowstring.evaluate("cupid", model=whimsical, judge="builtin", out=folder / "cupid")
+    bowstring.evaluate("cupid", model=inferring, judge="builtin", out=folder / "cupid")
     return folder
 
 
@@ -63,7 +72,8 @@ def test_a_share_is_for_all_and_the_rest_is_dealt_evenly(n, people, overlap):
         Unit(**{f: getattr(u, f) for f in u.__slots__} | {"shared": flag})
         for u, flag in zip(units(n), flags, strict=True)
     ]
-    turns = deal(given, names, 7)
+    hands = hands_of(given, names, 7)
+    turns = deal(given, hands, 7)
     times = Counter(turn.unit for turn in turns)
     assert all(times[i] == (people if flag else 1) for i, flag in enumerate(flags))
     sizes = Counter(turn.annotator for turn in turns)
@@ -72,14 +82,14 @@ def test_a_share_is_for_all_and_the_rest_is_dealt_evenly(n, people, overlap):
         mine = sorted((t for t in turns if t.annotator == name), key=lambda t: t.place)
         assert [t.place for t in mine] == list(range(len(mine)))
         assert abs(sum(t.swapped for t in mine) - len(mine) / 2) <= 0.5
-    assert turns == deal(given, names, 7)
+    assert turns == deal(given, hands, 7)
     if n > 10:
-        assert turns != deal(given, names, 8)
+        assert turns != deal(given, hands_of(given, names, 8), 8)
 
 
 def test_types_are_spread_over_people():
     given = units(40, types=("persona", "persona", "persona", "profile"))
-    turns = deal(given, ["anna", "ben"], 0)
+    turns = deal(given, hands_of(given, ["anna", "ben"], 0), 0)
     for name in ("anna", "ben"):
         assert Counter(given[t.unit].type for t in turns if t.annotator == name) == {"persona": 15, "profile": 5}
 
@@ -94,17 +104,60 @@ def test_a_larger_limit_keeps_what_a_smaller_one_took():
 def test_a_made_check_pairs_what_is_right_with_somebody_elses():
     given = units(40)
     taken = given[:30]
-    checks = made_checks(TASKS["compare"], given, 5, 1, avoid=taken)
-    assert len(checks) == 5
+    checks = made_checks(TASKS["compare"], given, 9, 1, dealt=taken)
+    assert len(checks) == 5  # of ten free items: each gives a question with its answer, or an answer
     by_right = {u.right: u for u in given}
     for check in checks:
         right, wrong = (by_right[answer] for answer in check.answers)
         assert right.asked == check.asked
         assert right.cluster != wrong.cluster
         assert right not in taken
+        assert wrong not in taken
         assert check.expected == (("win",),)
         assert check.ids[0] not in {u.ids[0] for u in given}
-    assert made_checks(TASKS["compare"], given[:3], 5, 1) == []  # one user alone: nobody to take an answer from
+    assert len({answer for check in checks for answer in check.answers}) == 10
+    # One user alone: there is nobody to take an answer from.
+    assert made_checks(TASKS["compare"], given[:3], 5, 1, dealt=[]) == []
+
+
+@pytest.mark.parametrize(
+    ("run", "task", "settings"),
+    [
+        ("one", "compare", {"overlap": 1, "checks": 0.1}),
+        ("one", "compare", {"annotators": "anna,ben,carl", "overlap": 0.3, "checks": 0.2}),
+        ("one", "compare", {"annotators": "anna,ben", "limit": 20, "checks": 0.3}),
+        ("one", "personal", {"checks": 0.15}),
+        ("one", "satisfaction", {"checks": 0.2}),
+        ("cupid", "rate", {"checks": 0.2}),
+        ("cupid", "coverage", {"checks": 0.2}),
+    ],
+)
+def test_nobody_meets_a_question_or_a_text_of_a_check_twice(runs, tmp_path, run, task, settings):
+    said = []
+    study = open_study([runs / run], task=task, db=tmp_path / "s.sqlite", tell=said.append, **settings)
+    all_units = gather(read_runs([runs / run]), TASKS[task]).units
+    kept = len(all_units) - study.items
+    assert ("limit" in settings) or any(line.startswith(f"{kept} left out: kept") for line in said) == (kept > 0)
+    for name in study.about["settings"]["annotators"]:
+        mine = [given.unit for given in study.everything() if given.annotator == name]
+        checks = [unit for unit in mine if unit.expected]
+        assert len(checks) == round(settings["checks"] * (len(mine) - len(checks)))
+        assert checks
+        asked = Counter(unit.asked for unit in mine)
+        texts = Counter(text for unit in mine for text in set(unit.answers))
+        assert {asked[unit.asked] for unit in checks} == {1}
+        assert {texts[text] for unit in checks for text in unit.answers} == {1}
+    study.close()
+
+
+def test_too_few_checks_are_said(runs, tmp_path):
+    said = []
+    study = open_study([runs / "one"], checks=1, overlap=1, db=tmp_path / "s.sqlite", tell=said.append)
+    (standing,) = standings(study)
+    assert 0 < standing.checks < study.items
+    found = next(line for line in said if "gold checks could be made" in line)
+    assert found.startswith(f"{standing.checks} of {study.items} gold checks could be made: too few")
+    study.close()
 
 
 @pytest.mark.parametrize(
@@ -141,6 +194,87 @@ def test_two_runs_meet_and_one_is_held_against_gold(runs):
     assert not {u.ids for u in one.units} & {u.ids for u in both.units}
     with pytest.raises(UsageError, match="annotate them apart"):
         read_runs([runs / "one", runs / "cupid"])
+
+
+def moved_users(folder, by):
+    """The same set with other ids: what was one user's is another's now."""
+    for path in [*folder.glob("qa/*.parquet"), *folder.glob("dialogue/*.parquet")]:
+        table = pq.read_table(path)
+        ids = pa.array([n + by for n in table["user_id"].to_pylist()], table["user_id"].type)
+        pq.write_table(table.set_column(table.schema.get_field_index("user_id"), "user_id", ids), path)
+
+
+def test_runs_of_other_data_are_not_put_together(tmp_path, hicupid_folder):
+    for name in ("one", "other"):
+        bowstring.evaluate("hicupid", model=whimsical, judge="builtin", data=str(hicupid_folder), out=tmp_path / name)
+        moved_users(hicupid_folder, 1)
+    ran = command("annotate", tmp_path / "one", tmp_path / "other", "--task", "personal", "--port", "0")
+    assert ran.code == 2
+    prints = [json.loads((tmp_path / n / "run.json").read_text())["config"]["data"] for n in ("one", "other")]
+    shown = " and ".join(f"{hicupid_folder} ({p['fingerprint'][:8]})" for p in prints)
+    assert f"cannot be annotated together: their data differ, {shown}" in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+def of_splits(data, folder):
+    for split in ("test_1", "test_2"):
+        bowstring.evaluate("hicupid", model=whimsical, judge="builtin", data=data, splits=[split], out=folder / split)
+    return [folder / "test_1", folder / "test_2"]
+
+
+def test_runs_of_other_splits_are_not_put_together(tmp_path, hicupid_folder):
+    with pytest.raises(UsageError, match="their splits differ, test_1 and test_2"):
+        read_runs(of_splits(str(hicupid_folder), tmp_path))
+
+
+def test_every_run_has_its_own_conversations(tmp_path):
+    """Those of the bundled set are of the same data, whatever split they read."""
+    study = open_study(of_splits("mini", tmp_path), task="personal", checks=0, db=tmp_path / "s.sqlite")
+    assert all(given.unit.dialogues for given in study.everything())
+    assert {given.unit.cluster for given in study.everything()} == set("012345")
+    study.close()
+
+
+def test_sources_tell_runs_of_the_same_name_apart(runs, tmp_path):
+    for above, name in (("a", "one"), ("b", "two")):
+        shutil.copytree(runs / name, tmp_path / above / "run")
+    both = gather(read_runs([tmp_path / "a" / "run", tmp_path / "b" / "run"]), TASKS["compare"])
+    assert {u.sources for u in both.units} == {("a/run", "b/run")}
+    assert both.runs == ("a/run", "b/run")
+
+
+def test_what_two_runs_answered_alike_is_left_out_and_counted(runs, tmp_path):
+    same = tmp_path / "same"
+    shutil.copytree(runs / "one", same)
+    rows = [json.loads(line) for line in (same / "records.jsonl").read_text().splitlines()]
+    for n, row in enumerate(rows):
+        row["answer"] = f"  {row['answer']}\n" if n < 5 else "another"
+    (same / "records.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    said = []
+    open_study([runs / "one", same], checks=0, db=tmp_path / "s.sqlite", tell=said.append).close()
+    assert "5 left out: answered alike, word for word, by both runs" in said
+    study = Study(tmp_path / "s.sqlite")
+    assert study.items == len(rows) - 5
+    assert not {row["key"] for row in rows[:5]} & {given.unit.key for given in study.everything()}
+    study.close()
+
+
+def test_a_study_is_for_its_owner_alone(runs, tmp_path):
+    before = os.umask(0o022)
+    try:
+        study = open_study([runs / "one"], limit=2, db=tmp_path / "s.sqlite")
+    finally:
+        os.umask(before)
+    study.save(next(study.everything()).page, Said(("A",)), 1.0)
+    found = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert found == dict.fromkeys(("s.sqlite", "s.sqlite-wal", "s.sqlite-shm"), 0o600)
+    study.close()
+
+
+def test_curating_is_named_by_help_and_taken_with_an_equals_sign(tmp_path):
+    assert "annotate --curate DATA" in " ".join(command("annotate", "--help").out.split())
+    ran = command("annotate", f"--curate={tmp_path / 'nothing'}", "--port", "0")
+    assert (ran.code, str(tmp_path / "nothing") in ran.err, "No such option" in ran.err) == (2, True, False)
 
 
 def test_schedules_are_satisfied_or_not(runs, tmp_path):
@@ -252,6 +386,19 @@ def test_dialogues_are_shown_where_the_data_is_as_it_was(runs, tmp_path, hicupid
     assert not any(given.unit.dialogues for given in study.everything())
     study.close()
     assert any(line.startswith("the dialogues are not shown") for line in said)
+
+
+def test_conversations_that_are_not_found_from_here_are_said_to_be_missing(tmp_path, hicupid_folder, monkeypatch):
+    monkeypatch.chdir(hicupid_folder.parent)
+    bowstring.evaluate("hicupid", model=whimsical, judge="builtin", data=hicupid_folder.name, out=tmp_path / "run")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    said = []
+    study = open_study([tmp_path / "run"], limit=3, db=tmp_path / "s.sqlite", tell=said.append)
+    assert not any(given.unit.dialogues for given in study.everything())
+    study.close()
+    (line,) = (line for line in said if line.startswith("the dialogues are not shown"))
+    assert "start from the one that the evaluation was run in" in line
 
 
 @pytest.mark.parametrize(

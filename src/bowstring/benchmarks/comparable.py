@@ -118,7 +118,7 @@ def _check_data(ended: Sequence[EndedRun], records: Sequence[Mapping[str, Record
         if not named or splits[0] == splits[1] or not alike:
             raise UsageError(
                 f"{first.path} and {other.path} cannot be compared: their data differ, "
-                f"{_data_name(data)} and {_data_name(theirs)}"
+                f"{data_name(data)} and {data_name(theirs)}"
             )
         notes = [
             "the runs read different splits of one set, so that only the questions they share could be checked to be "
@@ -131,7 +131,8 @@ def _item(record: Record) -> list[Any]:
     return [record.get(name) for name in _ITEM]
 
 
-def _data_name(data: Mapping[str, Any]) -> str:
+def data_name(data: Mapping[str, Any]) -> str:
+    """A run's data in a message: what it was called, and enough of its fingerprint to tell two apart."""
     revision = f" at {data['revision']}" if data["revision"] else ""
     return f"{data['name']}{revision} ({data['fingerprint'][:8]})"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 Configuration = Mapping[str, Any]
@@ -27,6 +28,17 @@ def short_names(configurations: Sequence[Configuration], folders: Sequence[str])
         folder if not name else name if names.count(name) == 1 else f"{name} ({folder})"
         for name, folder in zip(names, _unlike(folders, _last), strict=True)
     ]
+
+
+def folder_names(folders: Sequence[Path]) -> list[str]:
+    """Each folder by its own name, with as many of those above it as tell it from the others: a/run and b/run."""
+    parts = [folder.resolve().parts for folder in folders]
+    names = []
+    for own in parts:
+        others = [other for other in parts if other != own]
+        deep = next((n for n in range(1, len(own)) if all(o[-n:] != own[-n:] for o in others)), len(own))
+        names.append("/".join(own[-deep:]))
+    return names
 
 
 def _settings(configurations: Sequence[Configuration]) -> list[str]:

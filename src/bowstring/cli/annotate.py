@@ -31,8 +31,8 @@ class _StartByDefault(TyperGroup):
     """`bowstring annotate RUN…` starts, `bowstring annotate --curate DATA` curates; other words are commands."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        if "--curate" in args:
-            args = ["curate", *(word for word in args if word != "--curate")]
+        if any(word.partition("=")[0] == "--curate" for word in args):
+            args = ["curate", *(word.removeprefix("--curate=") for word in args if word != "--curate")]
         elif not args or (args[0] not in self.commands and args[0] not in ("--help", "-h")):
             args = ["start", *args]
         return super().parse_args(ctx, args)
@@ -41,7 +41,8 @@ class _StartByDefault(TyperGroup):
 app = typer.Typer(
     cls=_StartByDefault,
     help="Put answers to people, blind: pages for annotators, their ratings, and curated data sets.\n\n"
-    "bowstring annotate RUN… is bowstring annotate start RUN…, and --curate DATA is curate DATA.",
+    "bowstring annotate RUN… is bowstring annotate start RUN…, and bowstring annotate --curate DATA is bowstring "
+    "annotate curate DATA.",
     no_args_is_help=False,
     add_completion=False,
     rich_markup_mode=None,
@@ -188,6 +189,8 @@ def curate(
     with closing(opened()) as study:
         done = write_curated(study, write, license=license)
     names = {"accept": "accepted", "edit": "mended", "reject": "rejected", "open": "left undecided, and out"}
+    if done.counts["undealt"]:
+        names["undealt"] = "not looked at, and out"
     print(", ".join(f"{done.counts[k]:,} {name}" for k, name in names.items()))
     print(f"{plain(str(done.folder))}\nnext: bowstring data validate {plain(str(done.folder))}")
 

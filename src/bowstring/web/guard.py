@@ -39,10 +39,18 @@ class Guard:
     """ASGI middleware. Behind it `scope["who"]` is what the token stands for."""
 
     def __init__(
-        self, app: App, *, origins: Collection[str], cookie: str, who: Callable[[str], str | None], most: int = 1 << 20
+        self,
+        app: App,
+        *,
+        origins: Collection[str],
+        cookie: str,
+        who: Callable[[str], str | None],
+        secure: bool = False,
+        most: int = 1 << 20,
     ) -> None:
-        """`origins`: what our pages' addresses begin with, such as http://127.0.0.1:8000. `most`: bytes of a body."""
-        self._app, self._cookie, self._who, self._most = app, cookie, who, most
+        """`origins`: what our pages' addresses begin with, such as http://127.0.0.1:8000. `secure`: people come by
+        https alone, and so does the cookie. `most`: bytes of a body."""
+        self._app, self._cookie, self._who, self._secure, self._most = app, cookie, who, secure, most
         self._origins = {origin.lower() for origin in origins}
         self._hosts = {origin.partition("://")[2] for origin in self._origins}
 
@@ -66,7 +74,10 @@ class Guard:
             if scope["who"] is None:
                 await _answer(send, 403, "No entry without the link that was printed when this was started.")
                 return
-        body = await _whole_body(receive, self._most)
+        try:
+            body = await _whole_body(receive, self._most)
+        except _CutOff:
+            return  # half a form says something else than the whole, and nobody is there to be answered
         if body is None:
             await _answer(send, 413, f"At most {self._most:,} bytes at a time.")
             return
@@ -93,7 +104,7 @@ class Guard:
         """The token leaves the address bar, and with it history, bookmarks and screenshots."""
         # Not "//somewhere", which a browser would take for another server.
         place = "/" + scope["path"].lstrip("/") + (f"?{rest}" if rest else "")
-        secure = "; Secure" if all(origin.startswith("https:") for origin in self._origins) else ""
+        secure = "; Secure" if self._secure else ""
         cookie = f"{self._cookie}={token}; HttpOnly; SameSite=Strict; Path=/{secure}"
         place = quote(place, safe="/?&=%+-._~")
         if _from_elsewhere(headers):
@@ -112,11 +123,17 @@ def _from_elsewhere(headers: dict[str, str]) -> bool:
     return "text/html" in headers.get("accept", "") and site not in ("none", "same-origin", "same-site")
 
 
+class _CutOff(Exception):
+    """Whoever sent a request was gone before its end."""
+
+
 async def _whole_body(receive: Receive, most: int) -> bytes | None:
     """None for one that is too large, whatever it said of itself."""
     body = b""
     while True:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _CutOff
         body += bytes(message.get("body", b""))
         if len(body) > most:
             return None

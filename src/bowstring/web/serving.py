@@ -7,6 +7,8 @@ serve(app, address, who={token: "me"}.get)
 
 from __future__ import annotations
 
+import ipaddress
+import re
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ from bowstring.web.guard import STATIC, Guard
 if TYPE_CHECKING:
     from fastapi import FastAPI, Response
 
+_PORTS = {"http": 80, "https": 443}
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
@@ -55,6 +58,11 @@ class Address:
     def port(self) -> int:
         return int(self.listening.getsockname()[1])
 
+    @property
+    def secure(self) -> bool:
+        """Whether people come by https; what stands in between may speak http with us."""
+        return self.origins[0].startswith("https:")
+
     def link(self, token: str, path: str = "/") -> str:
         """The address to give to whoever has this token."""
         return f"{self.origins[0]}{path}?token={token}"
@@ -63,6 +71,9 @@ class Address:
 def bind(host: str, port: int, public: str | None = None) -> Address:
     """Port 0 takes a free one. `public` is the address that people use where something stands in between, or where
     other machines may come in; then `host` must not be loopback, or that something must run here."""
+    if public is None and not _is_loopback(host):
+        raise UsageError(f"--host {host} lets other machines in: say with --public-url by which address they come")
+    first = () if public is None else (_origin(public),)
     listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -74,19 +85,34 @@ def bind(host: str, port: int, public: str | None = None) -> Address:
         raise UsageError(f"{host}:{port} cannot be listened on: {reason}; try another --port") from error
     bound = listening.getsockname()[1]
     shown = f"[{host}]" if ":" in host else host
-    own = [f"http://{shown}:{bound}", f"http://localhost:{bound}"]
-    if public is None:
-        return Address(listening, tuple(own))
-    parts = urlsplit(public)
-    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/"):
-        listening.close()
-        raise UsageError(f"--public-url {public}: expected http(s)://host[:port] and nothing behind it")
-    return Address(listening, (f"{parts.scheme}://{parts.netloc}", *own))
+    return Address(listening, (*first, f"http://{shown}:{bound}", f"http://localhost:{bound}"))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _origin(public: str) -> str:
+    """As a browser writes it: small letters, and no port where it is the scheme's own."""
+    try:
+        parts = urlsplit(public)
+        host, port = (parts.hostname or "").encode("idna").decode(), parts.port
+    except ValueError:
+        host, port, parts = "", None, urlsplit("")
+    beside = parts.path.strip("/") or set("@?#") & set(public)
+    if parts.scheme not in _PORTS or beside or not re.fullmatch(r"[a-z0-9._:-]+", host) or port == 0:
+        raise UsageError(f"--public-url {public}: expected http(s)://host[:port] and nothing before or behind it")
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}" + (f":{port}" if port not in (None, _PORTS[parts.scheme]) else "")
 
 
 def guard(app: FastAPI, address: Address, *, who: Callable[[str], str | None], most: int) -> Guard:
     # A cookie is sent to every port of a host: its name tells two servers apart.
-    return Guard(app, origins=address.origins, cookie=f"bowstring_{address.port}", who=who, most=most)
+    cookie = f"bowstring_{address.port}"
+    return Guard(app, origins=address.origins, cookie=cookie, who=who, secure=address.secure, most=most)
 
 
 def serve(app: FastAPI, address: Address, *, who: Callable[[str], str | None], most: int = 1 << 20) -> None:

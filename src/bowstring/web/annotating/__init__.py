@@ -2,6 +2,7 @@
 
     units     runs -> what one page asks
     dealing   who gets which, in which order, and what stands on which side
+    planning  the whole of it, with gold checks of what somebody is not asked
     study     all of that in one SQLite file, with what people said
     pages     the annotators' pages
     results   ratings with their sources again; how far everybody is

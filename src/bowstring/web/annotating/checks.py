@@ -22,26 +22,33 @@ from bowstring.web.annotating.units import Unit
 _LOW = ("1", "2", "3")  # what an answer to something else deserves
 
 
-def made_checks(task: Task, units: Sequence[Unit], n: int, seed: int, *, avoid: Sequence[Unit] = ()) -> list[Unit]:
-    """`n` checks, or as many as can be made. Those of `avoid` are only taken where there are no others: nobody
-    should meet a question twice."""
-    avoided = {unit.ids for unit in avoid}
-    in_order = sorted(units, key=lambda u: (u.ids in avoided, number_of(seed, "check", *u.ids)))
+def made_checks(task: Task, units: Sequence[Unit], n: int, seed: int, *, dealt: Sequence[Unit]) -> list[Unit]:
+    """`n` checks, or as many as can be made, for somebody who is dealt those: nobody meets a question or a text
+    of a check twice."""
+    met = {text for unit in dealt for text in (unit.asked, *unit.answers)}
+    free = sorted((u for u in units if u.asked not in met), key=lambda u: number_of(seed, "check", *u.ids))
+    # A text is shown once, so it need not be looked at twice.
+    others = list({_elsewhere(task, unit): unit for unit in reversed(free)}.values())[::-1]
     checks: list[Unit] = []
-    for unit in in_order:
+    for unit in free:
         if len(checks) == n:
             break
-        others = [u for u in units if u.cluster != unit.cluster and u.asked != unit.asked and _usable(task, unit, u)]
-        if others:
-            other = min(others, key=lambda u: number_of(seed, "other", *unit.ids, *u.ids))
+        if unit.asked in met:
+            continue
+        fitting = (u for u in others if _elsewhere(task, u) not in met and _usable(task, unit, u))
+        other = unit if task.shape == "parts" else next(fitting, None)
+        if other is not None and all(_texts(task, unit, other)) and met.isdisjoint(_texts(task, unit, other)):
             checks.append(_check(task, unit, other))
+            met |= {unit.asked, *_texts(task, unit, other)}
     return checks
 
 
 def _usable(task: Task, unit: Unit, other: Unit) -> bool:
-    if task.shape == "parts":
-        return bool(unit.right)
-    return bool(_elsewhere(task, other)) and _elsewhere(task, other) != _elsewhere(task, unit)
+    return (
+        other.cluster != unit.cluster
+        and other.asked != unit.asked
+        and _elsewhere(task, other) not in ("", _elsewhere(task, unit))
+    )
 
 
 def _elsewhere(task: Task, other: Unit) -> str:
@@ -49,17 +56,23 @@ def _elsewhere(task: Task, other: Unit) -> str:
     return other.right if task.shape == "pair" else other.answers[0]
 
 
-def _check(task: Task, unit: Unit, other: Unit) -> Unit:
+def _texts(task: Task, unit: Unit, other: Unit) -> tuple[str, ...]:
+    """What a check shows for answers."""
+    if task.shape == "parts":
+        return (unit.right,)
     wrong = _elsewhere(task, other)
-    answers: tuple[str, ...]
+    return (unit.right, wrong) if task.shape == "pair" else (wrong,)
+
+
+def _check(task: Task, unit: Unit, other: Unit) -> Unit:
+    answers = _texts(task, unit, other)
     expected: tuple[str, ...]
     if task.shape == "pair":
-        answers, expected = (unit.right, wrong), (task.labels[0],)
+        expected = (task.labels[0],)
     elif task.shape == "parts":
-        # A preference covers the list that was made from it.
-        answers, expected = (unit.right,), task.labels[:2]
+        expected = task.labels[:2]  # a preference covers the list that was made from it
     else:
-        answers, expected = (wrong,), _LOW if task.name == "rate" else ("no",)
+        expected = _LOW if task.name == "rate" else ("no",)
     digest = hashlib.sha256(json.dumps([unit.asked, *answers]).encode()).hexdigest()[:12]
     ids = tuple(f"check/{task.name}/{unit.key}/{n}/{digest}" for n in range(len(unit.ids)))
     sources = ("right", "wrong")[: len(answers)] if task.shape != "scale" else ("wrong",)

@@ -1,7 +1,7 @@
 """The data set that people left when they had curated one: in the published layout, with every decision beside it.
 
 curation.jsonl   an item a line: the decision, whose it was, when, why, and what was changed
-made.json        where the set comes from, how that was made, and what became of it
+made.json        where the set comes from, how that was made, who curated it, and how many items it had before and after
 README.md        the card
 """
 
@@ -39,7 +39,7 @@ DECISIONS, MADE, CARD = "curation.jsonl", "made.json", "README.md"
 @dataclass(frozen=True, slots=True)
 class Curated:
     folder: Path
-    counts: Mapping[str, int]  # accept, edit, reject, open
+    counts: Mapping[str, int]  # accept, edit, reject, open, undealt
 
 
 def write_curated(study: Study, out: Path, *, license: str | None = None) -> Curated:
@@ -51,7 +51,9 @@ def write_curated(study: Study, out: Path, *, license: str | None = None) -> Cur
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} is not empty; choose another --write")
     decided = {given.unit.key: given for given in study.everything()}
-    lines = [_decision(decided[key]) for key in _keys(data) if key in decided]
+    read = set(_keys(data))
+    source = load(about["name"]) if about["splits"] else data
+    lines = [_decision(decided[key]) if key in decided else _undealt(key, key in read) for key in _keys(source)]
     counts = Counter(line["decision"] for line in lines)
     if not counts["accept"] + counts["edit"]:
         raise UsageError(f"nothing is accepted in {study.path}, so there is nothing to write")
@@ -67,7 +69,7 @@ def write_curated(study: Study, out: Path, *, license: str | None = None) -> Cur
     if out.exists():
         out.rmdir()
     draft.rename(out)
-    return Curated(out, {name: counts[name] for name in ("accept", "edit", "reject", "open")})
+    return Curated(out, {name: counts[name] for name in ("accept", "edit", "reject", "open", "undealt")})
 
 
 def _keys(data: DataSet) -> list[str]:
@@ -88,6 +90,10 @@ def _decision(given: Given) -> dict[str, Any]:
         "comment": said.comment,
         "changed": {name: {"from": before[name], "to": text} for name, text in said.edits.items()},
     }
+
+
+def _undealt(key: str, read: bool) -> dict[str, Any]:
+    return {"item": key, "decision": "undealt", "why": "beyond --limit" if read else "not in the --split that was read"}
 
 
 def _edits(given: Given) -> dict[str, Any]:
@@ -150,8 +156,8 @@ def _origin(name: str, license: str | None, counts: Mapping[str, int], curators:
     people = f"{curators} {'person' if curators == 1 else 'people'}"
     said = (
         f"Curated by {people} with Bowstring: {counts['accept']:,} items accepted as they were, {counts['edit']:,} "
-        f"mended, {counts['reject']:,} rejected, {counts['open']:,} left undecided and out. "
-        f"{DECISIONS} has every decision."
+        f"mended, {counts['reject']:,} rejected, {counts['open']:,} left undecided and out, "
+        f"{counts['undealt']:,} not looked at and out. {DECISIONS} has every decision."
     )
     return Origin(origin.license, f"{origin.made}\n\n{said}")
 
@@ -161,11 +167,15 @@ def _write_beside(
 ) -> None:
     """Decisions, provenance and card; the set is loaded, so that a bad one is found now."""
     data = load(str(folder))
-    source = study.about["data"]
+    source, settings = study.about["data"], study.about["settings"]
     before = Path(source["name"]) / MADE
     made = {
         "bowstring": __version__,
         "source": source | ({"made": json.loads(before.read_text(encoding="utf-8"))} if before.is_file() else {}),
+        "curators": settings["annotators"],
+        "limit": settings["limit"],
+        "seed": settings["seed"],
+        "items": {"before": len(lines), "after": counts["accept"] + counts["edit"]},
         "curated": dict(counts),
         "decisions": hashlib.sha256("".join(map(json.dumps, lines)).encode()).hexdigest(),
     }

@@ -13,7 +13,7 @@ from pathlib import Path
 from bowstring.datasets import CupidSet, DataSet, load
 from bowstring.errors import UsageError
 from bowstring.records import Instance, Question, fields_of
-from bowstring.web.annotating.dealing import chosen, deal
+from bowstring.web.annotating.dealing import chosen, deal, hands_of
 from bowstring.web.annotating.opening import Settings, check_same, names_of
 from bowstring.web.annotating.study import Study, create, is_made
 from bowstring.web.annotating.units import Turns, Unit, facts_of, legible, turns_of
@@ -40,7 +40,7 @@ def open_curation(
     path = db or database_of(name)
     if not is_made(path):
         units = chosen(list(_units(data)), limit, seed)
-        create(path, about, units, deal(units, settings.annotators, seed))
+        create(path, about, units, deal(units, hands_of(units, settings.annotators, seed), seed))
     study = Study(path)
     try:
         check_same(study, about)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bowstring.benchmarks.benchmark import number_of
@@ -23,8 +23,12 @@ def chosen(units: Sequence[Unit], limit: int | None, seed: int) -> list[Unit]:
     """So many units by lot, in the order of the data. A larger limit keeps what a smaller one took."""
     if limit is None or limit >= len(units):
         return list(units)
-    taken = sorted(range(len(units)), key=lambda n: number_of(seed, "taken", *units[n].ids))[:limit]
-    return [units[n] for n in sorted(taken)]
+    taken = {unit.ids for unit in by_lot(units, seed)[:limit]}
+    return [unit for unit in units if unit.ids in taken]
+
+
+def by_lot(units: Sequence[Unit], seed: int) -> list[Unit]:
+    return sorted(units, key=lambda unit: number_of(seed, "taken", *unit.ids))
 
 
 def shared(units: Sequence[Unit], overlap: float, seed: int) -> list[bool]:
@@ -39,19 +43,22 @@ def shared(units: Sequence[Unit], overlap: float, seed: int) -> list[bool]:
     return flags
 
 
-def deal(units: Sequence[Unit], annotators: Sequence[str], seed: int) -> list[Turn]:
-    """Shared units and gold checks to everybody, the others in turn; each annotator in an order of their own, with
-    half of the units each way."""
+def hands_of(units: Sequence[Unit], annotators: Sequence[str], seed: int) -> dict[str, list[int]]:
+    """Which units everybody gets: shared ones and gold checks all of them, the others in turn."""
     for_all = [n for n, unit in enumerate(units) if unit.shared or unit.expected]
     rest = [n for n in _by_type(units, seed) if not (units[n].shared or units[n].expected)]
+    return {name: [*for_all, *rest[which :: len(annotators)]] for which, name in enumerate(annotators)}
+
+
+def deal(units: Sequence[Unit], hands: Mapping[str, Sequence[int]], seed: int) -> list[Turn]:
+    """Each annotator's units in an order of their own, with half of them each way."""
     turns = []
-    for which, annotator in enumerate(annotators):
-        mine = [*for_all, *rest[which :: len(annotators)]]
-        by_lot = sorted(mine, key=lambda n: number_of(seed, "order", annotator, *units[n].ids))
+    for annotator, mine in hands.items():
+        order = sorted(mine, key=lambda n: number_of(seed, "order", annotator, *units[n].ids))
         sides = sorted(mine, key=lambda n: number_of(seed, "side", annotator, *units[n].ids))
         offset = number_of(seed, "first", annotator) % 2
         swapped = {n: (i + offset) % 2 == 1 for i, n in enumerate(sides)}
-        turns += [Turn(annotator, place, n, swapped[n]) for place, n in enumerate(by_lot)]
+        turns += [Turn(annotator, place, n, swapped[n]) for place, n in enumerate(order)]
     return turns
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from bowstring.errors import UsageError
 from bowstring.runs.folder import EndedRun
-from bowstring.web.annotating.checks import given_checks, made_checks
-from bowstring.web.annotating.dealing import chosen, deal, shared
+from bowstring.web.annotating.checks import given_checks
+from bowstring.web.annotating.planning import Wishes, plan
 from bowstring.web.annotating.study import Study, create, is_made
 from bowstring.web.annotating.tasks import Task, default_task, task_named
 from bowstring.web.annotating.units import Gathered, Unit, gather, read_runs, with_dialogues
@@ -109,19 +109,23 @@ def _make(
     tell: Callable[[str], None],
 ) -> None:
     known = given_checks(gold, task, gathered.units) if gold else []
-    ids = {unit.ids for unit in known}
-    taken = chosen([u for u in gathered.units if u.ids not in ids], settings.limit, settings.seed)
-    taken = [
-        replace(u, shared=flag) for u, flag in zip(taken, shared(taken, settings.overlap, settings.seed), strict=True)
-    ]
-    each = sum(u.shared for u in taken) + sum(not u.shared for u in taken) / len(settings.annotators)
-    made = made_checks(task, gathered.units, round(settings.checks * each), settings.seed, avoid=[*taken, *known])
-    units, why = [*taken, *known, *made], None
+    wishes = Wishes(settings.annotators, settings.overlap, settings.limit, settings.checks, settings.seed)
+    planned = plan(task, gathered.units, known, wishes)
+    for reason, n in gathered.left_out.items():
+        tell(f"{n:,} left out: {reason}")
+    if planned.kept:
+        tell(f"{planned.kept:,} left out: kept for gold checks, which nobody may recognize")
+    if planned.made < planned.wanted:
+        tell(
+            f"{planned.made:,} of {planned.wanted:,} gold checks could be made: too few questions and answers are "
+            "not asked anyway"
+        )
+    units: Sequence[Unit] = planned.units
     if task.shape != "parts":  # there, two texts are held against each other, and nothing else
-        units, why = with_dialogues(units, runs[0])
-    for line in (*(f"{n:,} left out: {reason}" for reason, n in gathered.left_out.items()), *([why] if why else [])):
-        tell(line)
-    create(path, about, units, deal(units, settings.annotators, settings.seed))
+        units, why = with_dialogues(units, runs)
+        if why:
+            tell(why)
+    create(path, about, units, planned.turns)
 
 
 def _digest(units: Sequence[Unit]) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader
 
 from bowstring.errors import StoreError
+from bowstring.reports.escaping import visible
 from bowstring.web.annotating.study import Given, Study
 from bowstring.web.annotating.tasks import DEGREES, Incomplete, Said, Task, read_form, read_seconds
 
@@ -27,8 +27,6 @@ from bowstring.web.annotating.tasks import DEGREES, Incomplete, Said, Task, read
 MOST_BYTES = 4 << 20
 _MOST_FIELDS = 1000
 _log = logging.getLogger("uvicorn.error")
-# What a browser reorders text by. Inside an answer it could make a word look like another: it is shown instead.
-_REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 # Under the guard's no-referrer a browser hides the origin of a form too, and the guard would not know its own pages.
 # Other sites are told as little by this.
 _HEADERS = {"Referrer-Policy": "same-origin"}
@@ -175,7 +173,8 @@ def _held(form: Mapping[str, list[str]], task: Task, given: Given, criteria: tup
 
 
 def _visible(text: str) -> str:
-    return _REORDERING.sub(lambda mark: f"⟦U+{ord(mark[0]):04X}⟧", text)
+    """Marks that reorder a text could make a word look like another: they are shown. Line ends are line ends."""
+    return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _keys(choice: str) -> tuple[str, ...]:

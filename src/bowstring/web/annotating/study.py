@@ -12,6 +12,7 @@ An annotation is on disk before the next page is sent.
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import sqlite3
 import threading
@@ -252,6 +253,8 @@ def is_made(path: Path) -> bool:
 def create(path: Path, about: Mapping[str, Any], units: Sequence[Unit], turns: Sequence[Turn]) -> None:
     """All of it or nothing: a study that somebody else made meanwhile is left as it is."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Tokens and comments are nobody else's; what SQLite lays beside the file is given the same mode.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     with closing(_connect(path)) as connection:
         try:
             connection.execute("PRAGMA journal_mode = WAL")

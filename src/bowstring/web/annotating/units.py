@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bowstring.benchmarks.comparable import data_name
+from bowstring.benchmarks.run_names import folder_names
 from bowstring.benchmarks.sweep import run_folders
 from bowstring.datasets import DataSet, HicupidSet, load_cupid, load_hicupid
 from bowstring.datasets.ratings import cluster_of, covered, item_id
@@ -59,7 +61,7 @@ class Gathered:
 
 
 def read_runs(paths: Sequence[Path]) -> list[EndedRun]:
-    """The runs, a sweep standing for its own; all of one benchmark."""
+    """The runs, a sweep standing for its own; all of one benchmark and of the same data."""
     folders = {folder.resolve(): folder for path in paths for folder in run_folders(path)}
     runs = [read_run(folder) for folder in folders.values()]
     if not runs:
@@ -69,7 +71,22 @@ def read_runs(paths: Sequence[Path]) -> list[EndedRun]:
         kinds = [str(run.configuration["benchmark"]) for run in (first, other)]
         if kinds[0] != kinds[1]:
             raise UsageError(f"{first.path} is a {kinds[0]} run and {other.path} a {kinds[1]} one; annotate them apart")
+        _check_data(first, other)
     return runs
+
+
+def _check_data(first: EndedRun, other: EndedRun) -> None:
+    """Keys say nothing across data sets: somebody else's conversations would stand beside a question."""
+    data, theirs = first.configuration["data"], other.configuration["data"]
+    if data["fingerprint"] == theirs["fingerprint"]:
+        return
+    what, shown = "data", [data_name(data), data_name(theirs)]
+    splits = [run.configuration["settings"].get("splits") for run in (first, other)]
+    if [data["name"], data["revision"]] == [theirs["name"], theirs["revision"]] and splits[0] != splits[1]:
+        what, shown = "splits", ["+".join(own or ()) or "all" for own in splits]
+    raise UsageError(
+        f"{first.path} and {other.path} cannot be annotated together: their {what} differ, {shown[0]} and {shown[1]}"
+    )
 
 
 def gather(runs: Sequence[EndedRun], task: Task) -> Gathered:
@@ -79,10 +96,11 @@ def gather(runs: Sequence[EndedRun], task: Task) -> Gathered:
         raise UsageError(
             f"compare takes one run, against the gold answers, or two, against each other; not {len(runs)}"
         )
+    names = tuple(folder_names([run.path for run in runs]))
     if task.name == "compare" and len(runs) == 2:
-        found = _against_each_other(runs[0], runs[1], left_out)
+        found = _against_each_other(runs[0], runs[1], (names[0], names[1]), left_out)
     else:
-        found = (unit for run in runs for unit in _units(run, task, left_out))
+        found = (unit for run, name in zip(runs, names, strict=True) for unit in _units(run, name, task, left_out))
     units: dict[tuple[str, ...], Unit] = {}
     for unit in found:
         if unit.ids in units:
@@ -91,12 +109,10 @@ def gather(runs: Sequence[EndedRun], task: Task) -> Gathered:
     if not units:
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in left_out.items())
         raise UsageError(f"{runs[0].path} has nothing for --task {task.name}: {reasons or 'no records'}")
-    names = tuple(run.path.resolve().name for run in runs)
     return Gathered(str(runs[0].configuration["benchmark"]), names, tuple(units.values()), left_out)
 
 
-def _units(run: EndedRun, task: Task, left_out: Counter[str]) -> Iterator[Unit]:
-    name = run.path.resolve().name
+def _units(run: EndedRun, name: str, task: Task, left_out: Counter[str]) -> Iterator[Unit]:
     for record in run.records():
         unit = _BUILDERS[task.name](record, name)
         if isinstance(unit, str):
@@ -105,7 +121,9 @@ def _units(run: EndedRun, task: Task, left_out: Counter[str]) -> Iterator[Unit]:
             yield unit
 
 
-def _against_each_other(one: EndedRun, other: EndedRun, left_out: Counter[str]) -> Iterator[Unit]:
+def _against_each_other(
+    one: EndedRun, other: EndedRun, names: tuple[str, str], left_out: Counter[str]
+) -> Iterator[Unit]:
     others = {record["key"]: record for record in other.records()}
     for record in one.records():
         against = others.get(record["key"])
@@ -113,12 +131,13 @@ def _against_each_other(one: EndedRun, other: EndedRun, left_out: Counter[str]) 
             left_out["not in both runs"] += 1
         elif "answer" not in record or "answer" not in against:
             left_out["without an answer"] += 1
+        elif legible(record["answer"]) == legible(against["answer"]):
+            left_out["answered alike, word for word, by both runs"] += 1
         else:
             # The two texts that are seen name the item, as they do where the second is the gold answer.
             named = {**record, "personalized_answer": against["answer"]}
-            sources = (one.path.resolve().name, other.path.resolve().name)
             answers = (record["answer"], against["answer"])
-            yield _question(record, item_id("compare", named), answers, sources)
+            yield _question(record, item_id("compare", named), answers, names)
 
 
 def _compared(record: Record, run: str) -> Unit | str:
@@ -212,17 +231,29 @@ _BUILDERS = {
 }
 
 
-def with_dialogues(units: Sequence[Unit], run: EndedRun) -> tuple[list[Unit], str | None]:
-    """The units with the dialogues that hold what an answer needs; or as they are, and why."""
-    about = run.configuration["data"]
-    try:
-        data = _data_of(run)
-    except (BowstringError, OSError) as error:
-        return list(units), f"the dialogues are not shown: {error}"
-    if data.fingerprint != about["fingerprint"]:
-        return list(units), f"the dialogues are not shown: {about['name']} is not what it was when the run was made"
-    found = dict(_evidence(data, {unit.key for unit in units}))
+def with_dialogues(units: Sequence[Unit], runs: Sequence[EndedRun]) -> tuple[list[Unit], str | None]:
+    """The units with the dialogues that hold what an answer needs; or as they are, and why. Runs of one set may have
+    read other splits of it."""
+    keys = {unit.key for unit in units}
+    found: dict[str, tuple[Turns, ...]] = {}
+    for run in {str(run.configuration["settings"].get("splits")): run for run in runs}.values():
+        about = run.configuration["data"]
+        try:
+            data = _data_of(run)
+        except (BowstringError, OSError) as error:
+            return list(units), f"the dialogues are not shown: {error}{_way_out(about['name'])}"
+        if data.fingerprint != about["fingerprint"]:
+            return list(units), f"the dialogues are not shown: {about['name']} is not what it was when the run was made"
+        found |= _evidence(data, keys)
     return [replace(unit, dialogues=found.get(unit.key, ())) for unit in units], None
+
+
+def _way_out(name: str) -> str:
+    """A folder was named from where the evaluation was started, which may be elsewhere."""
+    lost = name.split("/")[0] != "mini" and not Path(name).is_absolute() and not Path(name).exists()
+    return (
+        f" ({name} was looked for from this folder; start from the one that the evaluation was run in)" if lost else ""
+    )
 
 
 def _data_of(run: EndedRun) -> DataSet:
