@@ -388,17 +388,22 @@ def test_dialogues_are_shown_where_the_data_is_as_it_was(runs, tmp_path, hicupid
     assert any(line.startswith("the dialogues are not shown") for line in said)
 
 
-def test_conversations_that_are_not_found_from_here_are_said_to_be_missing(tmp_path, hicupid_folder, monkeypatch):
+def test_conversations_are_found_from_any_folder_and_missed_where_the_set_is_gone(
+    tmp_path, hicupid_folder, monkeypatch
+):
     monkeypatch.chdir(hicupid_folder.parent)
     bowstring.evaluate("hicupid", model=whimsical, judge="builtin", data=hicupid_folder.name, out=tmp_path / "run")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     said = []
     study = open_study([tmp_path / "run"], limit=3, db=tmp_path / "s.sqlite", tell=said.append)
+    assert all(given.unit.dialogues for given in study.everything())
+    study.close()
+    hicupid_folder.rename(tmp_path / "gone")
+    study = open_study([tmp_path / "run"], limit=3, db=tmp_path / "t.sqlite", tell=said.append)
     assert not any(given.unit.dialogues for given in study.everything())
     study.close()
-    (line,) = (line for line in said if line.startswith("the dialogues are not shown"))
-    assert "start from the one that the evaluation was run in" in line
+    assert any(line.startswith("the dialogues are not shown: ") for line in said)
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.benchmarks.comparable import data_name
+from bowstring.benchmarks.reporting import data_of
 from bowstring.benchmarks.run_names import folder_names
 from bowstring.benchmarks.sweep import run_folders
-from bowstring.datasets import DataSet, HicupidSet, load_cupid, load_hicupid
+from bowstring.datasets import DataSet, HicupidSet
 from bowstring.datasets.ratings import cluster_of, covered, item_id
-from bowstring.errors import BowstringError, UsageError
+from bowstring.errors import UsageError
 from bowstring.records import Dialogue
 from bowstring.runs.folder import EndedRun, read_run
 from bowstring.web.annotating.tasks import Task
@@ -237,32 +238,11 @@ def with_dialogues(units: Sequence[Unit], runs: Sequence[EndedRun]) -> tuple[lis
     keys = {unit.key for unit in units}
     found: dict[str, tuple[Turns, ...]] = {}
     for run in {str(run.configuration["settings"].get("splits")): run for run in runs}.values():
-        about = run.configuration["data"]
-        try:
-            data = _data_of(run)
-        except (BowstringError, OSError) as error:
-            return list(units), f"the dialogues are not shown: {error}{_way_out(about['name'])}"
-        if data.fingerprint != about["fingerprint"]:
-            return list(units), f"the dialogues are not shown: {about['name']} is not what it was when the run was made"
+        data, why = data_of(run)
+        if data is None:
+            return list(units), f"the dialogues are not shown: {why}"
         found |= _evidence(data, keys)
     return [replace(unit, dialogues=found.get(unit.key, ())) for unit in units], None
-
-
-def _way_out(name: str) -> str:
-    """A folder was named from where the evaluation was started, which may be elsewhere."""
-    lost = name.split("/")[0] != "mini" and not Path(name).is_absolute() and not Path(name).exists()
-    return (
-        f" ({name} was looked for from this folder; start from the one that the evaluation was run in)" if lost else ""
-    )
-
-
-def _data_of(run: EndedRun) -> DataSet:
-    """The data, the part of it that was read for the run."""
-    about = run.configuration["data"]
-    if run.configuration["benchmark"] == "cupid":
-        return load_cupid(about["name"], revision=about["revision"])
-    splits = run.configuration["settings"]["splits"]
-    return load_hicupid(about["name"], revision=about["revision"], splits=splits, leave_out=("train",))
 
 
 def _evidence(data: DataSet, keys: set[str]) -> Iterator[tuple[str, tuple[Turns, ...]]]:
