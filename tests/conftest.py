@@ -1,3 +1,4 @@
+import signal
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,10 @@ from hypothesis import settings
 
 from bowstring.datasets import load_cupid, load_hicupid
 from bowstring.datasets.export import export
+
+# A shell starts what it runs in the background with Ctrl-C ignored, and processes of tests would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No test is about time: a machine may be slow, or busy.
 settings.register_profile("bowstring", deadline=None)
