@@ -404,7 +404,7 @@ def test_upstreams_prompts_are_imported_word_for_word_and_run(tmp_path):
         ("user_prompt: no places here", "has no place for {curr_request}, {interaction_log}"),
         ("!!python/object/apply:os.system ['touch /tmp/pwned']", "not YAML"),
         ("[1]", "expected system_prompt or user_prompt"),
-        ("a: &a [*a, *a]", "expected system_prompt or user_prompt"),
+        ("a: &a [*a, *a]", "not YAML: aliases"),
     ],
 )
 def test_a_prompt_file_is_data_and_is_checked(tmp_path, content, message):

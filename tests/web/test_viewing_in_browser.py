@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from bowstring.reports.escaping import visible
 from tests.support.server import Server
 from tests.support.viewer import Viewer, copied, opened
 
@@ -166,7 +167,7 @@ def test_hostile_names_and_contents_are_text(browser, runs):
     (runs / "killed" / "progress.json").write_text(json.dumps({"done": 1, "total": 2, "usage": usage}))
     with Viewer(runs) as seen, opened(browser) as (page, errors):
         page.goto(seen.link)
-        for name in [*NAMES, "killed"]:
+        for name in [*map(visible, NAMES), "killed"]:
             page.get_by_role("checkbox", name=f"mark {name}", exact=True).check()
             link = page.get_by_role("rowheader").get_by_role("link", name=name, exact=True)
             link.click()
