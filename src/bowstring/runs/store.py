@@ -147,7 +147,7 @@ class Store:
             raise StoreError(f"{self.path} has an older format, which the next run with it brings up to date")
         (form,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if form != "ok":
-            raise Damaged(self.path, " ".join(str(form).split()))
+            raise Damaged(self.path, " ".join(str(form).replace("*** in database main ***", "").split()))
         written = 0
         if found == _VERSION:
             if spoilt := sum(not is_whole(row) for row in connection.execute(_EVERY)):
