@@ -26,6 +26,9 @@ GOES_ON = re.compile(
     r"the same command (tries them again|goes on)|give the (same )?command again|make room|choose another with --store"
 )
 
+# What the rows that were seen had asked for, by their keys: damage may take a trunk and leave its responses.
+_ASKED: dict[str, str] = {}
+
 
 @dataclass
 class Trial:
@@ -112,14 +115,16 @@ def committed(store: Path) -> dict[str, tuple[str, str]]:
     db = sqlite3.connect(f"file:{store}?mode=ro", uri=True)
     try:
         trunks = {name: json.loads(zlib.decompress(packed)) for name, packed in db.execute("SELECT * FROM trunks")}
-        rows = db.execute("SELECT model, trunk, branch, sampling, text, finish FROM responses").fetchall()
+        rows = db.execute("SELECT key, model, trunk, branch, sampling, text, finish FROM responses").fetchall()
     except sqlite3.OperationalError:  # killed before there was a table
         return {}
     finally:
         db.close()
     found = {}
-    for model, trunk, branch, sampling, text, finish in rows:
-        name = model.partition("/")[2].partition("@")[0]
-        said = "".join("".join(parts) for _, *parts in [*trunks[trunk], *json.loads(branch)])
-        found[digest(name, json.loads(sampling), said)] = (text, finish)
+    for key, model, trunk, branch, sampling, text, finish in rows:
+        if key not in _ASKED:
+            name = model.partition("/")[2].partition("@")[0]
+            said = "".join("".join(parts) for _, *parts in [*trunks[trunk], *json.loads(branch)])
+            _ASKED[key] = digest(name, json.loads(sampling), said)
+        found[_ASKED[key]] = (text, finish)
     return found
