@@ -1,13 +1,14 @@
-# make demo   what Bowstring does, on this machine, without a key
-# make test   everything that must hold: style, types, tests
+# make demo          what Bowstring does, on this machine, without a key
+# make test          everything that must hold: style, types, tests
+# make test-faults   runs under faults of every kind, the long way: some minutes, and a tally
 #
-# Both need Python 3.11 or newer with pip, and make their own environment in .venv.
+# All need Python 3.11 or newer with pip, and make their own environment in .venv.
 
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lock audit clean
+.PHONY: demo test test-faults lock audit clean
 
 demo: .venv/.for-demo
 	@$(BIN)/bowstring demo
@@ -17,6 +18,9 @@ test: .venv/.for-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto
+
+test-faults: .venv/.for-test
+	BOWSTRING_FAULTS=long $(BIN)/pytest -n auto tests/faults
 
 # A Python without the venv module's own pip (Debian splits it off) gets its environment from virtualenv, which
 # needs no place in the system's packages.

@@ -11,6 +11,7 @@ import pytest
 
 import bowstring as package
 from tests.support.command import bowstring
+from tests.support.run_files import without_sums
 
 MODELS = """
 import hashlib
@@ -276,7 +277,7 @@ def test_another_metric_can_rank(made):
 
 
 def test_a_stopped_run_has_the_items_it_reached(made, tmp_path):
-    shutil.copytree(made / "runs" / "strong", tmp_path / "stopped")
+    without_sums(shutil.copytree(made / "runs" / "strong", tmp_path / "stopped"))
     lines = (tmp_path / "stopped" / "records.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "stopped" / "records.jsonl").write_text("".join(lines[:30]), encoding="utf-8")
     _rewrite(tmp_path / "stopped", status="stopped")
@@ -323,7 +324,7 @@ def test_runs_of_other_data_or_still_running_are_refused(made, tmp_path):
     assert ran.code == 2
     assert "sweep.json cannot be read" in ran.err
     for name in ("other", "running", "empty", "elsewhere"):
-        shutil.copytree(made / "runs" / "strong", tmp_path / name)
+        without_sums(shutil.copytree(made / "runs" / "strong", tmp_path / name))
     _rewrite(tmp_path / "other", fingerprint="f" * 64)
     ran = compare(made, "runs/weak", tmp_path / "other")
     assert ran.code == 2
@@ -364,7 +365,7 @@ def test_tables_for_papers(made):
 
 def test_names_cannot_break_out_of_a_table(made, tmp_path):
     for n, name in enumerate(("=1+1 & | <b>_50%", "@sum\u202e")):
-        shutil.copytree(made / "runs" / ("weak", "strong")[n], tmp_path / str(n))
+        without_sums(shutil.copytree(made / "runs" / ("weak", "strong")[n], tmp_path / str(n)))
         manifest = json.loads((tmp_path / str(n) / "run.json").read_text(encoding="utf-8"))
         manifest["config"]["model"] = name
         (tmp_path / str(n) / "run.json").write_text(json.dumps(manifest), encoding="utf-8")

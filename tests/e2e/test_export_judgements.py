@@ -13,6 +13,7 @@ from tests.e2e.test_eval_cupid import answer as cupid_answer
 from tests.e2e.test_eval_cupid import command as cupid_command
 from tests.e2e.test_eval_cupid import malformed
 from tests.support.command import bowstring
+from tests.support.run_files import without_sums
 from tests.support.server import Reply, Server, digest_answer, text_of
 
 QUESTIONS = {q.key: q for q in load_hicupid("mini").questions()}
@@ -182,6 +183,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path):
     (tmp_path / "unfinished" / "run.json").write_text(json.dumps(manifest | {"status": "running"}))
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "run.json").write_text(json.dumps(manifest))
+    without_sums(tmp_path / "broken")
     (tmp_path / "broken" / "records.jsonl").write_text('{"key"')
     for arguments, message in [
         ((), "Missing argument 'RUN...'"),

@@ -5,12 +5,13 @@ import email.utils
 import json
 import time
 
+import httpx
 import pytest
 
 from bowstring.errors import ModelError
 from bowstring.models.interface import RequestFailed
 from bowstring.models.names import open_model
-from bowstring.models.transport import Patience
+from bowstring.models.transport import Patience, _retry_after
 from bowstring.records import Message, Prompt, Sampling, Trunk
 from tests.support.server import Reply, Server
 
@@ -151,3 +152,12 @@ def test_a_pause_that_the_server_asks_for_holds_for_everyone(header):
     pause = 0.4 if header != "date" else 0.9  # dates have no fractions of a second
     assert len(arrivals) == 5
     assert min(arrivals[1:]) - arrivals[0] >= pause
+
+
+def test_a_moment_to_come_back_at_is_told_by_the_servers_own_clock():
+    """Whatever ours says: it may be wrong, or jump."""
+    then = time.time() - 30 * 365 * 86400
+    headers = {"Date": email.utils.formatdate(then), "Retry-After": email.utils.formatdate(then + 3)}
+    assert _retry_after(httpx.Response(429, headers=headers)) == 3.0
+    del headers["Date"]
+    assert _retry_after(httpx.Response(429, headers=headers)) == 0.0

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from bowstring.judging.truth import Truth, load_truth
 from bowstring.judging.verdicts import read_pairwise, read_satisfaction
 from bowstring.models.tokens import embedded_counter
 from bowstring.records import Persona, Question
+from bowstring.synthesis import offline
 from bowstring.synthesis.banks import DIMENSIONS, dimension, fill, people, work
 from bowstring.synthesis.offline import write_cupid, write_hicupid
 from bowstring.synthesis.offline_cupid import OfflineCupid
@@ -226,3 +228,21 @@ def test_times_are_of_the_published_form(users):
         for q in user.questions:
             if q.schedule:
                 assert re.fullmatch(r"\d{1,2}(:30)? (AM|PM) on [A-Z][a-z]+ \d{1,2}, 2025", q.schedule.datetime)
+
+
+TINY = Sizes(users=2, dimensions=2, turns=1, schedules=1, profile_questions=1)
+
+
+@pytest.mark.parametrize("write", [partial(write_cupid, 2), partial(write_hicupid, TINY)])
+def test_a_set_whose_writing_was_broken_off_is_written_by_the_same_command(write, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(offline, "finish", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            write(0, tmp_path / "s")
+    write(0, tmp_path / "s")
+    write(0, tmp_path / "whole")
+    assert files(tmp_path / "s").keys() == files(tmp_path / "whole").keys()
+    assert "unfinished" not in (tmp_path / "s" / "made.json").read_text()

@@ -40,6 +40,7 @@ def summarize(records: Sequence[Record], *, scoring: str, analysed: bool) -> dic
         "unparsed_parts": dict(sorted(parts.items())),
         "failed": len({r["key"] for r, task in tasks if "failure" in task or "failure" in task.get("error", {})}),
         "truncated": sum(task.get("finish") == "length" for _, task in tasks),
+        "refused": sum(task.get("finish") in ("refusal", "filter") for _, task in tasks),
         "scoring": scoring,
         "shown": {
             name: _mean([r["shown"][name] for r in records if "shown" in r]) for name in ("sessions", "characters")

@@ -52,6 +52,7 @@ def summarize(records: Sequence[Record]) -> dict[str, Any]:
         "unparsed": sum("judgement" in r and r["score"] is None for r in records),
         "failed": sum("failure" in r for r in records),
         "truncated": sum(r.get("finish") == "length" for r in records),
+        "refused": sum(r.get("finish") in ("refusal", "filter") for r in records),
         "answer_is_a": _share(r["answer_is"] == "A" for r in records if "answer_is" in r and r["type"] != "schedule"),
         "judge_chose_a": _share(side == "A" for side in judged),
         "shown": {name: _mean(r["shown"][name] for r in records if "shown" in r) for name in _SHOWN},

@@ -24,14 +24,14 @@ from typing import Any
 from bowstring import __version__
 from bowstring.benchmarks.benchmark import Benchmark
 from bowstring.benchmarks.histories import histories_of
-from bowstring.errors import UsageError
+from bowstring.errors import RunError, UsageError
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price, Prices
 from bowstring.reports.page import write_page
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
-from bowstring.runs.folder import RunFolder, fingerprint, read_records
+from bowstring.runs.folder import RunFolder, fingerprint, read_records, summed
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 from bowstring.runs.progress import Progress
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
@@ -167,7 +167,7 @@ class Running:
         except (Exception, asyncio.CancelledError) as error:
             if store is not None:
                 why = "interrupted" if isinstance(error, asyncio.CancelledError) else str(error) or repr(error)
-                with suppress(OSError):  # the disk may be what failed
+                with suppress(OSError, RunError):  # the disk may be what failed
                     self._write_manifests(folders, "failed", why)
             raise
         finally:
@@ -256,7 +256,7 @@ class Running:
         folder.write_lines("records.jsonl", records)
         folder.write_json("metrics.json", metrics)
         folder.write_text("report.html", write_page(metrics, records, histories_of(evaluation.items.data)))
-        folder.write_json("run.json", self._manifest(evaluation, *ended))
+        folder.write_json("run.json", summed(self._manifest(evaluation, *ended) | {"files": folder.written}))
         folder.remove(PROGRESS_NAME)
         return Run(evaluation.folder, metrics, complete, None if complete else stopped)
 
@@ -275,7 +275,7 @@ class Running:
 
     def _write_manifests(self, folders: Sequence[RunFolder], status: str, why: str | None = None) -> None:
         for evaluation, folder in zip(self.evaluations, folders, strict=False):
-            folder.write_json("run.json", self._manifest(evaluation, status, why))
+            folder.write_json("run.json", summed(self._manifest(evaluation, status, why)))
 
     def _manifest(self, evaluation: Evaluation, status: str, why: str | None = None) -> dict[str, Any]:
         options = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(self.options).items()}
@@ -307,10 +307,11 @@ def _check_folder(evaluation: Evaluation) -> None:
     if not path.is_file():
         return
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))["fingerprint"]
+        found = json.loads(path.read_text(encoding="utf-8"))
+        prints = {found["fingerprint"], fingerprint(found["config"])}  # a flipped byte spoils one of them
     except (ValueError, KeyError, TypeError):
         return  # not a run of ours, or half of one
-    if found != fingerprint(evaluation.configuration):
+    if fingerprint(evaluation.configuration) not in prints:
         raise UsageError(f"{evaluation.folder} holds a run of another configuration; choose another --out")
 
 

@@ -90,7 +90,7 @@ class Sweep:
                 "folder": os.path.relpath(run.folder, self.folder),
                 "settings": m["config"]["settings"],
                 "complete": run.complete,
-                **{k: m[k] for k in ("n", "unparsed", "failed", "truncated")},
+                **{k: m[k] for k in ("n", "unparsed", "failed", "truncated", "refused")},
                 "context_tokens": None if characters is None else characters / density,
                 "metrics": m["metrics"],
                 "usage": m["usage"],

@@ -229,7 +229,9 @@ def write_parquet(instances: Sequence[Instance], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     known = any(i.category for i in instances)
     schema = SCHEMA.append(pa.field("preference_category", pa.string())) if known else SCHEMA
-    pq.write_table(pa.Table.from_pylist([to_row(i) for i in instances], schema=schema), path)
+    draft = path.with_suffix(".draft")
+    pq.write_table(pa.Table.from_pylist([to_row(i) for i in instances], schema=schema), draft)
+    draft.replace(path)
     return [path]
 
 

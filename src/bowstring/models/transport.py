@@ -214,9 +214,15 @@ def _retry_after(response: httpx.Response) -> float | None:
         return None
     if (seconds := _seconds(value)) is not None:
         return seconds
+    # A moment is told by the server's clock, and so is now, where it says it: ours may be wrong, or jump.
+    until, now = _moment(value), _moment(response.headers.get("date", ""))
+    return None if until is None else max(0.0, until - (time.time() if now is None else now))
+
+
+def _moment(value: str) -> float | None:
     try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
+        return email.utils.parsedate_to_datetime(value).timestamp()
+    except (ValueError, OverflowError):
         return None
 
 

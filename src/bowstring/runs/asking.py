@@ -100,6 +100,8 @@ class Asker:
             async with self._schedule.turn(prompt.trunk) as turn:
                 if self._stopping:
                     raise Stopped
+                if (known := self._known(key)) is not None:  # another process put it there while this one waited
+                    return known
                 if self._budget and self._price:
                     reserved = await self._budget.reserve(self._price, prompt, sampling)
                 completion = await self._complete(prompt, sampling, turn)

@@ -60,11 +60,14 @@ def read_run(path: Path) -> EndedRun:
         raise UsageError(
             f"{path} has not ended: its run.json says {status!r}; the command that began it goes on with it"
         )
+    if manifest.get("sum", summed(manifest)["sum"]) != summed(manifest)["sum"]:
+        raise _not_as_written(path / "run.json")
     return EndedRun(path, configuration, manifest.get("data_path"))
 
 
 def read_metrics(path: Path) -> dict[str, Any]:
     """The numbers of a run that has ended."""
+    _check_sum(path, "metrics.json")
     try:
         found = json.loads((path / "metrics.json").read_text(encoding="utf-8"))
         if isinstance(found, dict) and {"benchmark", "metrics", "groups", "usage", "config"} <= found.keys():
@@ -76,6 +79,7 @@ def read_metrics(path: Path) -> dict[str, Any]:
 
 def read_records(path: Path, needs: Collection[str] = ("key",)) -> Iterator[dict[str, Any]]:
     """A run's records, one after another: a full-size run has 10,000 of them. Each has what it `needs`."""
+    _check_sum(path, "records.jsonl")
     with (path / "records.jsonl").open(encoding="utf-8", newline="\n") as file:
         for n, line in enumerate(file, 1):
             try:
@@ -91,13 +95,40 @@ def read_records(path: Path, needs: Collection[str] = ("key",)) -> Iterator[dict
             yield record
 
 
+def summed(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """A manifest with a hash of itself, which tells a flipped byte in it."""
+    rest = {name: value for name, value in manifest.items() if name != "sum"}
+    return rest | {"sum": fingerprint(rest)}
+
+
+def _check_sum(path: Path, name: str) -> None:
+    """That a file is the one of which run.json has the hash; runs of before have none."""
+    try:
+        wanted = json.loads((path / "run.json").read_text(encoding="utf-8"))["files"][name]
+        with (path / name).open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # whoever reads the file will say what is wrong with it
+    if found != wanted:
+        raise _not_as_written(path / name)
+
+
+def _not_as_written(path: Path) -> DataError:
+    return DataError(
+        f"{path} cannot be read: it is not as it was written; run the evaluation again: answers are in the store"
+    )
+
+
 class RunFolder:
     """Open for writing by one process at a time; the lock goes with the process, however it ends."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.written: dict[str, str] = {}  # the hashes of what was written to last
         path.mkdir(parents=True, exist_ok=True)
-        self._lock = _lock(path)
+        self._lock = hold(
+            path / ".lock", f"{path} is in use: {{by}} is at work on this run; wait for it, or give --out"
+        )
 
     def close(self) -> None:
         self._lock.close()
@@ -122,12 +153,29 @@ class RunFolder:
     def _write(self, name: str, content: str | Iterable[str], *, lasting: bool = True) -> None:
         """All of it or nothing: a reader never sees half a file."""
         draft = self.path / f".{name}.draft"
-        with draft.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
-            file.writelines([content] if isinstance(content, str) else content)
+        try:
+            self._write_draft(draft, name, content, lasting=lasting)
+        except OSError as error:
+            if not lasting:
+                raise
+            raise RunError(
+                f"{self.path / name} cannot be written: {error.strerror}; make room, and the same command goes on: "
+                "answers are in the store"
+            ) from error
+        draft.replace(self.path / name)
+
+    def _write_draft(self, draft: Path, name: str, content: str | Iterable[str], *, lasting: bool) -> None:
+        found = hashlib.sha256()
+        with draft.open("wb") as file:
+            for part in [content] if isinstance(content, str) else content:
+                raw = part.encode("utf-8", "replace")
+                found.update(raw)
+                file.write(raw)
             file.flush()
             if lasting:
                 os.fsync(file.fileno())
-        draft.replace(self.path / name)
+        if lasting:
+            self.written[name] = found.hexdigest()
 
 
 def is_at_work(path: Path) -> bool:
@@ -142,8 +190,9 @@ def is_at_work(path: Path) -> bool:
         return False
 
 
-def _lock(path: Path) -> IO[str]:
-    file = (path / ".lock").open("a+", encoding="utf-8")
+def hold(lock: Path, in_use: str) -> IO[str]:
+    """A lock that goes with the process; `in_use` is what to say, with a place for {by} whom, where another has it."""
+    file = lock.open("a+", encoding="utf-8")
     for _ in range(_TRIES):
         if _take(file):
             break
@@ -153,7 +202,7 @@ def _lock(path: Path) -> IO[str]:
         who = file.read().strip()
         file.close()
         by = f"process {who}" if who else "another process"
-        raise RunError(f"{path} is in use: {by} is at work on this run; wait for it, or give --out")
+        raise RunError(in_use.replace("{by}", by))
     file.truncate(0)
     file.write(str(os.getpid()))
     file.flush()

@@ -4,7 +4,11 @@ One SQLite file beside the runs. A response is committed before anyone uses it, 
 only what was in flight. Several processes may use one store at a time.
 
     trunks      hash, the shared beginning of prompts as JSON, compressed: one row however many branches
-    responses   key, model, trunk, branch, settings, and what came back
+    responses   key, model, trunk, branch, settings, what came back, and a hash of all that
+    written     how many responses were ever put; the seal beside the store says it too
+
+SQLite checks the form of a file, not what is in it, and takes a log that was cut for one that ended there. The hashes
+and the seal tell: a store that is not as it was written is never used, and what is whole of it is saved.
 """
 
 from __future__ import annotations
@@ -16,12 +20,16 @@ import threading
 import time
 import zlib
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from bowstring.errors import StoreError
 from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, Usage, fields_of
+from bowstring.runs.rows import COLUMNS, Row, hash_of, is_whole
+from bowstring.runs.salvage import Salvaged, salvage, set_aside, unpack
+from bowstring.runs.seal import Seal
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS trunks (hash TEXT PRIMARY KEY, messages BLOB NOT NULL) WITHOUT ROWID;
@@ -37,11 +45,18 @@ CREATE TABLE IF NOT EXISTS responses (
     prompt_tokens INTEGER NOT NULL,
     cached_tokens INTEGER NOT NULL,
     completion_tokens INTEGER NOT NULL,
-    stored_at REAL NOT NULL
+    stored_at REAL NOT NULL,
+    hash TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS written (n INTEGER NOT NULL);
+INSERT INTO written SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM written);
 """
-_INSERT = "INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_VERSION = 1
+_COLUMNS = ", ".join(COLUMNS)
+_MARKS = ", ".join("?" * len(COLUMNS))
+_INSERT = f"INSERT OR REPLACE INTO responses ({_COLUMNS}) VALUES ({_MARKS})"  # noqa: S608 - names and marks alone
+_EVERY = f"SELECT {_COLUMNS} FROM responses"  # noqa: S608 - names alone
+_ONE = f"{_EVERY} WHERE key = ?"
+_VERSION = 2
 _BATCH = 256  # responses committed in one transaction at the most
 _PATIENCE_MS = 60_000  # how long to wait for another process that is writing
 
@@ -57,6 +72,14 @@ class Response:
     completion: Completion
 
 
+class Damaged(StoreError):
+    """A store that is not as it was written; `reason` says what tells."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} is damaged: {reason}; the next run with it saves what is whole")
+        self.reason = reason
+
+
 class Store:
     """Open for reading and writing, or with `readonly` to look things up in one that exists."""
 
@@ -64,44 +87,138 @@ class Store:
         self.path = path
         self._readonly = readonly
         path.parent.mkdir(parents=True, exist_ok=True)
+        self._seal = Seal(path, readonly=readonly)
         try:
-            self._reader = self._connect()
-            self._writer = self._connect()
-            found = self._reader.execute("PRAGMA user_version").fetchone()[0]
-            if found not in (0, _VERSION):
-                raise StoreError(f"{path} was written by a newer version (format {found}); use that, or --store")
-            if not readonly:
-                self._writer.executescript(_SCHEMA)
-                self._writer.execute(f"PRAGMA user_version = {_VERSION}")
-                self._writer.commit()
-            self._reader.execute("SELECT key, model, trunk, cached_tokens FROM responses LIMIT 1")
-        except sqlite3.Error as error:
-            raise StoreError(f"{path} cannot be used as a store: {error}; choose another with --store") from error
+            self._look_through()
+            self._open()
+        except Damaged as damage:
+            self._seal.close()
+            raise damage if readonly else self._mended(damage) from damage
+        except StoreError:
+            self._seal.close()
+            raise
         self._writing = threading.Lock()
         self._known_trunks: set[str] = set()
         self._queue: asyncio.Queue[tuple[Response, asyncio.Future[None]]] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
 
-    def _connect(self) -> sqlite3.Connection:
-        mode = "ro" if self._readonly else "rwc"
-        place = f"file:{quote(str(self.path.absolute()))}?mode={mode}"
-        connection = sqlite3.connect(place, timeout=_PATIENCE_MS / 1000, check_same_thread=False, uri=True)
-        if self._readonly:
+    def _open(self) -> None:
+        connections: list[sqlite3.Connection] = []
+        try:
+            for _ in range(2):
+                connections.append(self._connect(readonly=self._readonly))
+            self._reader, self._writer = connections
+            if not self._readonly:
+                self._add_hashes()
+                self._writer.executescript(_SCHEMA)
+                self._writer.execute(f"PRAGMA user_version = {_VERSION}")
+                self._writer.commit()
+        except sqlite3.Error as error:
+            for connection in connections:
+                connection.close()
+            raise StoreError(f"{self.path} cannot be used as a store: {error}; choose another with --store") from error
+
+    def _look_through(self) -> None:
+        """Every page in its form, every response as it was put, and as many as the seal says; raises Damaged.
+
+        Read-only, and before anything else: who closes a store as the last tidies its log away.
+        """
+        if not self.path.exists():
+            self._seal.reset(0)
+            return
+        if not self.path.stat().st_size:
+            if self._seal.written:
+                raise Damaged(self.path, "it is empty")
+            return
+        try:
+            with closing(self._connect(readonly=True)) as connection:
+                self._check(connection)
+        except sqlite3.Error as error:
+            if (reason := _damage(error)) is not None:
+                raise Damaged(self.path, reason) from error
+            raise StoreError(f"{self.path} cannot be used as a store: {error}; choose another with --store") from error
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        sealed = self._seal.written  # before the store is read: others may be writing
+        (found,) = connection.execute("PRAGMA user_version").fetchone()
+        if found > _VERSION:
+            raise StoreError(f"{self.path} was written by a newer version (format {found}); use that, or --store")
+        if found == 1 and self._readonly:
+            raise StoreError(f"{self.path} has an older format, which the next run with it brings up to date")
+        (form,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if form != "ok":
+            raise Damaged(self.path, " ".join(str(form).replace("*** in database main ***", "").split()))
+        written = 0
+        if found == _VERSION:
+            if spoilt := sum(not is_whole(row) for row in connection.execute(_EVERY)):
+                raise Damaged(self.path, f"{spoilt:,} of its responses are not as they were written")
+            (written,) = connection.execute("SELECT n FROM written").fetchone()
+        if (missing := sealed - written) > 0:
+            raise Damaged(self.path, f"the last {missing:,} that were written are missing")
+
+    def _mended(self, damage: Damaged) -> StoreError:
+        """Save what is whole, keep the damaged file, and say both: nothing is asked again before the user knows."""
+        with Seal(self.path, alone=True) as self._seal:
+            try:
+                self._look_through()
+                return StoreError(f"{self.path} was damaged, and another process has mended it: give the command again")
+            except Damaged:
+                found = salvage(self.path)
+            if not found.rows and not self._seal.written:  # nothing says that it ever was a store
+                return StoreError(
+                    f"{self.path} cannot be used as a store: {damage.reason}; choose another with --store"
+                )
+            draft = _write_draft(self.path, found)
+            aside = set_aside(self.path)
+            draft.replace(self.path)
+            self._seal.reset(len(found.rows))
+        return StoreError(
+            f"{self.path} was damaged ({damage.reason}): {len(found.rows):,} responses are saved, the damaged file is "
+            f"kept as {aside.name}; the same command goes on, and asks for what is missing"
+        )
+
+    def _connect(self, *, readonly: bool) -> sqlite3.Connection:
+        mode = "ro" if readonly else "rwc"
+        connection = sqlite3.connect(
+            f"file:{quote(str(self.path.absolute()))}?mode={mode}",
+            timeout=_PATIENCE_MS / 1000,
+            check_same_thread=False,
+            uri=True,
+        )
+        if readonly:
             return connection
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 
+    def _add_hashes(self) -> None:
+        """A store of format 1, whose responses had none."""
+        if self._writer.execute("PRAGMA user_version").fetchone() != (1,):
+            return
+        without = ", ".join(COLUMNS[:-1])
+        self._writer.execute("BEGIN IMMEDIATE")
+        if self._writer.execute("PRAGMA user_version").fetchone() == (1,):  # no other process was faster
+            self._writer.execute("ALTER TABLE responses ADD COLUMN hash TEXT NOT NULL DEFAULT ''")
+            rows = self._writer.execute(f"SELECT {without} FROM responses").fetchall()  # noqa: S608
+            self._writer.executemany("UPDATE responses SET hash = ? WHERE key = ?", [(hash_of(r), r[0]) for r in rows])
+            self._writer.execute("CREATE TABLE written (n INTEGER NOT NULL)")
+            self._writer.execute("INSERT INTO written VALUES (?)", (len(rows),))
+            self._writer.execute(f"PRAGMA user_version = {_VERSION}")
+        self._writer.commit()
+
     def get(self, key: str) -> Completion | None:
         try:
-            row = self._reader.execute(
-                "SELECT text, finish, reasoning, prompt_tokens, cached_tokens, completion_tokens"
-                " FROM responses WHERE key = ?",
-                (key,),
-            ).fetchone()
+            row = self._reader.execute(_ONE, (key,)).fetchone()
         except sqlite3.Error as error:
+            if (reason := _damage(error)) is not None:
+                raise Damaged(self.path, reason) from error
             raise StoreError(f"{self.path} cannot be read: {error}") from error
-        return None if row is None else Completion(row[0], row[1], row[2], Usage(*row[3:]))
+        if row is None:
+            return None
+        if not is_whole(row):
+            raise Damaged(self.path, "a response is not as it was written")
+        text, finish, reasoning, prompt, cached, completion = row[5:11]
+        return Completion(text, finish, reasoning, Usage(prompt, cached, completion))
 
     async def put(self, response: Response) -> None:
         """Return when the response is on disk. Responses that arrive together share a transaction."""
@@ -120,7 +237,8 @@ class Store:
             try:
                 await asyncio.to_thread(self._commit, [response for response, _ in batch])
             except Exception as failed:  # whatever it is, those who wait must hear of it
-                error = StoreError(f"{self.path} cannot be written: {failed}")
+                way_out = "what was stored before is kept, and the same command goes on when there is room"
+                error = StoreError(f"{self.path} cannot be written: {failed}; {way_out}")
             for _, done in batch:
                 if not done.done():
                     done.set_exception(error) if error else done.set_result(None)
@@ -135,15 +253,18 @@ class Store:
                     "INSERT OR IGNORE INTO trunks VALUES (?, ?)", [(d, _pack(t)) for d, t in new.items()]
                 )
                 self._writer.executemany(_INSERT, rows)
+                self._writer.execute("UPDATE written SET n = n + ?", (len(rows),))
+                (written,) = self._writer.execute("SELECT n FROM written").fetchone()
                 self._writer.commit()
             except sqlite3.Error:
                 self._writer.rollback()
                 raise
+        self._seal.note(written)
         self._known_trunks.update(new)
 
     def trunk(self, digest: str) -> tuple[Message, ...] | None:
         row = self._reader.execute("SELECT messages FROM trunks WHERE hash = ?", (digest,)).fetchone()
-        return None if row is None else _unpack(row[0])
+        return None if row is None else unpack(row[0])
 
     async def close(self) -> None:
         if self._task is not None:
@@ -156,11 +277,42 @@ class Store:
         """Close a store to which nothing was put."""
         self._reader.close()
         self._writer.close()
+        self._seal.close()
 
 
-def _row(response: Response) -> tuple[object, ...]:
+def _damage(error: sqlite3.Error) -> str | None:
+    """What is wrong with the file, where it is the file; None where it is the disk, the rights, or another process."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    if code is None:  # from Python's side: a text that is none
+        return "a text in it cannot be read"
+    # An error without a kind is what statements get that are right: a table or a column is not there.
+    kinds = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+    return str(error) if code & 0xFF in kinds else None
+
+
+def _write_draft(path: Path, found: Salvaged) -> Path:
+    """A store of what was saved, whole before it has its name."""
+    draft = path.with_name(f"{path.name}.draft")
+    draft.unlink(missing_ok=True)
+    connection = sqlite3.connect(draft)
+    try:
+        connection.execute("PRAGMA journal_mode = MEMORY")  # a draft that is broken off is of no use
+        connection.executescript(_SCHEMA)
+        connection.executemany("INSERT OR IGNORE INTO trunks VALUES (?, ?)", found.trunks.items())
+        connection.executemany(_INSERT, found.rows)
+        connection.execute("UPDATE written SET n = ?", (len(found.rows),))
+        connection.execute(f"PRAGMA user_version = {_VERSION}")
+        connection.commit()
+    except sqlite3.Error as error:
+        raise StoreError(f"{draft} cannot be written: {error}") from error
+    finally:
+        connection.close()
+    return draft
+
+
+def _row(response: Response) -> Row:
     completion = response.completion
-    return (
+    row = (
         response.key,
         response.model,
         response.prompt.trunk.digest,
@@ -174,6 +326,7 @@ def _row(response: Response) -> tuple[object, ...]:
         completion.usage.completion,
         time.time(),
     )
+    return (*row, hash_of(row))
 
 
 def _storable(text: str) -> str:
@@ -183,7 +336,3 @@ def _storable(text: str) -> str:
 
 def _pack(trunk: Trunk) -> bytes:
     return zlib.compress(json.dumps([[m.role, *m.parts] for m in trunk.messages]).encode(), 6)
-
-
-def _unpack(packed: bytes) -> tuple[Message, ...]:
-    return tuple(Message(role, tuple(parts)) for role, *parts in json.loads(zlib.decompress(packed)))

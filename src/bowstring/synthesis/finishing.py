@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from bowstring.datasets.hicupid import HicupidSet
 from bowstring.datasets.personal import find
 from bowstring.errors import UsageError
 from bowstring.models.tokens import counter_or_none
+from bowstring.runs.folder import hold
 from bowstring.synthesis.quality import Quality
 
 QUALITY, MADE, CARD = "quality.json", "made.json", "README.md"
@@ -37,6 +39,28 @@ def check_out(folder: Path, configuration: Mapping[str, Any]) -> None:
         raise UsageError(f"{folder} is not empty; choose another --out")
 
 
+@contextmanager
+def at_work_on(folder: Path) -> Iterator[None]:
+    """One process at a time makes a set. The lock lies beside the folder, which is there only when there is a set."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    in_use = f"{folder} is in use: {{by}} is making this set; wait for it, or give --out"
+    with hold(folder.with_name(f".{folder.name}.lock"), in_use):
+        yield
+
+
+def begin(folder: Path, configuration: Mapping[str, Any]) -> None:
+    """Say whose folder it is before anything else is in it: the command that was killed from here on can go on."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / MADE, json.dumps({"bowstring": __version__, "unfinished": True, "config": dict(configuration)}))
+
+
+def _write(path: Path, text: str) -> None:
+    """All of it or nothing."""
+    draft = path.with_suffix(".draft")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)
+
+
 def finish(folder: Path, configuration: Mapping[str, Any], quality: Quality, *, made: str, title: str) -> list[Path]:
     """Write card, report and configuration, after the set itself; it is loaded, so that a bad one is found now."""
     data = load(str(folder))
@@ -45,9 +69,9 @@ def finish(folder: Path, configuration: Mapping[str, Any], quality: Quality, *, 
     card = write_card(about, Origin("cc-by-4.0", made), [] if many else list(find(data)), title=title)
     texts = {
         QUALITY: json.dumps(quality.as_json(), indent=2, ensure_ascii=False) + "\n",
-        MADE: json.dumps({"bowstring": __version__, "config": dict(configuration)}, indent=2) + "\n",
         CARD: card,
+        MADE: json.dumps({"bowstring": __version__, "config": dict(configuration)}, indent=2) + "\n",
     }
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        _write(folder / name, text)
     return [folder / name for name in texts]

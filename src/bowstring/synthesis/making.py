@@ -90,7 +90,10 @@ class Maker:
     async def _read(
         self, role: str, what: str, prompt: Prompt, sampling: Sampling, read: Callable[[str], T], *, repair: bool
     ) -> T:
-        said = (await self.askers[role].ask(prompt, sampling)).text
+        completion = await self.askers[role].ask(prompt, sampling)
+        if completion.finish in ("refusal", "filter"):
+            raise Unreadable("the model refused")  # its words are no part of a set, and arguing seldom helps
+        said = completion.text
         try:
             return read(said)
         except Unreadable as error:

@@ -12,7 +12,7 @@ from bowstring.datasets.cupid import write_parquet
 from bowstring.judging.truth import FILE as TRUTH
 from bowstring.records import Persona
 from bowstring.synthesis import quality as checks
-from bowstring.synthesis.finishing import check_out, finish
+from bowstring.synthesis.finishing import begin, check_out, finish
 from bowstring.synthesis.offline_cupid import OfflineCupid
 from bowstring.synthesis.offline_hicupid import OfflineHicupid, truth_of
 from bowstring.synthesis.quality import Quality
@@ -37,6 +37,7 @@ def write_hicupid(
     """Write a HiCUPID set; `watch` is told how many users are done."""
     configuration = _configuration("hicupid", seed, {name: getattr(sizes, name) for name in sizes.__slots__})
     check_out(out, configuration)
+    begin(out, configuration)
     generator = OfflineHicupid(sizes, seed)
     quality = Quality()
     with SetWriter(out) as writer:
@@ -62,6 +63,7 @@ def write_cupid(personas: int, seed: int, out: Path) -> Quality:
     for instance in instances:
         if flaw := checks.leaks_preference(instance.request, instance.preference, instance.context_factor):
             quality.flaws[flaw.kind] += 1
+    begin(out, configuration)
     write_parquet(instances, out)
     finish(out, configuration, quality, made=_CUPID_MADE, title=f"CUPID, generated offline ({personas:,} personas)")
     return quality

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -28,7 +29,7 @@ from bowstring.runs.folder import default_name, fingerprint
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
 from bowstring.runs.store import Store
 from bowstring.synthesis.cupid import CupidPipeline, CupidSynthesis, roles
-from bowstring.synthesis.finishing import check_out, finish
+from bowstring.synthesis.finishing import at_work_on, begin, check_out, finish
 from bowstring.synthesis.hicupid import HicupidPipeline, HicupidSynthesis
 from bowstring.synthesis.making import Dropped, Maker
 from bowstring.synthesis.quality import Quality
@@ -94,13 +95,13 @@ class Synthesis:
 
     def run(self) -> Made:
         """Make everything, or with `preview` the first few, and write the set where nothing is missing."""
-        try:
-            made = asyncio.run(self._run())
-        except asyncio.CancelledError as cancelled:  # interrupted twice
-            raise KeyboardInterrupt from cancelled
-        if made.stopped or made.failed or self.preview:
-            return made
-        self._write(made)
+        with nullcontext() if self.preview else at_work_on(self.folder):
+            try:
+                made = asyncio.run(self._run())
+            except asyncio.CancelledError as cancelled:  # interrupted twice
+                raise KeyboardInterrupt from cancelled
+            if not (made.stopped or made.failed or self.preview):
+                self._write(made)
         return made
 
     async def _run(self) -> Made:
@@ -156,6 +157,7 @@ class Synthesis:
     def _write(self, made: Made) -> None:
         if not made.items:
             return
+        begin(self.folder, self.configuration)
         if self.benchmark == "cupid":
             instances: list[Instance] = [instance for of_one in made.items for instance in of_one]
             write_parquet(instances, self.folder)

@@ -1,0 +1,32 @@
+"""A row of the store, and whether it is as it was written: its last column is a hash of the others."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+COLUMNS = (
+    "key",
+    "model",
+    "trunk",
+    "branch",
+    "sampling",
+    "text",
+    "finish",
+    "reasoning",
+    "prompt_tokens",
+    "cached_tokens",
+    "completion_tokens",
+    "stored_at",
+    "hash",
+)
+Row = tuple[object, ...]
+
+
+def hash_of(values: Sequence[object]) -> str:
+    """Of all columns but the last."""
+    return hashlib.blake2b(repr(tuple(values)).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def is_whole(row: Sequence[object]) -> bool:
+    return len(row) == len(COLUMNS) and row[-1] == hash_of(row[:-1])

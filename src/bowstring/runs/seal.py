@@ -1,0 +1,90 @@
+"""The seal beside a store: how many responses were put into it, in a file that all who have it open hold together.
+
+    responses.sqlite.seal
+
+A log that was cut short, or has a flipped byte, is to SQLite one that ended there. The seal knows better. Whoever mends
+a store must hold it alone. It is written after the commit and not waited for: it may say too little, never too much.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from bowstring.errors import StoreError
+
+_PATIENCE = 60.0  # seconds, for whoever is mending the store
+_BETWEEN = 0.05
+
+
+class Seal:
+    """Held together with others, or `alone`; with `readonly` it is only read."""
+
+    def __init__(self, store: Path, *, readonly: bool = False, alone: bool = False) -> None:
+        self._path = store.with_name(f"{store.name}.seal")
+        self._file: int | None = None
+        if readonly:
+            with suppress(FileNotFoundError):
+                self._file = os.open(self._path, os.O_RDONLY)
+            return
+        try:
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise StoreError(
+                f"{store} cannot be used as a store: {error.strerror}; choose another with --store"
+            ) from error
+        if not self._hold(alone=alone):
+            self.close()
+            why = "another process has it open" if alone else "another process is mending it"
+            raise StoreError(f"{store} is damaged, and {why}: wait for it, and give the same command again")
+
+    def _hold(self, *, alone: bool) -> bool:
+        if os.name == "nt" or self._file is None:  # there a file that is open cannot be moved aside
+            return True
+        import fcntl
+
+        how = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
+        end = time.monotonic() + (0.0 if alone else _PATIENCE)
+        while True:
+            try:
+                fcntl.flock(self._file, how | fcntl.LOCK_NB)
+                return True
+            except OSError:
+                if time.monotonic() >= end:
+                    return False
+                time.sleep(_BETWEEN)
+
+    @property
+    def written(self) -> int:
+        """How many responses were put, as far as it knows."""
+        if self._file is None:
+            return 0
+        os.lseek(self._file, 0, os.SEEK_SET)
+        said = os.read(self._file, 20)
+        return int(said) if said.isdigit() else 0
+
+    def note(self, written: int) -> None:
+        """Another process may have noted more already."""
+        if written > self.written:
+            self.reset(written)
+
+    def reset(self, written: int) -> None:
+        if self._file is None:
+            return
+        with suppress(OSError):  # a full disk ends a run where it matters
+            os.lseek(self._file, 0, os.SEEK_SET)
+            os.write(self._file, b"%020d" % written)
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def __enter__(self) -> Seal:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
