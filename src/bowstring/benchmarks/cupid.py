@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Literal, TypeVar, get_args
 
 from bowstring.benchmarks.benchmark import Known, Planned, check_choice, check_sampling, gather_in_order, number_of
+from bowstring.benchmarks.cupid_judging import JUDGE_SAMPLING, CupidJudging
 from bowstring.benchmarks.cupid_prompts import CupidPrompts
 from bowstring.benchmarks.cupid_scores import summarize
 from bowstring.datasets import CupidSet
@@ -31,7 +32,6 @@ from bowstring.runs.runner import Record, Work
 T = TypeVar("T")
 Task = Literal["inference", "generation", "both"]
 Scoring = Literal["bowstring", "upstream"]
-JUDGE_SAMPLING = Sampling(max_tokens=2048, temperature=0.0)
 SUMMARY_SAMPLING = Sampling(max_tokens=400, temperature=0.0)
 _KINDS: tuple[Kind, ...] = ("full", "gold", "none", "last", "bm25", "summary")
 WRONG = 0.5  # an inference whose recall is below this is wrong, and worth an analysis
@@ -193,7 +193,7 @@ class _InstanceRun:
         self.instance = instance
         self.model = askers["model"]
         self.judge = askers.get("judge")
-        self.matcher = askers.get("matcher", self.judge)
+        self.judging = CupidJudging(self.prompts, self.judge, askers.get("matcher", self.judge))
 
     async def record(self) -> Record:
         record = _about(self.instance)
@@ -232,11 +232,11 @@ class _InstanceRun:
                 return result | {"unparsed": "preference"}
             result["preference"] = inferred
             stage = "decompose"
-            result["checklist"] = list(await self._decompose(inferred))
+            result["checklist"] = list(await self.judging.decompose(inferred))
             stage = "match"
             (covered, of_precision), (found, of_recall) = await gather_in_order(
-                self._match(result["checklist"], self.instance.preference),
-                self._match(self.instance.checklist, inferred),
+                self.judging.match(result["checklist"], self.instance.preference),
+                self.judging.match(self.instance.checklist, inferred),
             )
             result |= {"precision": list(covered), "recall": list(found)}
             result["transcripts"] = {"precision": of_precision, "recall": of_recall}
@@ -255,7 +255,7 @@ class _InstanceRun:
             completion = await self._ask_model(prompt, "generation")
             result |= {"response": completion.text, "finish": completion.finish}
             stage = "judge"
-            result["judgement"] = await self._judgement(completion.text)
+            result["judgement"] = await self.judging.judgement(self.instance, completion.text)
             result["score"] = read_rating(result["judgement"])
             if result["score"] is None:
                 result["unparsed"] = "score"
@@ -265,36 +265,6 @@ class _InstanceRun:
 
     async def _ask_model(self, prompt: Prompt, task: str) -> Completion:
         return await self.model.ask(prompt, self.evaluation.sampling(self.instance, task))
-
-    async def _judgement(self, answer: str) -> str:
-        if self.judge is None:
-            return builtin.rating(answer, self.instance.checklist)
-        return (await self.judge.ask(self.prompts.judge(self.instance, answer), JUDGE_SAMPLING)).text
-
-    async def _decompose(self, preference: str) -> tuple[str, ...]:
-        if self.judge is None:
-            return read_checklist(builtin.decomposition(preference))
-        prompt = self.prompts.decompose(preference)
-        said = (await self.judge.ask(prompt, JUDGE_SAMPLING)).text
-        try:
-            return read_checklist(said)
-        except Unreadable as error:
-            again = self.prompts.repair(prompt, said, str(error))
-            return read_checklist((await self.judge.ask(again, JUDGE_SAMPLING)).text)
-
-    async def _match(self, items: Sequence[str], preference: str) -> tuple[tuple[float, ...], str]:
-        """How far the preference covers each item, and the text that says so."""
-        if self.matcher is None:
-            said = builtin.matching(items, preference)
-            return read_labels(said, items), said
-        prompt = self.prompts.match(items, preference)
-        said = (await self.matcher.ask(prompt, JUDGE_SAMPLING)).text
-        try:
-            return read_labels(said, items), said
-        except Unreadable as error:
-            again = self.prompts.repair(prompt, said, str(error))
-            said = (await self.matcher.ask(again, JUDGE_SAMPLING)).text
-            return read_labels(said, items), said
 
     async def _analyse(self, inferred: str) -> Record:
         if self.judge is None:

@@ -103,6 +103,7 @@ class Evaluation:
     items: Benchmark
     configuration: dict[str, Any]
     folder: Path
+    has_page: bool = True
 
 
 @dataclass(slots=True)
@@ -254,7 +255,8 @@ class Running:
         ended = ("complete", None) if complete else ("stopped", stopped)
         folder.write_lines("records.jsonl", records)
         folder.write_json("metrics.json", metrics)
-        folder.write_text("report.html", write_page(metrics, records, histories_of(evaluation.items.data)))
+        if evaluation.has_page:
+            folder.write_text("report.html", write_page(metrics, records, histories_of(evaluation.items.data)))
         folder.write_json("run.json", self._manifest(evaluation, *ended))
         folder.remove(PROGRESS_NAME)
         return Run(evaluation.folder, metrics, complete, None if complete else stopped)
