@@ -13,6 +13,7 @@ import numpy.typing as npt
 from bowstring.metrics import demographics
 from bowstring.metrics.fairness import largest_gap
 from bowstring.metrics.intervals import Means
+from bowstring.metrics.length_control import Compared
 from bowstring.metrics.measures import Measure, Parts, mean
 from bowstring.records import QUESTION_TYPES, Profile, Question
 from bowstring.runs.runner import Record
@@ -84,6 +85,15 @@ def grouped(records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
 def cluster_of(record: Record) -> str:
     """Whose question it is: questions of one user are not independent."""
     return str(record["user"])
+
+
+def compared_lengths(records: Iterable[Record]) -> list[Compared]:
+    """Every comparison that could be read: how it went, and by how many words the answer is the longer one."""
+    return [
+        Compared(cluster_of(r), r["score"], len(r["answer"].split()) - len(r["personalized_answer"].split()))
+        for r in records
+        if r["type"] != "schedule" and r.get("score") is not None
+    ]
 
 
 def _metrics(records: Sequence[Record]) -> dict[str, Any]:

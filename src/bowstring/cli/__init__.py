@@ -27,6 +27,7 @@ COMMANDS = {
     "data": "look at data sets, check them, fetch and convert them",
     "synth": "make a data set, with a model or offline",
     "agree": "how far people, judges and metrics agree",
+    "audit": "does a score mean what it says? baselines, probes, other judges",
     "train": "train an assistant, a judge or a matcher on a data set",
 }
 
@@ -57,6 +58,7 @@ EXAMPLES
     bowstring data validate my/set --pii     every problem of a set, personal information included
     bowstring synth hicupid --offline --users 30 --out DIR     make a set without a model
     bowstring agree runs/A runs/B people.csv     how far two judges and people agree
+    bowstring audit runs/NAME --dry-run      what it costs to know whether a score means what it says
     bowstring train sft --data DIR --model embedded --out ADAPTER     teach a model on it
 
 MODELS
