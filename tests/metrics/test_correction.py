@@ -75,6 +75,8 @@ def test_a_total_corrects_each_of_its_parts():
     alone = [corrected(*part, mean_of).estimate.value for part in parts]
     whole = corrected(judged, labelled, lambda mean: 100 * (3 * mean["a"] + mean["b"]) / 4)
     assert whole.estimate.value == pytest.approx(25 * (3 * alone[0] + alone[1]))
+    few = corrected(judged, labelled | {"b": labelled["b"][:5]}, lambda mean: mean["a"] + mean["b"])
+    assert not few.estimate.trusted, "five labels of a part are too few, however many there are of another"
 
 
 def test_without_labels_of_every_part_nothing_is_corrected():

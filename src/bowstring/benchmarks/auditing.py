@@ -31,11 +31,10 @@ from bowstring.models.names import open_model
 from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
 from bowstring.prompts import PromptFolder
-from bowstring.runs.folder import EndedRun, RunFolder, fingerprint, read_run
-from bowstring.runs.runner import Record, Snapshot
+from bowstring.runs.folder import AUDIT_NAME, EndedRun, RunFolder, fingerprint, read_run
+from bowstring.runs.runner import Snapshot
 
 FOLDER = "audit"
-NAME = "audit.json"
 SAMPLE = 200
 CHECKS: Mapping[str, tuple[str, ...]] = {"hicupid": hicupid_audit.CHECKS, "cupid": cupid_audit.CHECKS}
 _OWN = (builtin.NAME, truth.NAME)  # judges that are no models
@@ -45,10 +44,8 @@ _OWN = (builtin.NAME, truth.NAME)  # judges that are no models
 class Audit:
     """An audit that is ready: everything is checked, and nothing has been asked."""
 
-    run: EndedRun
-    records: Sequence[Record]
+    path: Path  # of the run
     running: Running
-    labels: Path | None
     about: dict[str, Any]
     ended: Run | None = field(default=None)  # when it has been run
 
@@ -59,13 +56,11 @@ class Audit:
         found = {
             **self.about,
             **{name: m[name] for name in ("complete", "n", "failed", "unparsed", "findings", "skipped", "usage")},
-            "notes": [*self.about["notes"], *m["notes"]],
+            "notes": list(dict.fromkeys([*self.about["notes"], *m["notes"]])),
         }
-        if self.labels is not None:
-            found["corrected"] = correct(self.run, self.records, self.labels)
-        folder = RunFolder(self.run.path)
+        folder = RunFolder(self.path)
         try:
-            folder.write_json(NAME, found)
+            folder.write_json(AUDIT_NAME, found)
         finally:
             folder.close()
         return found
@@ -102,6 +97,7 @@ def prepare_audit(
     if sample < 1:
         raise UsageError(f"sample is {sample!r}; expected a whole number from 1")
     records = list(run.records())
+    corrected = {"corrected": correct(run, records, Path(labels))} if labels is not None else {}
     opened = _Opening(configuration, _options(run, options), tell, with_keys=with_keys)
     roles, skipped = opened.roles(wanted, judge, second_judge, model)
     prompts = PromptFolder(opened.options.prompts)
@@ -130,6 +126,7 @@ def prepare_audit(
         "checks": wanted,
         "sample": sample,
         "items": len(records),
+        **corrected,
         "notes": [*roles.notes, *_other_words(prompts, configuration["prompts"])],
     }
     audited = {
@@ -142,7 +139,7 @@ def prepare_audit(
     folder = path / FOLDER / fingerprint(audited)[:8]
     evaluation = Evaluation(benchmark, items, audited, folder, has_page=False)
     running = Running([evaluation], roles.models, opened.options, opened.prices, watch)
-    return Audit(run, records, running, Path(labels) if labels is not None else None, about)
+    return Audit(path, running, about)
 
 
 def _checks(benchmark: str, asked: Sequence[str], *, second: bool) -> list[str]:

@@ -17,7 +17,7 @@ from bowstring.benchmarks import cupid_scores, hicupid_scores
 from bowstring.benchmarks.hicupid_judging import SCORES
 from bowstring.benchmarks.judgements import LABEL_OF
 from bowstring.datasets.ratings import Task, cluster_of, item_id, read_ratings
-from bowstring.errors import UsageError
+from bowstring.errors import DataError, UsageError
 from bowstring.metrics.correction import Corrected, Labelled, corrected
 from bowstring.metrics.intervals import Score
 from bowstring.metrics.measures import Measure
@@ -27,6 +27,12 @@ from bowstring.runs.folder import EndedRun
 from bowstring.runs.runner import Record
 
 _COVERAGE: Mapping[str, float] = {label: score for score, label in LABEL_OF.items()}
+_EXPECTED = {
+    "compare": "win, tie or lose",
+    "satisfaction": "yes or no",
+    "rate": "a number",
+    "coverage": "Fully Covered, Partially Covered or Not Covered",
+}
 Judged = tuple[str, str, str, float]  # component, item, cluster, the judge's score
 
 
@@ -46,7 +52,8 @@ def correct(run: EndedRun, records: Sequence[Record], labels: Path) -> dict[str,
             continue
         value = _value(rating.item.partition("/")[0], rating.label)
         if value is None:
-            raise UsageError(f"{place}: {rating.label!r} is no label of {rating.item.partition('/')[0]}")
+            task = rating.item.partition("/")[0]
+            raise DataError(f"{place}: label is {rating.label!r}; expected {_EXPECTED[task]}")
         given.setdefault(rating.item, []).append(value)
     unknown.update({reason: n for (*_, reason), n in read.left_out.items()})
     if not given:

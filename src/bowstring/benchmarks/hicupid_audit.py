@@ -86,11 +86,11 @@ class HicupidAudit:
         )
         self._judging = {role: HicupidJudging(self._prompts, truths.get(role)) for role in ("judge", "second")}
         self._own = _OwnQuestions(prompts, records, truths.get("judge"), self.checks)
-        self._general = [(r["key"], r["type"], r["persona"], r["general_answer"]) for r in answered if r["persona"]]
+        self._general = [(r["persona"], r["general_answer"]) for r in answered if r["persona"]]
 
     def groups(self, limit: int | None) -> list[list[Record]]:
-        asks = [record for record in self.items[:limit] if self._variants(record) or self._own.of(record)]
-        return [list(group) for _, group in groupby(asks, key=lambda r: r["user"])]
+        looked_at = self.items[:limit] if set(self.checks) - {"length"} else []
+        return [list(group) for _, group in groupby(looked_at, key=lambda r: r["user"])]
 
     def notes(self) -> list[str]:
         return []
@@ -120,14 +120,13 @@ class HicupidAudit:
         return found if needs_own or self._stands else [v for v in found if v.name != "answer"]
 
     def _other_answer(self, record: Record) -> str | None:
-        """The general answer to a question about something else, by lot."""
-        own = record["persona"]
-        others = [
-            answer
-            for _, kind, persona, answer in self._general
-            if kind == record["type"] and persona["category"] != own["category"] and persona["entity"] != own["entity"]
-        ]
-        return others[number_of(0, "glued", record["key"]) % len(others)] if others else None
+        """The general answer to a question about something else: the first such behind a place by lot."""
+        own, start = record["persona"], number_of(0, "glued", record["key"])
+        for n in range(len(self._general)):
+            persona, answer = self._general[(start + n) % len(self._general)]
+            if persona["category"] != own["category"] and persona["entity"] != own["entity"]:
+                return str(answer)
+        return None
 
     def plan(self, group: Sequence[Record], roles: Sequence[str], known: Known) -> Iterator[Planned]:
         for record in group:
@@ -147,7 +146,7 @@ class HicupidAudit:
                     yield Planned("judge", prompt, JUDGE_SAMPLING, 60)
 
     def _without_history(self, question: Question) -> tuple[Prompt, Sampling]:
-        return self._prompts.together([question], ())[0], self.settings.sampling(question)
+        return self._prompts.alone(question, ()), self.settings.sampling(question)
 
     def open_group(self, group: Sequence[Record], askers: Mapping[str, Asker]) -> Work[Record]:  # noqa: ARG002
         async def work(record: Record) -> Record:

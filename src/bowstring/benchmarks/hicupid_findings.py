@@ -144,10 +144,12 @@ def _length(whole: Sequence[Record]) -> Iterator[Finding]:
 
     def says(e: Estimate) -> Judged:
         away = e.value - raw.value if raw else 0.0
+        clear = found.slope is not None and (found.slope.low > 0 or found.slope.high < 0)
         edge = "; hardly any pair has that order of lengths, so this is extrapolated" if found.edge else ""
-        if abs(away) > _CLEAR:
+        if abs(away) > _CLEAR and clear:
             return True, f"{away:+.1f} from the score: part of it goes with length{edge}"
-        return found.edge, f"{away:+.1f} from the score{edge}" + (f" ({found.why})" if found.why else "")
+        unclear = ", but length makes no clear difference" if abs(away) > _CLEAR else ""
+        return found.edge, f"{away:+.1f} from the score{unclear}{edge}" + (f" ({found.why})" if found.why else "")
 
     yield finding("length", name, found.rate, should, says)
 

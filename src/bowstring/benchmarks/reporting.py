@@ -10,14 +10,14 @@ from typing import Any
 
 from bowstring.benchmarks.histories import histories_of
 from bowstring.datasets import load_cupid, load_hicupid
-from bowstring.errors import BowstringError, UsageError
+from bowstring.errors import BowstringError, DataError, UsageError
 from bowstring.reports import plots, tables
 from bowstring.reports.figures import Figure, figures_of
 from bowstring.reports.items import Histories
 from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import columns, sweep_figures, write_sweep_page
 from bowstring.reports.tables import Table
-from bowstring.runs.folder import read_metrics, read_records, read_run
+from bowstring.runs.folder import AUDIT_NAME, read_metrics, read_records, read_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,23 @@ def report(folder: Path, *, data: str | None = None, tell: Callable[[str], None]
     if (folder / "sweep.json").is_file():
         return _of_sweep(folder)
     run = read_run(folder)
-    metrics, records = read_metrics(folder), list(read_records(folder))
+    metrics, records = _with_audit(read_metrics(folder), folder), list(read_records(folder))
     histories = histories_for(run.configuration, data, tell)
     return Report(write_page(metrics, records, histories), figures_of(metrics, records), tables.tables_of(metrics))
+
+
+def _with_audit(metrics: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The numbers of a run, and what its last audit found, if it had one."""
+    path = folder / AUDIT_NAME
+    if not path.is_file():
+        return metrics
+    try:
+        audit = json.loads(path.read_text(encoding="utf-8"))
+        if not {"findings", "skipped", "judge"} <= audit.keys():
+            raise ValueError("not an audit")
+    except (ValueError, AttributeError) as error:
+        raise DataError(f"{path} cannot be read; audit the run again: answers are in the store") from error
+    return metrics | {"validity": metrics.get("validity", {}) | {"audit": audit}}
 
 
 def _of_sweep(folder: Path) -> Report:

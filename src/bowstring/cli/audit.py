@@ -105,5 +105,5 @@ def audit(
         print_json(found)
     else:
         print_audit(found, console())
-        print(f"\n{run / 'audit.json'}")
+        print(f"\n{run / 'audit.json'}\nnext: bowstring report {run}   puts it on the run's page")
     return say_how_it_ended(prepared.ended) if prepared.ended else 0

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bowstring.cli.output import counted, plain
+from bowstring.reports.numbers import number
 
 _STYLES = {"fine": "green", "look here": "bold yellow", "told": "dim"}
 
@@ -31,7 +32,9 @@ def print_audit(found: Mapping[str, Any], to: Console) -> None:
         to.print(f"{check}: left out: {plain(why)}\n", markup=False)
     if "corrected" in found:
         _print_corrected(found["corrected"], to)
-    if any(not one["trusted"] for one in findings if one["value"] is not None):
+    scores = found.get("corrected", {}).get("scores", {}).values()
+    few = [*(one for one in findings if one["value"] is not None), *(one["corrected"] for one in scores)]
+    if any(not one["trusted"] for one in few):
         clusters = "personas" if found["benchmark"] == "cupid" else "users"
         to.print(f"* fewer than 30 {clusters}: do not trust the interval", style="dim", markup=False)
     looks = [one for one in findings if one["verdict"] == "look here"]
@@ -65,18 +68,18 @@ def _number(one: Mapping[str, Any]) -> str:
 def _print_corrected(found: Mapping[str, Any], to: Console) -> None:
     to.print(Text("corrected by people's labels", style="bold"))
     table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
-    for n, name in enumerate(("", "by the judge", "corrected", "people alone", "labels", "users", "trust")):
-        table.add_column(name, justify="right" if n else "left", no_wrap=n == 0)
+    for n, name in enumerate(("", "by the judge", "corrected", "labels")):
+        table.add_column(name, justify="right" if n else "left", no_wrap=True)
     for name, one in found["scores"].items():
-        e = one["corrected"]
-        trust = ", ".join(f"{value:.2f}" for value in one["trust"].values())
-        numbers = (_between(one["judge"]), _between(e), _between(one["people"]))
-        table.add_row(name, *numbers, f"{e['n']:,}", f"{e['clusters']:,}", trust)
+        table.add_row(
+            name, _between(one["judge"], name), _between(one["corrected"], name), f"{one['corrected']['n']:,}"
+        )
     to.print(table)
     lost = "".join(f", {n:,} {reason}" for reason, n in found["left_out"].items())
     said = f"{counted(found['items'], 'item')} labelled by {counted(found['raters'], 'rater')}{lost}."
     to.print(f"{said} Right on average if the labelled items were drawn by lot.\n", style="dim", markup=False)
 
 
-def _between(e: Mapping[str, Any]) -> str:
-    return f"{e['value']:.1f} [{e['low']:.1f}, {e['high']:.1f}]{'' if e['trusted'] else '*'}"
+def _between(e: Mapping[str, Any], metric: str) -> str:
+    value, low, high = (number(e[k], metric) for k in ("value", "low", "high"))
+    return f"{value} [{low}, {high}]{'' if e['trusted'] else '*'}"

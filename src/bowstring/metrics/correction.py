@@ -33,8 +33,9 @@ class Labelled(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """`estimate` counts the labelled items and their clusters, for those are what it hangs on; beside it the judge's
-    own number on all items, people's alone on the labelled ones, and how far the judge was trusted, by component."""
+    """`estimate` counts the labelled items and, of the component with fewest, their clusters, for those are what it
+    hangs on; beside it the judge's own number on all items, people's alone on the labelled ones, and how far the judge
+    was trusted, by component."""
 
     estimate: Estimate
     judge: Estimate
@@ -78,7 +79,8 @@ def corrected(
     found = estimate(components, of_corrected)
     if found is None:
         return None
-    return Corrected(replace(found, n=by_people.n, clusters=by_people.clusters), by_judge, by_people, trust)
+    fewest = min(len({x.cluster for x in labelled[name]}) for name in judged)
+    return Corrected(replace(found, n=by_people.n, clusters=fewest), by_judge, by_people, trust)
 
 
 _PARTS = ("all", "f", "y", "ff", "fy")

@@ -4,6 +4,7 @@ run.json        the whole configuration, versions, fingerprints
 records.jsonl   one line an item, in the order of the data; nothing in it depends on timing
 metrics.json    the numbers
 report.html     the page
+audit.json      what the last audit of it found, if there was one
 progress.json   how far it is, while it goes; where it is left, how far it came
 """
 
@@ -22,6 +23,7 @@ from typing import IO, Any
 
 from bowstring.errors import DataError, RunError, UsageError
 
+AUDIT_NAME = "audit.json"
 # Looking whether a lock is held takes it for an instant: whoever wants it waits that long.
 _TRIES, _BETWEEN = 5, 0.02
 
