@@ -352,13 +352,19 @@ def test_cupid(tmp_path):
     with Server(said) as server:
         ran = bowstring(*cupid_command(server, tmp_path / "r"))
         assert ran.code == 0, ran.err
-        given = ("--judge", server.model("judge"), "--second-judge", server.model("two"))
+        given = (*at(server, "judge"), "--second-judge", server.model("two"))
         found = audit(tmp_path / "r", *given)
         before = len(server.requests)
         assert audit(tmp_path / "r", *given)["findings"] == found["findings"]
-        assert len(server.requests) == before
+        none = bowstring(*cupid_command(server, tmp_path / "none", "--history", "none"))
+        assert none.code == 0
+        assert len(server.requests) == before, "the run without sessions asks what the audit asked"
     by = found["by"]
-    assert found["checks"] == ["gold", "vague", "length", "second-judge"]
+    assert found["checks"] == ["gold", "vague", "no-history", "length", "second-judge"]
+    without = metrics(tmp_path / "none")["metrics"]["inference.f1"]
+    assert by["F1 of the model without the sessions"]["value"] == pytest.approx(without["value"])
+    assert by["score of responses less those without the sessions, of 10"]["value"] == 0
+    assert by["score of responses less those without the sessions, of 10"]["verdict"] == "look here"
     assert by["F1 of the gold preference as if a model had inferred it"]["value"] == pytest.approx(50)
     assert by["F1 of the gold preference as if a model had inferred it"]["verdict"] == "look here"
     assert by["F1 of a preference that would please anybody"]["verdict"] == "look here"
@@ -402,3 +408,29 @@ def test_wrong_usage_is_one_line_and_exit_code_2(fair_run, tmp_path):
         assert ran.code == 2, (arguments, ran.err)
         assert message in ran.err
         assert len(ran.err.splitlines()) == 1, ran.err
+
+
+def test_every_run_says_its_score_at_equal_length_and_the_audit_is_on_its_page(tmp_path):
+    with Server(reply) as server:
+        run = ran_by(server, tmp_path, "charmed", "--type", "persona")
+        page = (run / "report.html").read_text(encoding="utf-8")
+        assert "Does the score mean what it says?" in page
+        assert "glued" not in page
+        found = audit(run, *at(server, "charmed"), "--checks", "length,probes")
+    validity = metrics(run)["validity"]
+    assert validity["score"]["value"] == pytest.approx(metrics(run)["metrics"]["score.persona"]["value"])
+    longer = found["by"]["score if the longer answer always won"]
+    assert validity["longer_wins"]["value"] == longer["value"]
+    assert validity["length_controlled"]["rate"]["value"] == found["by"]["win score at equal length"]["value"] == 50
+    shown = json.loads((run / "audit.json").read_text())
+    shown["findings"][0]["says"] = "<script>alert(1)</script>"
+    (run / "audit.json").write_text(json.dumps(shown))
+    assert bowstring("report", run).code == 0
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "a personal opening glued to an answer to another question" in page
+    assert "<mark>look here</mark> the judge is won by an opening, whatever follows (should be near 0)" in page
+    assert "<script>alert(1)" not in page
+    (run / "audit.json").write_text("[]")
+    ran = bowstring("report", run)
+    assert (ran.code, len(ran.err.splitlines())) == (2, 1)
+    assert "audit.json cannot be read; audit the run again" in ran.err

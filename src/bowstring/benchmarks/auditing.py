@@ -18,6 +18,7 @@ from typing import Any
 from bowstring.benchmarks import cupid_audit, hicupid_audit
 from bowstring.benchmarks.benchmark import Benchmark
 from bowstring.benchmarks.correcting import correct
+from bowstring.benchmarks.cupid import CupidSettings
 from bowstring.benchmarks.cupid_audit import CupidAudit
 from bowstring.benchmarks.evaluate import check_budget
 from bowstring.benchmarks.hicupid import HicupidSettings
@@ -101,12 +102,12 @@ def prepare_audit(
     opened = _Opening(configuration, _options(run, options), tell, with_keys=with_keys)
     roles, skipped = opened.roles(wanted, judge, second_judge, model)
     prompts = PromptFolder(opened.options.prompts)
-    judged_by = roles.names["judge"]
+    settings, judged_by = _settings(configuration["settings"]), roles.names["judge"]
     items: Benchmark
     if benchmark == "hicupid":
         items = HicupidAudit(
             records,
-            _settings(configuration["settings"]),
+            HicupidSettings(**settings),
             prompts,
             checks=wanted,
             sample=sample,
@@ -116,7 +117,15 @@ def prepare_audit(
         )
     else:
         matchers = {"judge": configuration.get("matcher"), "second": None}
-        items = CupidAudit(records, prompts, checks=wanted, sample=sample, matchers=matchers, skipped=skipped)
+        items = CupidAudit(
+            records,
+            CupidSettings(**settings),
+            prompts,
+            checks=wanted,
+            sample=sample,
+            matchers=matchers,
+            skipped=skipped,
+        )
     about = {
         "run": str(path),
         "benchmark": benchmark,
@@ -165,9 +174,8 @@ def _options(run: EndedRun, given: Mapping[str, Any]) -> RunOptions:
     return RunOptions(out=run.path / FOLDER, store=Path(store), prompts=prompts, **rest)
 
 
-def _settings(said: Mapping[str, Any]) -> HicupidSettings:
-    known: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
-    return HicupidSettings(**known)
+def _settings(said: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
 
 
 def _other_words(prompts: PromptFolder, had: Mapping[str, str]) -> list[str]:
@@ -210,6 +218,8 @@ class _Opening:
         if "no-history" in checks:
             if self._configuration["settings"]["history"] == "none":
                 skipped["no-history"] = "the run itself is without the history"
+            elif self._configuration["settings"].get("oracle_preference"):
+                skipped["no-history"] = "the run was given the preference"
             else:
                 try:
                     self._add(roles, "model", model)

@@ -61,6 +61,9 @@ class CupidSettings:
     def view(self) -> View:
         return parse_view(self.history, kinds=_KINDS, units=("session",))
 
+    def sampling(self, instance: Instance, task: str) -> Sampling:
+        return Sampling(self.max_tokens, self.temperature, seed=number_of(self.seed, task, instance.key) % 2**31)
+
     def configuration(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -108,10 +111,6 @@ class CupidEvaluation:
         """The prompts of the instance's tasks, with one trunk. `sessions` are texts, numbered from 1."""
         return self._prompts.tasks(instance, sessions, self.settings.tasks)
 
-    def sampling(self, instance: Instance, task: str) -> Sampling:
-        s = self.settings
-        return Sampling(s.max_tokens, s.temperature, seed=number_of(s.seed, task, instance.key) % 2**31)
-
     def plan(self, group: Sequence[Instance], roles: Sequence[str], known: Known) -> Iterator[Planned]:
         for instance in group:
             shown = self.shown(instance)
@@ -124,7 +123,7 @@ class CupidEvaluation:
                 guessed = None in found
                 sessions = ["word " * 90 if text is None else text.strip() for text in found]
             for task, prompt in self.task_prompts(instance, sessions).items():
-                sampling = self.sampling(instance, task)
+                sampling = self.settings.sampling(instance, task)
                 yield Planned("model", prompt, sampling, 300 if task == "inference" else 400, guessed)
                 answer = None if guessed else known("model", prompt, sampling)
                 if "judge" in roles and task == "inference":
@@ -264,7 +263,7 @@ class _InstanceRun:
         return result
 
     async def _ask_model(self, prompt: Prompt, task: str) -> Completion:
-        return await self.model.ask(prompt, self.evaluation.sampling(self.instance, task))
+        return await self.model.ask(prompt, self.settings.sampling(self.instance, task))
 
     async def _analyse(self, inferred: str) -> Record:
         if self.judge is None:

@@ -11,19 +11,20 @@ from typing import Any
 
 from bowstring.benchmarks.baselines import VAGUE
 from bowstring.benchmarks.benchmark import Known, Planned, gather_in_order
+from bowstring.benchmarks.cupid import CupidSettings
 from bowstring.benchmarks.cupid_findings import findings_of
 from bowstring.benchmarks.cupid_judging import JUDGE_SAMPLING, CupidJudging
 from bowstring.benchmarks.cupid_prompts import CupidPrompts
 from bowstring.benchmarks.hicupid_audit import drawn
-from bowstring.judging.sections import read_rating
+from bowstring.judging.sections import read_preference, read_rating
 from bowstring.judging.structured import Unreadable
 from bowstring.models.interface import RequestFailed
 from bowstring.prompts import PromptFolder
-from bowstring.records import Instance
+from bowstring.records import Instance, Prompt, Sampling
 from bowstring.runs.asking import Asker
 from bowstring.runs.runner import Record, Work
 
-CHECKS = ("gold", "vague", "length", "second-judge")
+CHECKS = ("gold", "vague", "no-history", "length", "second-judge")
 _SAID = {"gold": None, "vague": VAGUE}  # None: the instance's own preference
 
 
@@ -33,6 +34,7 @@ class CupidAudit:
     def __init__(
         self,
         records: Sequence[Record],
+        settings: CupidSettings,
         prompts: PromptFolder,
         *,
         checks: Sequence[str],
@@ -41,6 +43,7 @@ class CupidAudit:
         skipped: Mapping[str, str],
     ) -> None:
         self.records = records
+        self.settings = settings
         self.checks = [check for check in checks if check not in skipped]
         self.skipped = dict(skipped)
         self.items = drawn(records, sample)
@@ -61,6 +64,8 @@ class CupidAudit:
         """The variants of a record."""
         inference, generation = record.get("inference", {}), record.get("generation", {})
         found = [name for name in _SAID if name in self.checks and "inference" in record]
+        if "no-history" in self.checks:
+            found += [f"no-history {task}" for task in ("inference", "generation") if task in record]
         if "second-judge" in self.checks:
             found += ["second-rate"] if generation.get("score") is not None else []
             found += ["second-coverage"] if "recall" in inference else []
@@ -74,6 +79,9 @@ class CupidAudit:
                 if role not in roles:
                     continue
                 prompts = self._prompts[role]
+                if name.startswith("no-history"):
+                    yield from self._plan_without_history(name.partition(" ")[2], instance, roles, known)
+                    continue
                 if name == "second-rate":
                     yield Planned(role, prompts.judge(instance, record["generation"]["response"]), JUDGE_SAMPLING, 200)
                     continue
@@ -88,6 +96,29 @@ class CupidAudit:
                     estimated = known(role, prompt, JUDGE_SAMPLING) is None
                 for listed, preference in ((items, instance.preference), (instance.checklist, said)):
                     yield Planned(matcher, prompts.match(listed, preference), JUDGE_SAMPLING, 120, estimated)
+
+    def _plan_without_history(
+        self, task: str, instance: Instance, roles: Sequence[str], known: Known
+    ) -> Iterator[Planned]:
+        prompts, (prompt, sampling) = self._prompts["judge"], self._without_history(task, instance)
+        yield Planned("model", prompt, sampling, 300 if task == "inference" else 400)
+        answer = known("model", prompt, sampling)
+        if task == "generation":
+            judged = prompts.judge(instance, "word " * 300 if answer is None else answer)
+            yield Planned("judge", judged, JUDGE_SAMPLING, 200, answer is None)
+            return
+        inferred = read_preference(answer) if answer is not None else instance.preference
+        if inferred is None:
+            return  # it could not be read: there is nothing to match
+        yield Planned("judge", prompts.decompose(inferred), JUDGE_SAMPLING, 80, answer is None)
+        for listed in (instance.checklist, instance.checklist):
+            match = prompts.match(listed, inferred)
+            yield Planned("matcher" if "matcher" in roles else "judge", match, JUDGE_SAMPLING, 120, estimated=True)
+
+    def _without_history(self, task: str, instance: Instance) -> tuple[Prompt, Sampling]:
+        """What `--history none` asks."""
+        prompts = self._prompts["judge"].tasks(instance, [], self.settings.tasks)
+        return prompts[task], self.settings.sampling(instance, task)
 
     def open_group(self, group: Sequence[Record], askers: Mapping[str, Asker]) -> Work[Record]:  # noqa: ARG002
         async def work(record: Record) -> Record:
@@ -106,24 +137,33 @@ class CupidAudit:
         judge = askers.get(role)
         matcher = judge if role == "second" else askers.get("matcher", judge)
         judging = CupidJudging(self._prompts[role], judge, matcher)
+        stage, task = "judge", name.partition(" ")[2]
         try:
-            if name == "second-rate":
-                said = await judging.judgement(instance, record["generation"]["response"])
+            response = ""
+            if task:
+                stage = "answer"
+                response = (await askers["model"].ask(*self._without_history(task, instance))).text
+                stage = "judge"
+            if name == "second-rate" or task == "generation":
+                answer = response if task else record["generation"]["response"]
+                said = await judging.judgement(instance, answer)
                 score = read_rating(said)
                 return {"judgement": said, "score": score} | ({} if score is not None else {"unparsed": "score"})
             if name == "second-coverage":
                 inferred, items = record["inference"]["preference"], tuple(record["inference"]["checklist"])
             else:
-                inferred = _SAID[name] or instance.preference
-                items = await judging.decompose(inferred)
+                stated = read_preference(response) if task else _SAID[name] or instance.preference
+                if stated is None:
+                    return {"response": response, "unparsed": "preference"}
+                inferred, items = stated, await judging.decompose(stated)
             (covered, _), (found, _) = await gather_in_order(
                 judging.match(items, instance.preference), judging.match(instance.checklist, inferred)
             )
         except RequestFailed as failed:
-            return {"failure": {"stage": "judge", "kind": failed.kind, "reason": failed.reason}}
+            return {"failure": {"stage": stage, "kind": failed.kind, "reason": failed.reason}}
         except Unreadable as unreadable:
             return {"unparsed": "match", "why": str(unreadable)}
-        return {"checklist": list(items), "precision": list(covered), "recall": list(found)}
+        return {"preference": inferred, "checklist": list(items), "precision": list(covered), "recall": list(found)}
 
     def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
         read = [one for record in records for one in record["variants"].values()]

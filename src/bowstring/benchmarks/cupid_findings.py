@@ -24,6 +24,8 @@ def findings_of(checks: Sequence[str], whole: Sequence[Record], audited: Sequenc
     for check in checks:
         if check in ("gold", "vague"):
             found += _inferred(check, by_key, audited)
+        elif check == "no-history":
+            found += _no_history(by_key, audited)
         elif check == "length":
             found += _length(whole)
         elif check == "second-judge":
@@ -67,16 +69,56 @@ def _inferred(check: str, by_key: Mapping[str, Record], audited: Sequence[Record
         ),
         left_out=lost,
     )
+    yield from _gain(check, by_key, read, len(there), "vagueness")
+
+
+def _gain(
+    check: str, by_key: Mapping[str, Record], read: Sequence[tuple[Record, Any]], asked: int, than: str
+) -> Iterator[Finding]:
+    """How much better the model infers than something that does not know the user."""
     own = [(r, v) for r, v in read if _F1.parts(by_key[r["key"]])]
     first = _F1.scores((cluster_of(r), v) for r, v in own)
     second = _F1.scores((cluster_of(r), by_key[r["key"]]) for r, _ in own)
-
-    def says(d: Any) -> Judged:
-        better = d.low > 0
-        return not better, f"the model {'does' if better else 'is not shown to do'} better than vagueness"
-
     found = difference(first, second, _F1.statistic, items=len(own))
-    yield finding(check, "F1 of the model less that", found, "clearly above 0", says, left_out=len(there) - len(own))
+    says = partial(_better, than)
+    yield finding(check, "F1 of the model less that", found, "clearly above 0", says, left_out=asked - len(own))
+
+
+def _better(than: str, d: Any) -> Judged:
+    better = d.low > 0
+    return not better, f"the model {'does' if better else 'is not shown to do'} better than {than}"
+
+
+def _no_history(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iterator[Finding]:
+    variants = {
+        task: [(r, r["variants"][f"no-history {task}"]) for r in audited if f"no-history {task}" in r["variants"]]
+        for task in ("inference", "generation")
+    }
+    there = variants["inference"]
+    if there:
+        read = [(r, {"inference": v}) for r, v in there if "recall" in v]
+        yield finding(
+            "no-history",
+            "F1 of the model without the sessions",
+            _F1.estimate((cluster_of(r), v) for r, v in read),
+            "low: the request does not tell the preference",
+            lambda e: "what can be guessed from the request alone",
+            left_out=len(there) - len(read),
+        )
+        yield from _gain("no-history", by_key, read, len(there), "itself without the sessions")
+    there = variants["generation"]
+    if there:
+        scored = [(r, v["score"], by_key[r["key"]]["generation"].get("score")) for r, v in there if "score" in v]
+        rows = [(cluster_of(r), x, own) for r, x, own in scored if x is not None and own is not None]
+        yield finding(
+            "no-history",
+            "score of responses less those without the sessions, of 10",
+            paired(rows, 1),
+            "clearly above 0",
+            partial(_better, "itself without the sessions"),
+            left_out=len(there) - len(rows),
+            places=2,
+        )
 
 
 def _length(whole: Sequence[Record]) -> Iterator[Finding]:

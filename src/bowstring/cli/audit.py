@@ -30,7 +30,7 @@ def audit(
         str | None,
         typer.Option(
             help="With commas. HiCUPID: gold, general, no-history, length, position, probes, second-judge, "
-            "overpersonalization, dislikes. CUPID: gold, vague, length, second-judge.",
+            "overpersonalization, dislikes. CUPID: gold, vague, no-history, length, second-judge.",
             show_default="all",
         ),
     ] = None,
