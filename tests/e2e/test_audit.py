@@ -203,8 +203,8 @@ def test_both_orders_of_the_run_are_not_asked_for_again(tmp_path):
     with Server(reply) as server:
         run = ran_by(server, tmp_path, "longer", "--type", "persona", "--both-orders")
         before = len(server.requests)
-        found = audit(run, *at(server, "longer"), "--checks", "position")
-        assert len(server.requests) == before
+        found = audit(run, *at(server, "longer"), "--checks", "position", "--store", tmp_path / "another.sqlite")
+        assert len(server.requests) == before, "the run has both verdicts, whatever a store has"
     flips = found["by"]["verdicts that change when the sides are swapped, %"]
     assert flips["value"] == pytest.approx(100 - metrics(run)["metrics"]["consistency"]["value"])
     assert flips["n"] == len(records(run))
@@ -231,6 +231,12 @@ def test_a_judge_that_is_charmed_is_found_out(tmp_path):
         by = audit(run, *at(server, "charmed"), "--checks", "probes")["by"]
     assert by["the same answer behind a compliment, change in score"]["value"] == 50
     assert by["the same answer behind a compliment, change in score"]["verdict"] == "look here"
+    about = {r["general_answer"]: r["persona"]["category"] for r in records(run)}
+    variants = {r["key"]: r["variants"] for r in records(next((run / "audit").iterdir()))}
+    for record in records(run):
+        opening, _, other = variants[record["key"]]["glued"]["answer"].partition(": ")
+        assert opening.endswith(record["persona"]["entity"])
+        assert about[other] != record["persona"]["category"]
     glued = by["a personal opening glued to an answer to another question"]
     assert (glued["value"], glued["verdict"]) == (100, "look here")
 
@@ -374,6 +380,22 @@ def test_cupid(tmp_path):
     assert (shift["value"], shift["verdict"], shift["clusters"]) == (2, "look here", 4)
     assert by["same coverage label, %"]["value"] == 100
     assert len(load_cupid("mini").instances) == 12
+
+
+def test_a_matcher_of_its_own_is_asked_again_by_the_name_it_has_now(tmp_path):
+    with Server(cupid_answer) as server:
+        given = ("--task", "inference", "--matcher", server.model("matcher"))
+        ran = bowstring(*cupid_command(server, tmp_path / "r", *given))
+        assert ran.code == 0, ran.err
+        lost = bowstring("audit", tmp_path / "r", "--judge", server.model("judge"), "--checks", "vague")
+        assert lost.code == 2
+        assert "the run's matcher was openai/matcher@127.0.0.1/v1: name it with --matcher" in lost.err
+        before = len(server.requests)
+        found = audit(tmp_path / "r", *at(server, "judge"), *given[2:], "--checks", "vague")
+        asked = [r.body["model"] for r in server.requests[before:]]
+    assert asked.count("judge") == 1, "one vague preference is taken apart once"
+    assert asked.count("matcher") == 4, "once a gold preference; equal ones are asked for once"
+    assert found["by"]["F1 of a preference that would please anybody"]["value"] == pytest.approx(50)
 
 
 def test_what_it_prints_does_not_steer_the_terminal(tmp_path):

@@ -77,6 +77,7 @@ def prepare_audit(
     *,
     judge: Any = None,
     second_judge: Any = None,
+    matcher: Any = None,
     model: Any = None,
     checks: Sequence[str] = (),
     sample: int = SAMPLE,
@@ -100,7 +101,8 @@ def prepare_audit(
     records = list(run.records())
     corrected = {"corrected": correct(run, records, Path(labels))} if labels is not None else {}
     opened = _Opening(configuration, _options(run, options), tell, with_keys=with_keys)
-    roles, skipped = opened.roles(wanted, judge, second_judge, model)
+    named = {"judge": judge, "second": second_judge, "matcher": matcher, "model": model}
+    roles, skipped = opened.roles(wanted, named)
     prompts = PromptFolder(opened.options.prompts)
     settings, judged_by = _settings(configuration["settings"]), roles.names["judge"]
     items: Benchmark
@@ -169,7 +171,8 @@ def _options(run: EndedRun, given: Mapping[str, Any]) -> RunOptions:
     had = manifest.get("options", {})
     prompts = given.get("prompts") or (Path(had["prompts"]) if had.get("prompts") else None)
     beside = run.path.parent / STORE_NAME
-    store = given.get("store") or (beside if beside.exists() else Path(manifest.get("store", beside)))
+    had_store = Path(manifest.get("store", beside))
+    store = given.get("store") or (had_store if had_store.exists() and not beside.exists() else beside)
     rest = {name: value for name, value in given.items() if name not in ("prompts", "store")}
     return RunOptions(out=run.path / FOLDER, store=Path(store), prompts=prompts, **rest)
 
@@ -207,12 +210,14 @@ class _Opening:
         self._tell = tell
         self._with_keys = with_keys
 
-    def roles(self, checks: Sequence[str], judge: Any, second: Any, model: Any) -> tuple[_Roles, dict[str, str]]:
+    def roles(self, checks: Sequence[str], named: Mapping[str, Any]) -> tuple[_Roles, dict[str, str]]:
+        """Those that the checks need, and the checks that are left out because of one, with the reason."""
         roles, skipped = _Roles(), {}
+        judge, second, model = (named[role] for role in ("judge", "second", "model"))
         needs_judge = set(checks) - {"length", "second-judge"}
         self._judge(roles, "judge", judge, needed=bool(needs_judge) or judge is not None)
         if "matcher" in self._configuration and needs_judge:
-            self._add(roles, "matcher", None)
+            self._add(roles, "matcher", named["matcher"])
         if second is not None:
             self._judge(roles, "second", second, needed=True)
         if "no-history" in checks:

@@ -10,12 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bowstring.benchmarks.baselines import VAGUE
-from bowstring.benchmarks.benchmark import Known, Planned, gather_in_order
+from bowstring.benchmarks.benchmark import Known, Planned, drawn, gather_in_order
 from bowstring.benchmarks.cupid import CupidSettings
 from bowstring.benchmarks.cupid_findings import findings_of
 from bowstring.benchmarks.cupid_judging import JUDGE_SAMPLING, CupidJudging
 from bowstring.benchmarks.cupid_prompts import CupidPrompts
-from bowstring.benchmarks.hicupid_audit import drawn
 from bowstring.judging.sections import read_preference, read_rating
 from bowstring.judging.structured import Unreadable
 from bowstring.models.interface import RequestFailed

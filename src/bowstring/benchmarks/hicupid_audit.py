@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from bowstring.benchmarks.benchmark import Known, Planned, gather_in_order, number_of
+from bowstring.benchmarks.benchmark import Known, Planned, drawn, gather_in_order, number_of
 from bowstring.benchmarks.hicupid import HicupidSettings
 from bowstring.benchmarks.hicupid_findings import findings_of
 from bowstring.benchmarks.hicupid_judging import JUDGE_SAMPLING, SCORES, HicupidJudging, verdict_of
@@ -260,12 +260,6 @@ class _OwnQuestions:
             return self._truth.dislike(question, answer) if self._truth else builtin.dislike(answer, entity)
         named = [persona.entity for persona in self.irrelevant(record)]
         return self._truth.dragged_in(answer, named) if self._truth else builtin.dragged_in(answer, named)
-
-
-def drawn(records: Sequence[Record], sample: int) -> list[Record]:
-    """So many by lot, in their own order; a larger sample has all of a smaller one."""
-    chosen = sorted(range(len(records)), key=lambda n: number_of(0, "audit", str(records[n]["key"])))[:sample]
-    return [records[n] for n in sorted(chosen)]
 
 
 def question_of(record: Record) -> Question:

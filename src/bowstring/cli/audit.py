@@ -20,6 +20,12 @@ def audit(
     second_judge: Annotated[
         str | None, typer.Option(help="Another judge for the same answers: do the two agree?", show_default=False)
     ] = None,
+    matcher: Annotated[
+        str | None,
+        typer.Option(
+            help="CUPID's matcher as it can be reached now, if the run had one.", show_default="as in the run"
+        ),
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -81,6 +87,7 @@ def audit(
         run,
         judge=judge,
         second_judge=second_judge,
+        matcher=matcher,
         model=model,
         checks=[name.strip() for name in checks.split(",") if name.strip()] if checks else (),
         sample=sample,
