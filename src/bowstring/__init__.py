@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from bowstring.benchmarks.auditing import audit
     from bowstring.benchmarks.comparing import compare
     from bowstring.benchmarks.evaluate import evaluate, sweep
     from bowstring.benchmarks.running import Run
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "BowstringError": "bowstring.errors",
     "Run": "bowstring.benchmarks.running",
+    "audit": "bowstring.benchmarks.auditing",
     "compare": "bowstring.benchmarks.comparing",
     "evaluate": "bowstring.benchmarks.evaluate",
     "load_cupid": "bowstring.datasets",
@@ -33,7 +35,7 @@ _HOMES = {
     "train": "bowstring.training.training",
 }
 
-__all__ = ["BowstringError", "Run", "compare", "evaluate", "load_cupid", "load_hicupid", "sweep", "train"]
+__all__ = ["BowstringError", "Run", "audit", "compare", "evaluate", "load_cupid", "load_hicupid", "sweep", "train"]
 
 
 def __getattr__(name: str) -> Any:

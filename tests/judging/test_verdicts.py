@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bowstring.judging import builtin
-from bowstring.judging.verdicts import read_pairwise, read_satisfaction
+from bowstring.judging.verdicts import read_dislike, read_dragged_in, read_pairwise, read_satisfaction
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,55 @@ def test_the_builtin_judge_writes_verdicts_that_are_read(side):
 )
 def test_an_echo_or_an_unreadable_last_line_is_no_verdict(said):
     assert read_satisfaction(said) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [
+        ("1. Bearing: none.\nDragged In: YES", True),
+        ("**Dragged In:** no", False),
+        ("Dragged-in: Yes, the dog", True),
+        ("Dragged In: NO\nOn reflection:\nDragged In: YES", True),
+        ("Dragged In: YES or NO", None),
+        ("Dragged In: maybe", None),
+        ("The dog was dragged in.", None),
+        ("", None),
+    ],
+)
+def test_reads_whether_something_was_dragged_in(said, means):
+    assert read_dragged_in(said) is means
+
+
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [
+        ("1. Reason: so.\nDislike: RESPECTED", "respected"),
+        ("**Dislike: Omitted.**", "omitted"),
+        ("Dislike: VIOLATED, it recommends beetroot", "violated"),
+        ("Dislike: MENTIONED\nDislike: RESPECTED", "respected"),
+        ("Dislike: RESPECTED or OMITTED", None),
+        ("Dislike: RESPECTED, MENTIONED, OMITTED or VIOLATED", None),
+        ("Dislike: beetroot", None),
+        ("Dislikes are respected.", None),
+        ("", None),
+    ],
+)
+def test_reads_what_became_of_a_dislike(said, means):
+    assert read_dislike(said) == means
+
+
+@pytest.mark.parametrize(
+    ("answer", "means"),
+    [
+        ("Try the beetroot salad.", "mentioned"),
+        ("Skip the beetroot and roast carrots.", "respected"),
+        ("Roast carrots.", "omitted"),
+    ],
+)
+def test_the_builtin_judge_looks_for_the_words_of_a_dislike(answer, means):
+    assert read_dislike(builtin.dislike(answer, "beetroot")) == means
+
+
+def test_the_builtin_judge_sees_what_is_named():
+    assert read_dragged_in(builtin.dragged_in("It's booked. Enjoy knitting!", ["Citroën 2CV", "knitting"])) is True
+    assert read_dragged_in(builtin.dragged_in("It's booked.", ["Citroën 2CV", "knitting"])) is False

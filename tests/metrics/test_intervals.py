@@ -39,6 +39,20 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say():
     assert 0.90 < hits / 300 < 0.99
 
 
+def test_intervals_that_forget_whose_questions_they_are_cover_too_seldom():
+    rng = np.random.default_rng(3)
+    hits = {"by user": 0, "by question": 0}
+    for _ in range(200):
+        chances = rng.beta(2, 3, size=40)  # some users are easy, some are hard
+        scores = [Score(str(u), float(rng.random() < p)) for u, p in enumerate(chances) for _ in range(10)]
+        apart = [score._replace(cluster=str(n)) for n, score in enumerate(scores)]
+        for name, given in (("by user", scores), ("by question", apart)):
+            found = estimate({"x": given}, mean_of)
+            hits[name] += found.low <= 0.4 <= found.high
+    assert 0.90 <= hits["by user"] / 200 <= 0.99
+    assert hits["by question"] / 200 < 0.85
+
+
 def test_a_combination_needs_all_of_its_components():
     scores = [Score("a", 1.0)]
     assert estimate({"x": scores, "y": []}, lambda m: m["x"] + m["y"]) is None

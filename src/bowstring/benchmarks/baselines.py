@@ -54,9 +54,12 @@ def gold_preferences(instances: Iterable[Instance]) -> Baseline:
     return Baseline("gold", answer)
 
 
+VAGUE = "The user wants clear, helpful and well organised responses in a friendly, professional tone."
+
+
 def vague_preference() -> Baseline:
     """Says what would please anybody."""
-    said = _stated("The user wants clear, helpful and well organised responses in a friendly, professional tone.")
+    said = _stated(VAGUE)
     return Baseline("vague", lambda prompt: said)
 
 

@@ -47,6 +47,12 @@ def number_of(seed: int, *purpose: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
+def drawn(records: Sequence[Record], sample: int) -> list[Record]:
+    """So many by lot, in their own order; a larger sample has all of a smaller one."""
+    chosen = sorted(range(len(records)), key=lambda n: number_of(0, "audit", str(records[n]["key"])))[:sample]
+    return [records[n] for n in sorted(chosen)]
+
+
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
     if value not in choices:
         raise UsageError(f"--{name} {value}: expected {', '.join(map(str, choices[:-1]))} or {choices[-1]}")

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Literal, TypeVar, get_args
 
 from bowstring.benchmarks.benchmark import Known, Planned, check_choice, check_sampling, gather_in_order, number_of
+from bowstring.benchmarks.cupid_judging import JUDGE_SAMPLING, CupidJudging
 from bowstring.benchmarks.cupid_prompts import CupidPrompts
 from bowstring.benchmarks.cupid_scores import summarize
 from bowstring.datasets import CupidSet
@@ -31,7 +32,6 @@ from bowstring.runs.runner import Record, Work
 T = TypeVar("T")
 Task = Literal["inference", "generation", "both"]
 Scoring = Literal["bowstring", "upstream"]
-JUDGE_SAMPLING = Sampling(max_tokens=2048, temperature=0.0)
 SUMMARY_SAMPLING = Sampling(max_tokens=400, temperature=0.0)
 _KINDS: tuple[Kind, ...] = ("full", "gold", "none", "last", "bm25", "summary")
 WRONG = 0.5  # an inference whose recall is below this is wrong, and worth an analysis
@@ -60,6 +60,9 @@ class CupidSettings:
 
     def view(self) -> View:
         return parse_view(self.history, kinds=_KINDS, units=("session",))
+
+    def sampling(self, instance: Instance, task: str) -> Sampling:
+        return Sampling(self.max_tokens, self.temperature, seed=number_of(self.seed, task, instance.key) % 2**31)
 
     def configuration(self) -> dict[str, Any]:
         return asdict(self)
@@ -108,10 +111,6 @@ class CupidEvaluation:
         """The prompts of the instance's tasks, with one trunk. `sessions` are texts, numbered from 1."""
         return self._prompts.tasks(instance, sessions, self.settings.tasks)
 
-    def sampling(self, instance: Instance, task: str) -> Sampling:
-        s = self.settings
-        return Sampling(s.max_tokens, s.temperature, seed=number_of(s.seed, task, instance.key) % 2**31)
-
     def plan(self, group: Sequence[Instance], roles: Sequence[str], known: Known) -> Iterator[Planned]:
         for instance in group:
             shown = self.shown(instance)
@@ -124,7 +123,7 @@ class CupidEvaluation:
                 guessed = None in found
                 sessions = ["word " * 90 if text is None else text.strip() for text in found]
             for task, prompt in self.task_prompts(instance, sessions).items():
-                sampling = self.sampling(instance, task)
+                sampling = self.settings.sampling(instance, task)
                 yield Planned("model", prompt, sampling, 300 if task == "inference" else 400, guessed)
                 answer = None if guessed else known("model", prompt, sampling)
                 if "judge" in roles and task == "inference":
@@ -193,7 +192,7 @@ class _InstanceRun:
         self.instance = instance
         self.model = askers["model"]
         self.judge = askers.get("judge")
-        self.matcher = askers.get("matcher", self.judge)
+        self.judging = CupidJudging(self.prompts, self.judge, askers.get("matcher", self.judge))
 
     async def record(self) -> Record:
         record = _about(self.instance)
@@ -232,11 +231,11 @@ class _InstanceRun:
                 return result | {"unparsed": "preference"}
             result["preference"] = inferred
             stage = "decompose"
-            result["checklist"] = list(await self._decompose(inferred))
+            result["checklist"] = list(await self.judging.decompose(inferred))
             stage = "match"
             (covered, of_precision), (found, of_recall) = await gather_in_order(
-                self._match(result["checklist"], self.instance.preference),
-                self._match(self.instance.checklist, inferred),
+                self.judging.match(result["checklist"], self.instance.preference),
+                self.judging.match(self.instance.checklist, inferred),
             )
             result |= {"precision": list(covered), "recall": list(found)}
             result["transcripts"] = {"precision": of_precision, "recall": of_recall}
@@ -255,7 +254,7 @@ class _InstanceRun:
             completion = await self._ask_model(prompt, "generation")
             result |= {"response": completion.text, "finish": completion.finish}
             stage = "judge"
-            result["judgement"] = await self._judgement(completion.text)
+            result["judgement"] = await self.judging.judgement(self.instance, completion.text)
             result["score"] = read_rating(result["judgement"])
             if result["score"] is None:
                 result["unparsed"] = "score"
@@ -264,37 +263,7 @@ class _InstanceRun:
         return result
 
     async def _ask_model(self, prompt: Prompt, task: str) -> Completion:
-        return await self.model.ask(prompt, self.evaluation.sampling(self.instance, task))
-
-    async def _judgement(self, answer: str) -> str:
-        if self.judge is None:
-            return builtin.rating(answer, self.instance.checklist)
-        return (await self.judge.ask(self.prompts.judge(self.instance, answer), JUDGE_SAMPLING)).text
-
-    async def _decompose(self, preference: str) -> tuple[str, ...]:
-        if self.judge is None:
-            return read_checklist(builtin.decomposition(preference))
-        prompt = self.prompts.decompose(preference)
-        said = (await self.judge.ask(prompt, JUDGE_SAMPLING)).text
-        try:
-            return read_checklist(said)
-        except Unreadable as error:
-            again = self.prompts.repair(prompt, said, str(error))
-            return read_checklist((await self.judge.ask(again, JUDGE_SAMPLING)).text)
-
-    async def _match(self, items: Sequence[str], preference: str) -> tuple[tuple[float, ...], str]:
-        """How far the preference covers each item, and the text that says so."""
-        if self.matcher is None:
-            said = builtin.matching(items, preference)
-            return read_labels(said, items), said
-        prompt = self.prompts.match(items, preference)
-        said = (await self.matcher.ask(prompt, JUDGE_SAMPLING)).text
-        try:
-            return read_labels(said, items), said
-        except Unreadable as error:
-            again = self.prompts.repair(prompt, said, str(error))
-            said = (await self.matcher.ask(again, JUDGE_SAMPLING)).text
-            return read_labels(said, items), said
+        return await self.model.ask(prompt, self.settings.sampling(self.instance, task))
 
     async def _analyse(self, inferred: str) -> Record:
         if self.judge is None:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import Estimate, Means, Score, estimate
+from bowstring.metrics.correlation import correlation
+from bowstring.metrics.intervals import Estimate
 from bowstring.metrics.measures import Measure, Parts, mean
 from bowstring.runs.runner import Record
 
@@ -148,29 +149,13 @@ def _f1(p: npt.NDArray[np.float64], r: npt.NDArray[np.float64]) -> npt.NDArray[n
 
 
 def _correlation(records: Sequence[Record]) -> Estimate | None:
-    """Of an instance's inference with its generation, by Pearson; from means, so that personas can be resampled."""
+    """Of an instance's inference with its generation, by Pearson."""
     pairs = [
         (r["persona"], instance_f1(inference), r["generation"]["score"])
         for r in records
         if (inference := _read(r)) is not None and r.get("generation", {}).get("score") is not None
     ]
-    if len({x for _, x, _ in pairs}) < 2 or len({y for _, _, y in pairs}) < 2:
-        return None
-    columns = {
-        "x": [Score(c, x) for c, x, _ in pairs],
-        "y": [Score(c, y) for c, _, y in pairs],
-        "xx": [Score(c, x * x) for c, x, _ in pairs],
-        "yy": [Score(c, y * y) for c, _, y in pairs],
-        "xy": [Score(c, x * y) for c, x, y in pairs],
-    }
-    found = estimate(columns, _pearson)
-    return found and Estimate(found.value, found.low, found.high, len(pairs), found.clusters)
-
-
-def _pearson(m: Means) -> npt.NDArray[np.float64]:
-    spread = (m["xx"] - m["x"] ** 2) * (m["yy"] - m["y"] ** 2)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((m["xy"] - m["x"] * m["y"]) / np.sqrt(np.where(spread > 1e-12, spread, np.nan)))
+    return correlation(pairs)
 
 
 def _errors(records: Sequence[Record]) -> dict[str, Any]:

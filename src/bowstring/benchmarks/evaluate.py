@@ -103,7 +103,7 @@ def _prepare(
     if options.batch:
         models = _in_batches(models, options, tell)
     prices = load_prices(options.prices)
-    _check_budget(options, prices, list(models.values()))
+    check_budget(options, prices, list(models.values()))
     search = _dense_search(chosen, options, tell)
     known = truth.load_truth(str(data)) if judge == truth.NAME else None
     loaded, open_items = _opener(chosen[0], str(data), revision, models, search, known)
@@ -224,7 +224,7 @@ def _values(axis: str, given: Any) -> Sequence[Any]:
     return list(dict.fromkeys(given))
 
 
-def _check_budget(options: RunOptions, prices: Prices, models: Sequence[Model]) -> None:
+def check_budget(options: RunOptions, prices: Prices, models: Sequence[Model]) -> None:
     for model in models if options.max_cost is not None else ():
         if prices.of(model.identity) is None:
             raise UsageError(f"--max-cost needs the price of {model.identity}: give it with --prices FILE")

@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from bowstring.benchmarks.benchmark import Known, Planned, check_choice, check_sampling, gather_in_order, number_of
 from bowstring.benchmarks.dense import DenseSearch
+from bowstring.benchmarks.hicupid_judging import JUDGE_SAMPLING, SCORES, HicupidJudging, verdict_of
 from bowstring.benchmarks.hicupid_prompts import SHOTS, HicupidPrompts, Instruction
 from bowstring.benchmarks.hicupid_scores import recall_of, summarize
 from bowstring.datasets import HicupidSet
@@ -18,21 +19,18 @@ from bowstring.errors import UsageError
 from bowstring.history import Reader, View, parse_view
 from bowstring.history.bm25 import TOKENS
 from bowstring.history.views import Kind
-from bowstring.judging import builtin, verdicts
 from bowstring.judging.truth import NOTE as TRUTH_NOTE
 from bowstring.judging.truth import Truth
 from bowstring.metrics.text import bleu, rouge_l
 from bowstring.models.interface import RequestFailed
 from bowstring.models.tokens import TokenCounter, embedded_counter
 from bowstring.prompts import PromptFolder
-from bowstring.records import QUESTION_TYPES, Completion, History, Profile, Prompt, Question, Sampling, fields_of
+from bowstring.records import QUESTION_TYPES, History, Profile, Prompt, Question, Sampling, fields_of
 from bowstring.runs.asking import Asker
 from bowstring.runs.runner import Record, Work
 
-JUDGE_SAMPLING = Sampling(max_tokens=512, temperature=0.0)
 SUMMARY_SAMPLING = Sampling(max_tokens=120, temperature=0.0)
 UNITS = ("utterance", "dialogue")
-_SCORES = {"win": 1.0, "tie": 0.5, "lose": 0.0, "yes": 1.0, "no": 0.0}
 _READERS = 32  # histories whose indexes are kept at a time
 
 
@@ -69,6 +67,12 @@ class HicupidSettings:
 
     def view(self) -> View:
         return parse_view(self.history, kinds=get_args(Kind), units=UNITS)
+
+    def sampling(self, question: Question) -> Sampling:
+        return Sampling(self.max_tokens, self.temperature, self.top_k, seed=self.number("answer", question) % 2**31)
+
+    def number(self, purpose: str, question: Question) -> int:
+        return number_of(self.seed, purpose, str(question.user_id), str(question.question_id))
 
     def configuration(self) -> dict[str, Any]:
         """The settings that bear on this run: another retriever makes no difference where nothing is retrieved."""
@@ -131,6 +135,7 @@ class HicupidEvaluation:
         self._search = search
         self._judge = judge
         self._truth = truth
+        self._judging = HicupidJudging(self._prompts, truth)
         self._profiles: dict[int, Profile] = {q.user_id: q.profile for q in data.questions() if q.profile}
 
     def groups(self, limit: int | None) -> list[list[Question]]:
@@ -149,16 +154,9 @@ class HicupidEvaluation:
             )
         return notes
 
-    def sampling(self, question: Question) -> Sampling:
-        s = self.settings
-        return Sampling(s.max_tokens, s.temperature, s.top_k, seed=self._number("answer", question) % 2**31)
-
     def side(self, question: Question) -> str:
         """Which side the model's answer takes: half of them each way, the same on every machine."""
-        return "AB"[self._number("side", question) % 2]
-
-    def _number(self, purpose: str, question: Question) -> int:
-        return number_of(self.settings.seed, purpose, str(question.user_id), str(question.question_id))
+        return "AB"[self.settings.number("side", question) % 2]
 
     def sides(self, question: Question) -> str:
         """The sides that the model's answer takes, one after the other."""
@@ -184,7 +182,7 @@ class HicupidEvaluation:
         view = View("bm25", self._view.number, unit=self._view.unit) if guessed and not summaries else self._view
         reader = self._readers.of(group[0].user_id)
         for question, (prompt, _) in zip(group, self._asked(group, reader, view, summaries), strict=True):
-            sampling = self.sampling(question)
+            sampling = self.settings.sampling(question)
             yield Planned("model", prompt, sampling, min(self.settings.max_tokens, 60), guessed)
             if "judge" in roles:
                 answer = None if guessed else known("model", prompt, sampling)
@@ -255,7 +253,7 @@ class HicupidEvaluation:
         self, record: Record, question: Question, prompt: Prompt, askers: Mapping[str, Asker]
     ) -> Record:
         try:
-            completion = await askers["model"].ask(prompt, self.sampling(question))
+            completion = await askers["model"].ask(prompt, self.settings.sampling(question))
         except RequestFailed as failed:
             return record | _failure("answer", failed)
         record |= {
@@ -268,28 +266,16 @@ class HicupidEvaluation:
         sides = self.judgements(question)
         try:
             said = await gather_in_order(
-                *(self._judgement(question, completion, side, askers.get("judge")) for side in sides)
+                *(self._judging.judgement(question, completion.text, side, askers.get("judge")) for side in sides)
             )
         except RequestFailed as failed:
             return record | _failure("judge", failed)
-        found = [_verdict(question, text, side) for text, side in zip(said, sides, strict=True)]
+        found = [verdict_of(question, text, side) for text, side in zip(said, sides, strict=True)]
         record |= {"judgement": said[0], "verdict": found[0]}
         if len(found) > 1:
             record |= {"swapped_judgement": said[1], "swapped_verdict": found[1]}
-        scores = [_SCORES[verdict] for verdict in found if verdict is not None]
+        scores = [SCORES[verdict] for verdict in found if verdict is not None]
         return record | {"score": sum(scores) / len(scores) if len(scores) == len(found) else None}
-
-    async def _judgement(self, question: Question, completion: Completion, side: str, judge: Asker | None) -> str:
-        if judge is not None:
-            prompt = self._prompts.judge(question, completion.text, answer_is=side)
-            return (await judge.ask(prompt, JUDGE_SAMPLING)).text
-        if self._truth is not None:
-            if question.type == "schedule":
-                return self._truth.satisfaction(question, completion.text)
-            return self._truth.pairwise(question, completion.text, answer_is=side)
-        if question.type == "schedule" and question.schedule:
-            return builtin.satisfaction(completion.text, question.schedule.event)
-        return builtin.pairwise(completion.text, question.personalized_answer, question.general_answer, answer_is=side)
 
     def _about(self, question: Question) -> Record:
         user = self._profiles.get(question.user_id)
@@ -317,17 +303,6 @@ class HicupidEvaluation:
 
     def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
         return summarize(records)
-
-
-def _verdict(question: Question, said: str, side: str) -> str | None:
-    """win, tie or lose, or yes or no; None where it could not be read."""
-    if question.type == "schedule":
-        satisfied = verdicts.read_satisfaction(said)
-        return None if satisfied is None else "yes" if satisfied else "no"
-    choice = verdicts.read_pairwise(said)
-    if choice is None or choice == "tie":
-        return choice
-    return "win" if choice == side else "lose"
 
 
 def _size(history: History) -> dict[str, int]:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bowstring.benchmarks.histories import histories_of
 from bowstring.datasets import load_cupid, load_hicupid
@@ -18,7 +19,7 @@ from bowstring.reports.figures import Figure, figures_of
 from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import columns, sweep_figures, write_sweep_page
 from bowstring.reports.tables import Table
-from bowstring.runs.folder import EndedRun, read_metrics, read_run
+from bowstring.runs.folder import AUDIT_NAME, EndedRun, read_metrics, read_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def report(
     if (folder / "sweep.json").is_file():
         return _of_sweep(folder, out or folder)
     run = read_run(folder)
-    metrics, records = read_metrics(folder), list(run.records())
+    metrics, records = _with_audit(read_metrics(folder), folder), list(run.records())
     if len(records) != metrics["n"]:
         raise DataError(
             f"{folder / 'records.jsonl'} has {len(records):,} of {metrics['n']:,} items; run the evaluation again: "
@@ -69,6 +70,20 @@ def report(
     about = f"Without histories: {why}." if why else ""
     page = write_page(metrics, records, histories_of(found) if found else None, about_histories=about)
     return Report(page, figures_of(metrics, records), tables.tables_of(metrics))
+
+
+def _with_audit(metrics: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The numbers of a run, and what its last audit found, if it had one."""
+    path = folder / AUDIT_NAME
+    if not path.is_file():
+        return metrics
+    try:
+        audit = json.loads(path.read_text(encoding="utf-8"))
+        if not {"findings", "skipped", "judge"} <= audit.keys():
+            raise ValueError("not an audit")
+    except (ValueError, AttributeError) as error:
+        raise DataError(f"{path} cannot be read; audit the run again: answers are in the store") from error
+    return metrics | {"validity": metrics.get("validity", {}) | {"audit": audit}}
 
 
 def _of_sweep(folder: Path, out: Path) -> Report:
@@ -88,7 +103,7 @@ def data_of(
     """A run's data set, if it is there and still the same; otherwise why not. Without `fetch` only one that is bundled
     or lies in a folder: nothing is fetched for a run that may be somebody else's."""
     said, settings = run.configuration["data"], run.configuration["settings"]
-    name = given or (run.data_path if run.data_path and Path(run.data_path).exists() else said["name"])
+    name = given or run.data_name
     if not fetch and name.split("/")[0] != "mini" and not Path(name).exists():
         return None, f"its data set, {name}, is not here"
     found: HicupidSet | CupidSet

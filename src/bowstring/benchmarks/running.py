@@ -103,6 +103,7 @@ class Evaluation:
     items: Benchmark
     configuration: dict[str, Any]
     folder: Path
+    has_page: bool = True
 
 
 @dataclass(slots=True)
@@ -255,7 +256,8 @@ class Running:
         ended = ("complete", None) if complete else ("stopped", stopped)
         folder.write_lines("records.jsonl", records)
         folder.write_json("metrics.json", metrics)
-        folder.write_text("report.html", write_page(metrics, records, histories_of(evaluation.items.data)))
+        if evaluation.has_page:
+            folder.write_text("report.html", write_page(metrics, records, histories_of(evaluation.items.data)))
         folder.write_json("run.json", summed(self._manifest(evaluation, *ended) | {"files": folder.written}))
         folder.remove(PROGRESS_NAME)
         return Run(evaluation.folder, metrics, complete, None if complete else stopped)
@@ -286,17 +288,17 @@ class Running:
             "written": datetime.now(UTC).isoformat(timespec="seconds"),
             "fingerprint": fingerprint(evaluation.configuration),
             "config": evaluation.configuration,
-            **({"data_path": where} if (where := _place_of(evaluation.configuration["data"]["name"])) else {}),
+            **_place_of(evaluation.configuration),
             "options": options,
             "store": str(self.options.store_path),
             "versions": _versions(),
         }
 
 
-def _place_of(data: str) -> str | None:
-    """Where a set that is no hub's lies, whatever folder one is in later."""
-    path = Path(data)
-    return str(path.resolve()) if path.exists() else None
+def _place_of(configuration: Mapping[str, Any]) -> dict[str, str]:
+    """Where a set that is no hub's lies, whatever folder one is in later. An audit has none of its own."""
+    path = Path(configuration["data"]["name"]) if "data" in configuration else None
+    return {"data_path": str(path.resolve())} if path is not None and path.exists() else {}
 
 
 def _check_folder(evaluation: Evaluation) -> None:

@@ -28,6 +28,7 @@ COMMANDS = {
     "synth": "make a data set, with a model or offline",
     "annotate": "put answers to people, blind; curate a data set",
     "agree": "how far people, judges and metrics agree",
+    "audit": "does a score mean what it says? baselines, probes, other judges",
     "train": "train an assistant, a judge or a matcher on a data set",
 }
 
@@ -59,6 +60,7 @@ EXAMPLES
     bowstring synth hicupid --offline --users 30 --out DIR     make a set without a model
     bowstring annotate runs/NAME --annotators anna,ben     blind human evaluation, in a browser
     bowstring agree runs/A runs/B people.csv     how far two judges and people agree
+    bowstring audit runs/NAME --dry-run      what it costs to know whether a score means what it says
     bowstring train sft --data DIR --model embedded --out ADAPTER     teach a model on it
 
 MODELS

@@ -27,6 +27,12 @@ _CLASH = re.compile(
     re.IGNORECASE,
 )
 
+_TURNED_DOWN = re.compile(
+    r"\b(avoid\w*|without|rather than|instead of|skip\w*|not|never|no|free|dislik\w*|leav\w+|steer\w*|clear of"
+    r"|other than|away from)\b|n't\b",
+    re.IGNORECASE,
+)
+
 
 def pairwise(answer: str, personalized: str, general: str, *, answer_is: str) -> str:
     """A tie where the answer is as near to the personalized one as an answer of its own can be; else a loss."""
@@ -44,6 +50,22 @@ def satisfaction(answer: str, event: str) -> str:
     named = {w[:5] for w in _content(event)} & {w[:5] for w in _content(answer)}
     caught = bool(named) and bool(_CLASH.search(answer))
     return f"1. Conflict: {'named' if caught else 'not named'}.\nSatisfaction: {'YES' if caught else 'NO'}"
+
+
+def dragged_in(answer: str, entities: Sequence[str]) -> str:
+    """YES where an entity that has no bearing on the question is named."""
+    found = _content(answer)
+    named = [entity for entity in entities if (own := _content(entity)) and own <= found]
+    return f"1. Bearing: {len(named)} named.\nDragged In: {'YES' if named else 'NO'}"
+
+
+def dislike(answer: str, entity: str) -> str:
+    """Named near a word that turns things down, or only named, or not."""
+    own = _content(entity)
+    sentences = [s for s in re.split(r"(?<=[.!?;])\s+", answer) if own and own <= _content(s)]
+    turned_down = all(_TURNED_DOWN.search(s) for s in sentences)
+    kind = "OMITTED" if not sentences else "RESPECTED" if turned_down else "MENTIONED"
+    return f"1. Dislike named: {len(sentences)} times.\nDislike: {kind}"
 
 
 def _content(text: str) -> set[str]:

@@ -100,6 +100,20 @@ class Truth:
         said = "one of many" if listed else "booked over" if named and booked else "named" if named else "not named"
         return f"1. Conflict: {said}.\nSatisfaction: {'YES' if caught else 'NO'}"
 
+    def dislike(self, question: Question, answer: str) -> str:
+        """Whether what the user dislikes is turned down, brought up, or left out."""
+        if question.persona is None:
+            raise DataError(f"question {question.key} has no persona; expected a set that was generated offline")
+        found = self._sentences(answer, question.persona.category, question.persona.entity)
+        brought_up = any(_X in sentence for sentence in found)
+        kind = "OMITTED" if not brought_up else "RESPECTED" if self._avoided(found) else "MENTIONED"
+        return f"1. {question.persona.entity}: {kind.lower()}.\nDislike: {kind}"
+
+    @staticmethod
+    def dragged_in(answer: str, entities: Sequence[str]) -> str:
+        named = [entity for entity in entities if _pattern(entity).search(answer)]
+        return f"1. Bearing: {', '.join(named) or 'nothing'} named.\nDragged In: {'YES' if named else 'NO'}"
+
     def _sentences(self, answer: str, category: str, entity: str) -> list[str]:
         """The answer's sentences, with a mark wherever the entity, or what goes with it, is brought up."""
         known = self._entities.get(category, {})

@@ -12,11 +12,18 @@ import re
 from typing import Literal
 
 Choice = Literal["A", "B", "tie"]
+TREATMENTS = ("respected", "mentioned", "omitted", "violated")  # what an answer may do with a dislike
 
 # A verdict line: a label, perhaps numbered and decorated, and what follows its colon; or a heading, and the next line.
 _PREFIX = r"^[^\w\n]*(?:\d{1,2}[.)][^\w\n]*)?(?:(?:the|final|overall|my)\s+){0,2}"
 _BETTER = re.compile(_PREFIX + r"better (?:response|answer)[^\w\n:]*(?::(?P<rest>.*)|$)", re.IGNORECASE)
 _SATISFIED = re.compile(_PREFIX + r"satisfaction[^\w\n:]*(?::(?P<rest>.*)|$)", re.IGNORECASE)
+_DRAGGED = re.compile(_PREFIX + r"dragged[ -]in[^\w\n:]*(?::(?P<rest>.*)|$)", re.IGNORECASE)
+_DISLIKE = re.compile(_PREFIX + r"dislike[^\w\n:]*(?::(?P<rest>.*)|$)", re.IGNORECASE)
+_TREATED = re.compile(
+    r"\W*(respected|mentioned|omitted|violated)\b(?!\s*(?:[/|,]|(?:and|or)\b)\s*(?:respected|mentioned|omitted|violated)\b)",
+    re.IGNORECASE,
+)
 _MARKS = re.compile(r"\\boxed|[*_`{}\[\]()\"'“”$#]+")
 _TIE = re.compile(r"\W*(?:it(?:'?s| is)\s+)?(?:an?\s+)?(?:tie|draw)\b", re.IGNORECASE)
 _SIDE = re.compile(r"\W*(?:(?i:answer|response|assistant|option)\W*)?(?P<side>[AaBb])\b(?P<after>.*)")
@@ -47,6 +54,20 @@ def read_satisfaction(text: str) -> bool | None:
     said = _last(text, _SATISFIED)
     match = _YES_NO.match(said) if said is not None else None
     return match[1].lower() == "yes" if match else None
+
+
+def read_dragged_in(text: str) -> bool | None:
+    """Whether an answer brings up what has no bearing on the question, as the last verdict line says."""
+    said = _last(text, _DRAGGED)
+    match = _YES_NO.match(said) if said is not None else None
+    return match[1].lower() == "yes" if match else None
+
+
+def read_dislike(text: str) -> str | None:
+    """How an answer treats a dislike, one of `TREATMENTS`, as the last verdict line says."""
+    said = _last(text, _DISLIKE)
+    match = _TREATED.match(said) if said is not None else None
+    return match[1].lower() if match else None
 
 
 def _last(text: str, label: re.Pattern[str]) -> str | None:

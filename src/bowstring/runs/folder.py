@@ -4,6 +4,7 @@ run.json        the whole configuration, versions, fingerprints
 records.jsonl   one line an item, in the order of the data; nothing in it depends on timing
 metrics.json    the numbers
 report.html     the page
+audit.json      what the last audit of it found, if there was one
 progress.json   how far it is, while it goes; where it is left, how far it came
 """
 
@@ -23,6 +24,7 @@ from typing import IO, Any
 from bowstring.errors import DataError, RunError, UsageError
 from bowstring.records import RECORD_FIELDS
 
+AUDIT_NAME = "audit.json"
 # Looking whether a lock is held takes it for an instant: whoever wants it waits that long.
 _TRIES, _BETWEEN = 5, 0.02
 
@@ -45,6 +47,12 @@ class EndedRun:
     path: Path
     configuration: dict[str, Any]
     data_path: str | None = None  # where its data set lay, if in a folder
+
+    @property
+    def data_name(self) -> str:
+        """Where its data set is to be had now: in its folder, if it still lies there, or else by its name."""
+        there = self.data_path is not None and Path(self.data_path).exists()
+        return str(self.data_path if there else self.configuration["data"]["name"])
 
     def records(self) -> Iterator[dict[str, Any]]:
         return read_records(self.path, RECORD_FIELDS.get(self.configuration.get("benchmark", ""), ()))

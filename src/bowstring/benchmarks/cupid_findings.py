@@ -1,0 +1,209 @@
+"""What an audit of a CUPID run comes to: each check's numbers, what they should be, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from bowstring.benchmarks.cupid_scores import cluster_of, measures
+from bowstring.benchmarks.findings import Finding, Judged, beyond, finding, mean_of, paired, rate_of
+from bowstring.metrics.agreement import cohen_kappa, count_by_cluster, with_intervals
+from bowstring.metrics.comparing import difference
+from bowstring.metrics.correlation import correlation, rank_correlation
+from bowstring.metrics.intervals import Score
+from bowstring.runs.runner import Record
+
+_F1 = measures("bowstring")["inference.f1"]
+_LABELS = (0.0, 0.5, 1.0)
+
+
+def findings_of(checks: Sequence[str], whole: Sequence[Record], audited: Sequence[Record]) -> list[Finding]:
+    by_key = {record["key"]: record for record in whole}
+    found: list[Finding] = []
+    for check in checks:
+        if check in ("gold", "vague"):
+            found += _inferred(check, by_key, audited)
+        elif check == "no-history":
+            found += _no_history(by_key, audited)
+        elif check == "length":
+            found += _length(whole)
+        elif check == "second-judge":
+            found += _second_judge(by_key, audited)
+    return found
+
+
+def _inferred(check: str, by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iterator[Finding]:
+    """F1 of a preference that no model inferred, and how far the model is from it."""
+    there = [(r, r["variants"][check]) for r in audited if check in r["variants"]]
+    if not there:
+        return
+    read = [(r, {"inference": v}) for r, v in there if "recall" in v]
+    lost = len(there) - len(read)
+    f1 = _F1.estimate((cluster_of(r), v) for r, v in read)
+    if check == "gold":
+        yield finding(
+            check,
+            "F1 of the gold preference as if a model had inferred it",
+            f1,
+            "near 100: judge and matcher know it again",
+            lambda e: (
+                e.value < 90,
+                "judge and matcher know a right preference again"
+                if e.value >= 90
+                else "even the right preference is not matched: the scale ends here, not at 100",
+            ),
+            left_out=lost,
+        )
+        return
+    yield finding(
+        check,
+        "F1 of a preference that would please anybody",
+        f1,
+        "low: below 20",
+        lambda e: (
+            e.value > 20,
+            "nothing is to be had for vagueness"
+            if e.value <= 20
+            else "vagueness is rewarded: a score says little below this",
+        ),
+        left_out=lost,
+    )
+    yield from _gain(check, by_key, read, len(there), "vagueness")
+
+
+def _gain(
+    check: str, by_key: Mapping[str, Record], read: Sequence[tuple[Record, Any]], asked: int, than: str
+) -> Iterator[Finding]:
+    """How much better the model infers than something that does not know the user."""
+    own = [(r, v) for r, v in read if _F1.parts(by_key[r["key"]])]
+    first = _F1.scores((cluster_of(r), v) for r, v in own)
+    second = _F1.scores((cluster_of(r), by_key[r["key"]]) for r, _ in own)
+    found = difference(first, second, _F1.statistic, items=len(own))
+    says = partial(_better, than)
+    yield finding(check, "F1 of the model less that", found, "clearly above 0", says, left_out=asked - len(own))
+
+
+def _better(than: str, d: Any) -> Judged:
+    better = d.low > 0
+    return not better, f"the model {'does' if better else 'is not shown to do'} better than {than}"
+
+
+def _no_history(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iterator[Finding]:
+    variants = {
+        task: [(r, r["variants"][f"no-history {task}"]) for r in audited if f"no-history {task}" in r["variants"]]
+        for task in ("inference", "generation")
+    }
+    there = variants["inference"]
+    if there:
+        read = [(r, {"inference": v}) for r, v in there if "recall" in v]
+        yield finding(
+            "no-history",
+            "F1 of the model without the sessions",
+            _F1.estimate((cluster_of(r), v) for r, v in read),
+            "low: the request does not tell the preference",
+            lambda e: "what can be guessed from the request alone",
+            left_out=len(there) - len(read),
+        )
+        yield from _gain("no-history", by_key, read, len(there), "itself without the sessions")
+    there = variants["generation"]
+    if there:
+        scored = [(r, v["score"], by_key[r["key"]]["generation"].get("score")) for r, v in there if "score" in v]
+        rows = [(cluster_of(r), x, own) for r, x, own in scored if x is not None and own is not None]
+        yield finding(
+            "no-history",
+            "score of responses less those without the sessions, of 10",
+            paired(rows, 1),
+            "clearly above 0",
+            partial(_better, "itself without the sessions"),
+            left_out=len(there) - len(rows),
+            places=2,
+        )
+
+
+def _length(whole: Sequence[Record]) -> Iterator[Finding]:
+    scored = [r for r in whole if r.get("generation", {}).get("score") is not None]
+    if not scored:
+        return
+    rows = [(cluster_of(r), float(len(r["generation"]["response"].split())), r["generation"]["score"]) for r in scored]
+    words = mean_of([Score(c, x) for c, x, _ in rows], 1)
+    yield finding("length", "words a response", words, "", lambda e: "over all responses that were scored")
+    found = correlation(rows)
+    if found is None:
+        why = "all scores, or all lengths, are the same: nothing goes with length"
+        clusters = len({c for c, _, _ in rows})
+        name, should = "correlation of score and length", "about 0"
+        yield Finding("length", name, None, None, None, len(rows), clusters, False, should, "told", why)
+        return
+
+    def says(e: Any) -> Judged:
+        clear = e.value > 0.3 and e.low > 0
+        return clear, (
+            "longer responses score higher: they may do more of the checklist, or the judge likes length"
+            if clear
+            else "length goes with the score hardly or not at all"
+            if e.value > -0.3
+            else "longer responses score lower"
+        )
+
+    yield finding("length", "correlation of score and length", found, "below 0.3", says, places=2)
+
+
+def _second_judge(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iterator[Finding]:
+    yield from _two_ratings(by_key, audited)
+    there = [(r, r["variants"]["second-coverage"]) for r in audited if "second-coverage" in r["variants"]]
+    if not there:
+        return
+    read = [(r, v, by_key[r["key"]]["inference"]) for r, v in there if "recall" in v]
+    made = partial(finding, "second-judge", left_out=len(there) - len(read))
+    pairs = [
+        (cluster_of(r), a, b)
+        for r, v, own in read
+        for side in ("precision", "recall")
+        for a, b in zip(own[side], v[side], strict=True)
+    ]
+    same = rate_of([Score(c, float(a == b)) for c, a, b in pairs])
+    yield made("same coverage label, %", same, "", lambda e: "of two matchers on the same items")
+    if not pairs:
+        return
+    first, second = [a for _, a, _ in pairs], [b for _, _, b in pairs]
+    kappa = with_intervals(count_by_cluster(first, second, [c for c, _, _ in pairs], _LABELS), {"k": cohen_kappa})["k"]
+    if kappa is not None:
+        yield made(
+            "Cohen's kappa of coverage labels",
+            kappa,
+            "0.6 or more",
+            lambda e: (e.value < 0.6, "the matchers agree" if e.value >= 0.6 else "the matchers do not agree"),
+            places=2,
+        )
+
+
+def _two_ratings(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iterator[Finding]:
+    there = [(r, r["variants"]["second-rate"]) for r in audited if "second-rate" in r["variants"]]
+    if not there:
+        return
+    rows = [
+        (cluster_of(r), by_key[r["key"]]["generation"]["score"], v["score"])
+        for r, v in there
+        if v.get("score") is not None
+    ]
+    made = partial(finding, "second-judge", left_out=len(there) - len(rows))
+    ranks = rank_correlation(rows)
+    if ranks is not None:
+        yield made(
+            "rank correlation of scores",
+            ranks,
+            "0.6 or more",
+            lambda e: (
+                e.value < 0.6,
+                "they order responses alike" if e.value >= 0.6 else "they do not order responses alike",
+            ),
+            places=2,
+        )
+    yield made(
+        "score by the second judge less the first's, of 10",
+        paired(rows, 1),
+        "about 0",
+        lambda d: (beyond(0.5)(d), "one judge is stricter" if beyond(0.5)(d) else "they are about as strict"),
+        places=2,
+    )

@@ -1,0 +1,87 @@
+"""What an audit found: a number with its interval, what it should be, and in plain words whether to look closer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from bowstring.metrics.comparing import Difference, difference
+from bowstring.metrics.intervals import Estimate, Score, estimate
+
+Verdict = Literal["fine", "look here", "told"]  # told: a number that is neither good nor bad by itself
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`value` is None where the number is not defined; `left_out` counts items that failed or could not be read.
+
+    `should` is empty where there is nothing that it should be.
+    """
+
+    check: str
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    clusters: int
+    trusted: bool
+    should: str
+    verdict: Verdict
+    says: str
+    left_out: int = 0
+    places: int = 1  # decimals that are worth reading
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+Judged = tuple[bool, str]  # whether to look closer, and a sentence
+
+
+def finding(
+    check: str,
+    name: str,
+    found: Estimate | Difference | None,
+    should: str,
+    judge: Callable[[Any], Judged | str],
+    *,
+    left_out: int = 0,
+    places: int = 1,
+) -> Finding:
+    """`judge` says of the number whether to look closer, and why; or only what it means."""
+    if found is None:
+        why = "nothing could be scored" if left_out else "there is nothing to score"
+        return Finding(check, name, None, None, None, 0, 0, False, should, "look here", why, left_out, places)
+    judged = judge(found)
+    look, says = judged if isinstance(judged, tuple) else (None, judged)
+    verdict: Verdict = "told" if look is None else "look here" if look else "fine"
+    numbers = (found.value, found.low, found.high, found.n, found.clusters, found.trusted)
+    return Finding(check, name, *numbers, should, verdict, says, left_out, places)
+
+
+def mean_of(scores: Sequence[Score], scale: float = 100) -> Estimate | None:
+    return estimate({"x": scores}, lambda means: scale * means["x"])
+
+
+def rate_of(scores: Sequence[Score]) -> Estimate | None:
+    """In percent, of scores from 0 to 1. Where all are 0, or all are 1, a bootstrap would be certain; so many clusters
+    of one kind leave room for a few of another, by the exact binomial bound."""
+    found = mean_of(scores)
+    if found is None or found.low < found.high or found.value not in (0.0, 100.0):
+        return found
+    room = 100 * (1 - 0.025 ** (1 / found.clusters))
+    return replace(found, high=room) if found.value == 0 else replace(found, low=100 - room)
+
+
+def paired(rows: Iterable[tuple[str, float, float]], scale: float = 100) -> Difference | None:
+    """The mean of the second less the first, of rows with their clusters."""
+    found = list(rows)
+    first, second = [Score(c, x) for c, x, _ in found], [Score(c, y) for c, _, y in found]
+    return difference({"x": first}, {"x": second}, lambda means: scale * means["x"], items=len(found))
+
+
+def beyond(most: float) -> Callable[[Estimate | Difference], bool]:
+    """Whether a difference is clear (its interval leaves out zero) and larger than what can be lived with."""
+    return lambda found: abs(found.value) > most and (found.low > 0 or found.high < 0)

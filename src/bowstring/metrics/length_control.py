@@ -1,0 +1,131 @@
+"""Win rates at equal length: does an answer win, or its length?
+
+    length_controlled([Compared("user 1", 1.0, 12.0), Compared("user 2", 0.0, -3.0), …]).rate
+
+A logistic regression of the outcome on the difference in length, read where there is none. Ties are half a win. The
+interval is by cluster: every draw takes one Newton step from the whole fit, which is as good as fitting anew to the
+order that a bootstrap knows, and cannot run away where a draw happens to be separable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bowstring.metrics.intervals import Estimate, resampled
+
+Floats = npt.NDArray[np.float64]
+_STEPS = 50
+_SETTLED = 1e-10
+_RUNAWAY = 25.0  # log odds for one standard deviation of length: nothing in between is left to fit
+_EDGE = 0.05  # with fewer than so many on one side, equal length is the edge of what was seen
+
+
+class Compared(NamedTuple):
+    cluster: str
+    outcome: float  # 1 win, 0.5 tie, 0 lose
+    longer: float  # by how much the answer is longer than the other one, in words
+
+
+@dataclass(frozen=True, slots=True)
+class LengthControl:
+    """`rate` at equal length, from 0 to 100; `slope` in log odds for one `spread` (standard deviation) of length.
+
+    None where it is not defined, and `why`. `edge`: hardly any answer is longer, or hardly any shorter, so that the
+    rate is an extrapolation.
+    """
+
+    rate: Estimate | None
+    slope: Estimate | None
+    spread: float
+    edge: bool = False
+    why: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        rate, slope = (e.as_json() if e else None for e in (self.rate, self.slope))
+        return {"rate": rate, "slope": slope, "spread": self.spread, "edge": self.edge, "why": self.why}
+
+
+def length_controlled(compared: Sequence[Compared]) -> LengthControl | None:
+    """None where nothing was compared."""
+    if not compared:
+        return None
+    outcomes = np.asarray([c.outcome for c in compared], dtype=np.float64)
+    longer = np.asarray([c.longer for c in compared], dtype=np.float64)
+    clusters, at = np.unique([c.cluster for c in compared], return_inverse=True)
+    spread = float(longer.std())
+    n = (len(compared), len(clusters))
+    if np.ptp(outcomes) == 0 and outcomes[0] in (0.0, 1.0):
+        what = "won" if outcomes[0] else "lost"
+        rate = 100 * float(outcomes[0])
+        return LengthControl(Estimate(rate, rate, rate, *n), None, spread, why=f"every answer {what}, of any length")
+    if spread == 0 and longer[0] != 0:
+        apart = f"every answer differs from the other by {longer[0]:+g} words: equal length was never seen"
+        return LengthControl(None, None, spread, why=apart)
+    scaled = longer / spread if spread else longer  # not centred: zero stays equal length
+    found = fit_logistic(outcomes, scaled)
+    if found is None:
+        return LengthControl(None, None, spread, why="length alone tells wins from losses: nothing is left to control")
+    drawn = _drawn(outcomes, scaled, np.asarray(at).ravel(), len(clusters), found)
+    rates = np.percentile(100 * _logistic(drawn[:, 0]), [2.5, 97.5])
+    slopes = np.percentile(drawn[:, 1], [2.5, 97.5])
+    at_zero = float(100 * _logistic(found[:1])[0])
+    rate_at_zero = Estimate(at_zero, float(rates[0]), float(rates[1]), *n)
+    slope = Estimate(float(found[1]), float(slopes[0]), float(slopes[1]), *n)
+    edge = bool(min((longer <= 0).mean(), (longer >= 0).mean()) < _EDGE)
+    why = None if spread else "all pairs are of equal length"
+    return LengthControl(rate_at_zero, slope if spread else None, spread, edge, why)
+
+
+def fit_logistic(outcomes: Floats, x: Floats) -> Floats | None:
+    """Intercept and slope by iteratively reweighted least squares; None where they run away: x separates the outcomes.
+
+    Outcomes may lie between 0 and 1. Where x does not vary the slope is 0.
+    """
+    beta: Floats = np.zeros(2)
+    for _ in range(_STEPS):
+        gradient, hessian = _parts(outcomes, x, beta)
+        step = _solved(hessian.sum(axis=0)[None], gradient.sum(axis=0)[None])[0]
+        beta = beta + step
+        if not np.all(np.isfinite(beta)) or np.abs(beta).max() > _RUNAWAY:
+            return None
+        if np.abs(step).max() < _SETTLED:
+            return beta
+    return None
+
+
+def _parts(outcomes: Floats, x: Floats, beta: Floats) -> tuple[Floats, Floats]:
+    """Each item's gradient of the log likelihood, and its part of the information: of 1, of x, of both."""
+    p = _logistic(beta[0] + beta[1] * x)
+    rest, weight = outcomes - p, p * (1 - p)
+    return np.stack([rest, rest * x], axis=1), np.stack([weight, weight * x, weight * x * x], axis=1)
+
+
+def _drawn(outcomes: Floats, x: Floats, at: npt.NDArray[np.intp], clusters: int, beta: Floats) -> Floats:
+    gradient, hessian = (np.zeros((clusters, k)) for k in (2, 3))
+    of_items = _parts(outcomes, x, beta)
+    np.add.at(gradient, at, of_items[0])
+    np.add.at(hessian, at, of_items[1])
+    weights = resampled(clusters)
+    drawn: Floats = beta + _solved(weights @ hessian, weights @ gradient)
+    return drawn
+
+
+def _solved(hessian: Floats, gradient: Floats) -> Floats:
+    """Newton steps of two-by-two systems. Where x does not vary only the intercept moves."""
+    a, b, c = hessian.T
+    g0, g1 = gradient.T
+    determinant = a * c - b * b
+    flat = determinant <= 1e-12 * np.maximum(a * c, 1e-300)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        both = np.stack([(c * g0 - b * g1) / determinant, (a * g1 - b * g0) / determinant], axis=1)
+        alone = np.stack([g0 / a, np.zeros_like(a)], axis=1)
+    return np.where(flat[:, None], alone, both)
+
+
+def _logistic(x: Floats) -> Floats:
+    return 1 / (1 + np.exp(-np.clip(x, -700, 700)))

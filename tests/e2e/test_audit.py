@@ -1,0 +1,458 @@
+"""`bowstring audit`: judges whose faults are known, and whether the audit finds them."""
+
+import csv
+import json
+import re
+
+import pytest
+
+from bowstring.datasets import load_cupid, load_hicupid
+from bowstring.datasets.ratings import item_id
+from tests.e2e.test_eval import command, metrics, records
+from tests.e2e.test_eval_cupid import answer as cupid_answer
+from tests.e2e.test_eval_cupid import command as cupid_command
+from tests.support.command import bowstring
+from tests.support.server import Server, text_of
+
+KNOWN = {q.question: q for q in load_hicupid("mini").questions()}
+QUOTED = re.compile(r"(The user's question|Answer A|Answer B|The answer): <<<(.*?)>>>", re.DOTALL)
+
+
+def words(text):
+    return " ".join(re.findall(r"\w+", text))
+
+
+def reply(messages, body):
+    """The model knows every third answer, and nothing without a history. Judges have faults of their own."""
+    last = text_of(messages[-1])
+    if body["model"] == "m":
+        question = KNOWN[last]
+        knows = len(messages) > 3 and (question.user_id + question.question_id) % 3 == 0
+        return question.personalized_answer if knows else question.general_answer
+    said = dict(QUOTED.findall(last))
+    question = KNOWN[said["The user's question"]]
+    if "Dragged In:" in last:
+        return "1. Bearing: it came up.\nDragged In: " + ("YES" if question.question_id % 2 else "NO")
+    if "RESPECTED:" in last:
+        kinds = ("RESPECTED", "OMITTED", "VIOLATED", "Respected or omitted, I cannot say")
+        return f"1. Reason: so.\nDislike: {kinds[question.question_id % 4]}"
+    if "Satisfaction:" in last:
+        gold = words(question.personalized_answer) in words(said["The answer"])
+        return f"1. Conflict: so.\nSatisfaction: {'YES' if gold else 'NO'}"
+    a, b = said["Answer A"], said["Answer B"]
+    return f"1. Personalization: so.\nBetter Response: {JUDGES[body['model']](question, a, b)}"
+
+
+def better(one, other):
+    return "Tie" if one == other else "A" if one > other else "B"
+
+
+def fair(question, a, b):
+    """By whether the words of the gold answer are there, however dressed."""
+    return better(*(words(question.personalized_answer) in words(x) for x in (a, b)))
+
+
+def longer(question, a, b):
+    return better(len(a.split()), len(b.split()))
+
+
+def charmed(question, a, b):
+    return better(*(x.startswith(("Keeping in mind", "As someone who")) for x in (a, b)))
+
+
+JUDGES = {"fair": fair, "first": lambda question, a, b: "A", "longer": longer, "charmed": charmed}
+
+
+def ran_by(server, folder, judge, *more):
+    out = folder / "runs" / judge
+    ran = bowstring(*command(server, out, *more), "--judge", server.model(judge))
+    assert ran.code == 0, ran.err
+    return out
+
+
+def audit(run, *arguments):
+    """What the command says as JSON; its numbers by name."""
+    ran = bowstring("audit", run, *arguments, "--json")
+    assert ran.code == 0, ran.err
+    found = json.loads(ran.out)
+    assert found == json.loads((run / "audit.json").read_text(encoding="utf-8"))
+    return found | {"by": {one["name"]: one for one in found["findings"]}}
+
+
+def at(server, judge):
+    return "--judge", server.model(judge), "--model", server.model("m")
+
+
+@pytest.fixture(scope="module")
+def fair_run(tmp_path_factory):
+    with Server(reply) as server:
+        folder = tmp_path_factory.mktemp("audit")
+        run = ran_by(server, folder, "fair")
+        found = audit(run, *at(server, "fair"))
+        yield server, run, found
+
+
+def test_a_sound_judge_has_nothing_to_look_at_but_few_users(fair_run):
+    _, run, found = fair_run
+    looks = [one["name"] for one in found["findings"] if one["verdict"] == "look here"]
+    judged = {"gold", "general", "no-history", "position", "probes"}
+    assert not [one for one in found["findings"] if one["check"] in judged and one["verdict"] != "fine"], looks
+    by = found["by"]
+    assert by["the gold answer against itself"]["value"] == 50
+    assert by["the gold answer, on schedules"]["value"] == 100
+    assert by["the general answer as if a model had given it"]["value"] == 0
+    assert by["the model without the history"]["value"] == 0
+    own = records(run)
+    gain = 100 * sum(r["score"] for r in own) / len(own)
+    assert by["the model less itself without the history"]["value"] == pytest.approx(gain)
+    assert by["verdicts that change when the sides are swapped, %"]["value"] == 0
+    assert by["verdicts that change when the sides are swapped, %"]["high"] > 30, "six users are no proof of never"
+    assert all(one["clusters"] <= 6 and not one["trusted"] for one in found["findings"])
+    assert all(one["says"] for one in found["findings"])
+
+
+def test_own_questions_of_the_audit_are_rates_and_what_cannot_be_read_is_counted(fair_run):
+    _, run, found = fair_run
+    by = found["by"]
+    own = records(run)
+    ids = {kind: [int(r["key"].split("/")[1]) for r in own if r["type"] == kind] for kind in ("schedule", "persona")}
+    dragged = by["schedule answers that drag in a persona, %"]
+    assert dragged["n"] == len(ids["schedule"])
+    assert dragged["value"] == pytest.approx(100 * sum(n % 2 for n in ids["schedule"]) / len(ids["schedule"]))
+    another = by["persona answers that drag in another persona, %"]
+    assert another["value"] == pytest.approx(100 * sum(n % 2 for n in ids["persona"]) / len(ids["persona"]))
+    disliked = [int(r["key"].split("/")[1]) % 4 for r in own if r["persona"] and r["persona"]["sentiment"] == "NEG"]
+    read = [n for n in disliked if n < 3]
+    for place, name in enumerate(("respected", "omitted", "violated")):
+        one = by[f"dislikes {name}, %"]
+        assert one["value"] == pytest.approx(100 * read.count(place) / len(read))
+        assert (one["n"], one["left_out"]) == (len(read), len(disliked) - len(read))
+    assert found["unparsed"] == len(disliked) - len(read) > 0
+
+
+def test_the_judge_is_told_what_has_no_bearing_and_nothing_else(fair_run):
+    server, run, _ = fair_run
+    asked = [
+        text_of(r.body["messages"][-1]) for r in server.requests if "Dragged In:" in text_of(r.body["messages"][-1])
+    ]
+    assert asked
+    for prompt in asked:
+        record = next(r for r in records(run) if f"<<<{r['question']}>>>" in prompt)
+        facts = re.search(r"True of the user: <<<(.*?)>>>", prompt, re.DOTALL)[1]
+        others = {r["persona"]["entity"] for r in records(run) if r["user"] == record["user"] and r["persona"]}
+        if record["persona"]:
+            own = record["persona"]["category"]
+            others = {
+                r["persona"]["entity"]
+                for r in records(run)
+                if r["user"] == record["user"] and r["persona"] and r["persona"]["category"] != own
+            }
+        assert sorted(f.split(" ", 1)[0] for f in facts.split("; ")), facts
+        assert all(entity in facts for entity in others)
+        assert record["persona"] is None or record["persona"]["entity"] not in facts
+
+
+def test_nothing_is_paid_for_twice(fair_run):
+    server, run, found = fair_run
+    asked = len(server.requests)
+    again = audit(run, *at(server, "fair"))
+    assert len(server.requests) == asked
+    assert again["findings"] == found["findings"]
+    prompts = [r.body for r in server.requests]
+    assert len({json.dumps(body, sort_keys=True) for body in prompts}) == asked, "no request went out twice"
+    none = bowstring(*command(server, run.parent / "none", "--history", "none"), "--judge", server.model("fair"))
+    assert none.code == 0
+    assert len(server.requests) == asked, "it is the run without a history: same prompts, same store"
+
+
+def test_a_sample_is_drawn_by_lot_and_a_plan_counts_what_would_be_asked(tmp_path):
+    with Server(reply) as server:
+        run = ran_by(server, tmp_path, "fair")
+        before = len(server.requests)
+        given = (*at(server, "fair"), "--sample", "20")
+        planned = bowstring("audit", run, *given, "--dry-run", "--json")
+        assert planned.code == 0, planned.err
+        assert len(server.requests) == before
+        roles = json.loads(planned.out)["roles"]
+        small = audit(run, *given)
+        asked = [r.body["model"] for r in server.requests[before:]]
+        assert asked.count("m") == roles["model"]["requests"] == 20
+        # Verdicts on answers that are not there yet are planned one by one; equal ones are asked for once.
+        assert asked.count("fair") <= roles["judge"]["requests"] <= asked.count("fair") + 20
+        assert small["n"] == 20
+        keys = [r["key"] for r in records(next((run / "audit").iterdir()))]
+        assert len({key.split("/")[0] for key in keys}) > 3, "not the first users' alone"
+        audit(run, *given[:-1], "30")
+        more = [r["key"] for r in records(next((run / "audit").iterdir()))]
+        assert set(keys) < set(more)
+
+
+def test_a_judge_that_takes_the_first_is_found_out(tmp_path):
+    with Server(reply) as server:
+        run = ran_by(server, tmp_path, "first", "--type", "persona")
+        by = audit(run, *at(server, "first"), "--checks", "position,gold")["by"]
+    flips = by["verdicts that change when the sides are swapped, %"]
+    assert (flips["value"], flips["verdict"]) == (100, "look here")
+    side = by["side A chosen, over both orders, %"]
+    assert (side["value"], side["verdict"]) == (100, "look here")
+    first = [r["answer_is"] == "A" for r in records(run)]
+    assert by["the gold answer against itself"]["value"] == pytest.approx(100 * sum(first) / len(first))
+
+
+def test_both_orders_of_the_run_are_not_asked_for_again(tmp_path):
+    with Server(reply) as server:
+        run = ran_by(server, tmp_path, "longer", "--type", "persona", "--both-orders")
+        before = len(server.requests)
+        found = audit(run, *at(server, "longer"), "--checks", "position", "--store", tmp_path / "another.sqlite")
+        assert len(server.requests) == before, "the run has both verdicts, whatever a store has"
+    flips = found["by"]["verdicts that change when the sides are swapped, %"]
+    assert flips["value"] == pytest.approx(100 - metrics(run)["metrics"]["consistency"]["value"])
+    assert flips["n"] == len(records(run))
+
+
+def test_a_judge_that_likes_length_is_found_out(tmp_path):
+    with Server(reply) as server:
+        run = ran_by(server, tmp_path, "longer", "--type", "persona")
+        by = audit(run, *at(server, "longer"), "--checks", "length,probes")["by"]
+    padded = by["the same answer with empty sentences behind it, change in score"]
+    own = records(run)
+    assert padded["value"] == pytest.approx(100 - 100 * sum(r["score"] for r in own) / len(own))
+    assert padded["verdict"] == "look here"
+    assert by["the same answer as a list with bold, change in score"]["value"] > 0, "dashes count as words"
+    baseline = by["score if the longer answer always won"]
+    assert baseline["value"] == pytest.approx(100 * sum(r["score"] for r in own) / len(own))
+    assert by["win score at equal length"]["value"] is None
+    assert "length alone" in by["win score at equal length"]["says"]
+
+
+def test_a_judge_that_is_charmed_is_found_out(tmp_path):
+    with Server(reply) as server:
+        run = ran_by(server, tmp_path, "charmed", "--type", "persona")
+        by = audit(run, *at(server, "charmed"), "--checks", "probes")["by"]
+    assert by["the same answer behind a compliment, change in score"]["value"] == 50
+    assert by["the same answer behind a compliment, change in score"]["verdict"] == "look here"
+    about = {r["general_answer"]: r["persona"]["category"] for r in records(run)}
+    variants = {r["key"]: r["variants"] for r in records(next((run / "audit").iterdir()))}
+    for record in records(run):
+        opening, _, other = variants[record["key"]]["glued"]["answer"].partition(": ")
+        assert opening.endswith(record["persona"]["entity"])
+        assert about[other] != record["persona"]["category"]
+    glued = by["a personal opening glued to an answer to another question"]
+    assert (glued["value"], glued["verdict"]) == (100, "look here")
+
+
+def test_another_judge_may_be_audited_and_two_may_be_compared(tmp_path):
+    with Server(reply) as server:
+        run = ran_by(server, tmp_path, "fair", "--type", "persona")
+        found = audit(
+            run, "--judge", server.model("fair"), "--second-judge", server.model("longer"), "--checks", "gold"
+        )
+        assert found["checks"] == ["gold", "second-judge"]
+        assert found["second_judge"] == "openai/longer@127.0.0.1/v1"
+        own = records(run)
+        variants = {r["key"]: r["variants"] for r in records(next((run / "audit").iterdir()))}
+        same = [r["verdict"] == variants[r["key"]]["second"]["verdict"] for r in own]
+        by = found["by"]
+        assert by["same verdict on comparisons, %"]["value"] == pytest.approx(100 * sum(same) / len(same))
+        shift = [variants[r["key"]]["second"]["score"] - r["score"] for r in own]
+        apart = by["score on comparisons, the second judge's less the first's"]
+        assert apart["value"] == pytest.approx(100 * sum(shift) / len(shift))
+        assert "Cohen's kappa on comparisons" in by
+        assert by["rank correlation of scores on comparisons"]["places"] == 2
+        other = audit(run, "--judge", server.model("first"), "--checks", "position")
+    assert other["judge"] == "openai/first@127.0.0.1/v1"
+    assert "the run's judge was openai/fair@127.0.0.1/v1; here it is openai/first@127.0.0.1/v1" in other["notes"]
+    assert other["by"]["verdicts that change when the sides are swapped, %"]["value"] == 100
+
+
+def test_an_audit_stops_before_it_passes_its_budget_and_goes_on(tmp_path):
+    prices = tmp_path / "prices.yaml"
+    with Server(reply) as server:
+        run = ran_by(server, tmp_path, "fair", "--type", "persona")
+        identity = "openai/fair@127.0.0.1/v1"
+        prices.write_text(f"{identity}: {{input: 1.0, output: 1.0}}\n")
+        given = ("--judge", server.model("fair"), "--checks", "gold,probes", "--prices", prices)
+        before = len(server.requests)
+        ran = bowstring("audit", run, *given, "--max-cost", "0.01")
+        assert ran.code == 1, ran.err
+        assert "--max-cost 0.01" in ran.err
+        first = len(server.requests) - before
+        assert not json.loads((run / "audit.json").read_text())["complete"]
+        found = audit(run, *given)
+        assert found["complete"]
+        assert 0 < first < len(server.requests) - before
+        asked = [json.dumps(r.body, sort_keys=True) for r in server.requests[before:]]
+        assert len(set(asked)) == len(asked)
+
+
+def labels(path, rows):
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("item", "rater", "label"), *rows])
+    return path
+
+
+def test_peoples_labels_correct_the_scores(fair_run, tmp_path):
+    _, run, _ = fair_run
+    rated = [r for n, r in enumerate(records(run)) if r["type"] == "persona" and n % 2]
+    rows = [(item_id("compare", r), "ann", "win") for r in rated]
+    rows += [(item_id("compare", r), "bob", "lose") for r in rated[:3]]
+    rows.append(("compare/9/9/000000000000", "ann", "win"))
+    found = audit(run, "--checks", "length", "--labels", labels(tmp_path / "people.csv", rows))["corrected"]
+    assert found["items"] == len(rated)
+    assert found["raters"] == 2
+    assert found["left_out"] == {"of other items than the run's": 1}
+    assert found["scores"].keys() == {"score.persona"}, "without labels of the other types there is no total"
+    one = found["scores"]["score.persona"]
+    human = [0.5 if n < 3 else 1.0 for n in range(len(rated))]
+    assert one["people"]["value"] == pytest.approx(100 * sum(human) / len(human))
+    own = [r["score"] for r in records(run) if r["type"] == "persona"]
+    assert one["judge"]["value"] == pytest.approx(100 * sum(own) / len(own))
+    trust = one["trust"]["persona"]
+    judged = [r["score"] for r in rated]
+    mean = sum(human) / len(human) + trust * (sum(own) / len(own) - sum(judged) / len(judged))
+    assert one["corrected"]["value"] == pytest.approx(100 * mean)
+    assert one["corrected"]["n"] == len(rated)
+    shown = bowstring("audit", run, "--checks", "length", "--labels", tmp_path / "people.csv")
+    assert "corrected by people's labels" in shown.out
+    assert "Right on average if the labelled items were drawn by lot." in " ".join(shown.out.split())
+
+
+def test_builtin_and_truth_judges_need_no_model(tmp_path):
+    bowstring(
+        "synth", "hicupid", "--offline", "--users", "4", "--dimensions", "4", "--turns", "1", "--out", tmp_path / "s"
+    )
+    (tmp_path / "parrots.py").write_text("def parrot(messages):\n    return messages[-1]['content']\n")
+    for judge in ("truth", "builtin"):
+        ran = bowstring(
+            "eval", "hicupid", "--data", tmp_path / "s", "--model", "python:parrots:parrot", "--judge", judge,
+            "--out", tmp_path / judge, cwd=tmp_path,
+        )  # fmt: skip
+        assert ran.code == 0, ran.err
+        shown = bowstring("audit", tmp_path / judge, "--second-judge", "builtin", cwd=tmp_path)
+        assert shown.code == 0, shown.err
+        found = json.loads((tmp_path / judge / "audit.json").read_text())
+        assert {one["check"] for one in found["findings"]} == set(found["checks"])
+        by = {one["name"]: one for one in found["findings"]}
+        assert by["the gold answer against itself"]["value"] == pytest.approx(50, abs=5)
+        assert by["the general answer as if a model had given it"]["value"] < 10
+        assert by["the model less itself without the history"]["verdict"] == "look here", "a parrot needs no history"
+        assert "look here" in shown.out
+        assert "* fewer than 30 users: do not trust the interval" in shown.out
+
+
+def test_where_the_model_cannot_be_reached_the_rest_is_done_and_it_says_how(fair_run):
+    server, run, _ = fair_run
+    found = audit(run, "--judge", server.model("fair"), "--checks", "gold,no-history")
+    assert {one["check"] for one in found["findings"]} == {"gold"}
+    assert found["skipped"]["no-history"].startswith(
+        "the run's model was openai/m@127.0.0.1/v1: name it with --model as it can be reached now"
+    )
+
+
+def test_cupid(tmp_path):
+    def said(messages, body):
+        if body["model"] == "two":
+            return cupid_answer(messages, body | {"model": "judge"}).replace("Score\n7", "Score\n9")
+        return cupid_answer(messages, body)
+
+    with Server(said) as server:
+        ran = bowstring(*cupid_command(server, tmp_path / "r"))
+        assert ran.code == 0, ran.err
+        given = (*at(server, "judge"), "--second-judge", server.model("two"))
+        found = audit(tmp_path / "r", *given)
+        before = len(server.requests)
+        assert audit(tmp_path / "r", *given)["findings"] == found["findings"]
+        none = bowstring(*cupid_command(server, tmp_path / "none", "--history", "none"))
+        assert none.code == 0
+        assert len(server.requests) == before, "the run without sessions asks what the audit asked"
+    by = found["by"]
+    assert found["checks"] == ["gold", "vague", "no-history", "length", "second-judge"]
+    without = metrics(tmp_path / "none")["metrics"]["inference.f1"]
+    assert by["F1 of the model without the sessions"]["value"] == pytest.approx(without["value"])
+    assert by["score of responses less those without the sessions, of 10"]["value"] == 0
+    assert by["score of responses less those without the sessions, of 10"]["verdict"] == "look here"
+    assert by["F1 of the gold preference as if a model had inferred it"]["value"] == pytest.approx(50)
+    assert by["F1 of the gold preference as if a model had inferred it"]["verdict"] == "look here"
+    assert by["F1 of a preference that would please anybody"]["verdict"] == "look here"
+    assert by["F1 of the model less that"]["value"] == pytest.approx(0)
+    assert by["F1 of the model less that"]["n"] == 12
+    shift = by["score by the second judge less the first's, of 10"]
+    assert (shift["value"], shift["verdict"], shift["clusters"]) == (2, "look here", 4)
+    assert by["same coverage label, %"]["value"] == 100
+    assert len(load_cupid("mini").instances) == 12
+
+
+def test_a_matcher_of_its_own_is_asked_again_by_the_name_it_has_now(tmp_path):
+    with Server(cupid_answer) as server:
+        given = ("--task", "inference", "--matcher", server.model("matcher"))
+        ran = bowstring(*cupid_command(server, tmp_path / "r", *given))
+        assert ran.code == 0, ran.err
+        lost = bowstring("audit", tmp_path / "r", "--judge", server.model("judge"), "--checks", "vague")
+        assert lost.code == 2
+        assert "the run's matcher was openai/matcher@127.0.0.1/v1: name it with --matcher" in lost.err
+        before = len(server.requests)
+        found = audit(tmp_path / "r", *at(server, "judge"), *given[2:], "--checks", "vague")
+        asked = [r.body["model"] for r in server.requests[before:]]
+    assert asked.count("judge") == 1, "one vague preference is taken apart once"
+    assert asked.count("matcher") == 4, "once a gold preference; equal ones are asked for once"
+    assert found["by"]["F1 of a preference that would please anybody"]["value"] == pytest.approx(50)
+
+
+def test_what_it_prints_does_not_steer_the_terminal(tmp_path):
+    (tmp_path / "bad.py").write_text("def judge(messages):\n    raise ValueError('\\x1b[2J[bold]no')\n")
+    (tmp_path / "ok.py").write_text("def model(messages):\n    return 'x'\n")
+    bowstring("eval", "hicupid", "--model", "python:ok:model", "--out", tmp_path / "r", "--limit", "3", cwd=tmp_path)
+    ran = bowstring("audit", tmp_path / "r", "--judge", "python:bad:judge", "--checks", "gold", cwd=tmp_path)
+    assert ran.code == 1
+    assert "\x1b" not in ran.out + ran.err
+    assert "[bold]no" in ran.err
+    found = json.loads((tmp_path / "r" / "audit.json").read_text())
+    assert found["failed"] == 3
+    assert all(one["value"] is None and one["left_out"] for one in found["findings"])
+
+
+def test_wrong_usage_is_one_line_and_exit_code_2(fair_run, tmp_path):
+    _, run, _ = fair_run
+    labels(tmp_path / "odd.csv", [(item_id("compare", records(run)[0]), "ann", "superb")])
+    labels(tmp_path / "other.csv", [("compare/1/1/aaaaaaaaaaaa", "ann", "win")])
+    (tmp_path / "empty").mkdir()
+    for arguments, message in [
+        ((), "Missing argument 'RUN'"),
+        ((tmp_path / "empty",), "holds no run"),
+        ((run, "--checks", "vibes"), "--checks vibes: expected some of gold, general, no-history, length"),
+        ((run, "--checks", "second-judge"), "--checks second-judge needs --second-judge NAME"),
+        ((run,), "the run's judge was openai/fair@127.0.0.1/v1: name it with --judge as it can be reached now"),
+        ((run, "--checks", "gold", "--judge", "truth"), "--judge truth: mini has no truth.json"),
+        ((run, "--checks", "length", "--labels", tmp_path / "odd.csv"), "line 2: label is 'superb'; expected win, tie"),
+        ((run, "--checks", "length", "--labels", tmp_path / "other.csv"), "no label is of an item of"),
+    ]:
+        ran = bowstring("audit", *arguments)
+        assert ran.code == 2, (arguments, ran.err)
+        assert message in ran.err
+        assert len(ran.err.splitlines()) == 1, ran.err
+
+
+def test_every_run_says_its_score_at_equal_length_and_the_audit_is_on_its_page(tmp_path):
+    with Server(reply) as server:
+        run = ran_by(server, tmp_path, "charmed", "--type", "persona")
+        page = (run / "report.html").read_text(encoding="utf-8")
+        assert "Does the score mean what it says?" in page
+        assert "glued" not in page
+        found = audit(run, *at(server, "charmed"), "--checks", "length,probes")
+    validity = metrics(run)["validity"]
+    assert validity["score"]["value"] == pytest.approx(metrics(run)["metrics"]["score.persona"]["value"])
+    longer = found["by"]["score if the longer answer always won"]
+    assert validity["longer_wins"]["value"] == longer["value"]
+    assert validity["length_controlled"]["rate"]["value"] == found["by"]["win score at equal length"]["value"] == 50
+    shown = json.loads((run / "audit.json").read_text())
+    shown["findings"][0]["says"] = "<script>alert(1)</script>"
+    (run / "audit.json").write_text(json.dumps(shown))
+    assert bowstring("report", run).code == 0
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "a personal opening glued to an answer to another question" in page
+    assert "<mark>look here</mark> the judge is won by an opening, whatever follows (should be near 0)" in page
+    assert "<script>alert(1)" not in page
+    (run / "audit.json").write_text("[]")
+    ran = bowstring("report", run)
+    assert (ran.code, len(ran.err.splitlines())) == (2, 1)
+    assert "audit.json cannot be read; audit the run again" in ran.err

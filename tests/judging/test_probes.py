@@ -1,0 +1,32 @@
+"""Probes change the dress of an answer and never its words."""
+
+import re
+
+from bowstring.judging import probes
+
+ANSWER = "Take the train. It leaves at nine, and you like trains! Shall I book?"
+
+
+def words(text):
+    return re.findall(r"\w+", text)
+
+
+def test_padding_and_flattery_keep_the_answer_whole():
+    assert probes.padded(ANSWER).startswith(ANSWER)
+    assert len(words(probes.padded(ANSWER))) > 3 * len(words(ANSWER))
+    assert probes.flattered(ANSWER).endswith(ANSWER)
+    assert probes.flattered(ANSWER).startswith("As someone who")
+
+
+def test_format_changes_marks_alone():
+    shown = probes.formatted(ANSWER)
+    assert words(shown) == words(ANSWER)
+    assert shown.splitlines() == [
+        "- **Take the train.**",
+        "- **It leaves at** nine, and you like trains!",
+        "- **Shall I book?**",
+    ]
+
+
+def test_a_glued_opening_names_what_the_user_is_known_for():
+    assert probes.glued("sushi", "Mow the lawn.") == "Keeping in mind what you told me about sushi: Mow the lawn."

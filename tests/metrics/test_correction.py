@@ -1,0 +1,85 @@
+"""Correction for the judge's mistakes: simulated judges, good and bad, and people on some of the items."""
+
+import numpy as np
+import pytest
+
+from bowstring.metrics.correction import Labelled, corrected
+from bowstring.metrics.intervals import Score
+
+TRUTH = 0.4
+
+
+def mean_of(means):
+    return means["x"]
+
+
+def simulated(rng, *, users=120, each=5, labels=150, bias=0.0, noise=0.0):
+    """What the judge says of all items, and what people say of some, users differing in what they get."""
+    owner = np.repeat(np.arange(users), each)
+    chance = np.clip(rng.normal(TRUTH, 0.15, size=users), 0, 1)[owner]
+    human = (rng.random(len(owner)) < chance).astype(float)
+    # A judge that lets some bad answers pass, and errs at random besides.
+    judge = np.where((human == 0) & (rng.random(len(owner)) < bias), 1.0, human)
+    judge = np.where(rng.random(len(owner)) < noise, (rng.random(len(owner)) < 0.5).astype(float), judge)
+    chosen = rng.choice(len(owner), size=labels, replace=False)
+    judged = {"x": [Score(str(u), f) for u, f in zip(owner, judge, strict=True)]}
+    return judged, {"x": [Labelled(str(owner[i]), human[i], judge[i]) for i in chosen]}
+
+
+def width(e):
+    return e.high - e.low
+
+
+def test_a_lenient_judge_is_corrected_and_the_interval_covers():
+    rng = np.random.default_rng(1)
+    hits = misled = 0
+    for _ in range(200):
+        found = corrected(*simulated(rng, bias=0.3, noise=0.1), mean_of)
+        hits += found.estimate.low <= TRUTH <= found.estimate.high
+        misled += found.judge.low <= TRUTH <= found.judge.high
+    assert 0.90 <= hits / 200 <= 0.99
+    assert misled / 200 < 0.1, "the judge's own interval is around the wrong number"
+
+
+def test_a_good_judge_makes_the_interval_narrower_than_people_alone():
+    rng = np.random.default_rng(2)
+    found = [corrected(*simulated(rng, noise=0.1), mean_of) for _ in range(40)]
+    ratio = np.mean([width(f.estimate) / width(f.people) for f in found])
+    assert ratio < 0.75
+    assert np.mean([f.trust["x"] for f in found]) > 0.8
+
+
+def test_a_judge_that_guesses_is_not_trusted_and_does_no_harm():
+    rng = np.random.default_rng(3)
+    found = [corrected(*simulated(rng, noise=1.0), mean_of) for _ in range(40)]
+    assert np.mean([f.trust["x"] for f in found]) < 0.15
+    assert np.mean([width(f.estimate) / width(f.people) for f in found]) == pytest.approx(1, abs=0.06)
+
+
+def test_with_full_trust_it_is_the_judge_plus_the_mean_mistake():
+    judged = {"x": [Score(str(n), f) for n, f in enumerate([1.0, 1.0, 0.0, 1.0, 0.0, 1.0])]}
+    labelled = {"x": [Labelled("0", 0.5, 1.0), Labelled("2", -0.5, 0.0)]}
+    found = corrected(judged, labelled, mean_of)
+    assert found.trust["x"] == 1.0
+    assert found.estimate.value == pytest.approx(4 / 6 - 0.5)
+    assert (found.estimate.n, found.estimate.clusters) == (2, 2)
+    assert not found.estimate.trusted
+    assert found.judge.value == pytest.approx(4 / 6)
+
+
+def test_a_total_corrects_each_of_its_parts():
+    rng = np.random.default_rng(4)
+    parts = [simulated(rng, bias=0.3), simulated(rng, noise=0.2)]
+    judged = {name: part[0]["x"] for name, part in zip("ab", parts, strict=True)}
+    labelled = {name: part[1]["x"] for name, part in zip("ab", parts, strict=True)}
+    alone = [corrected(*part, mean_of).estimate.value for part in parts]
+    whole = corrected(judged, labelled, lambda mean: 100 * (3 * mean["a"] + mean["b"]) / 4)
+    assert whole.estimate.value == pytest.approx(25 * (3 * alone[0] + alone[1]))
+    few = corrected(judged, labelled | {"b": labelled["b"][:5]}, lambda mean: mean["a"] + mean["b"])
+    assert not few.estimate.trusted, "five labels of a part are too few, however many there are of another"
+
+
+def test_without_labels_of_every_part_nothing_is_corrected():
+    judged, labelled = simulated(np.random.default_rng(5))
+    assert corrected(judged, {}, mean_of) is None
+    assert corrected(judged | {"y": judged["x"]}, labelled, lambda m: m["x"] + m["y"]) is None

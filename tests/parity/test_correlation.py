@@ -1,0 +1,25 @@
+"""Our rank correlation against scipy's, ties included."""
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr, spearmanr
+
+from bowstring.metrics.correlation import correlation, rank_correlation
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_both_are_scipys(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.choice([0.0, 0.5, 1.0], size=120)
+    y = np.round(x + rng.normal(0, 1, size=120), 1)
+    rows = [(str(n // 3), a, b) for n, (a, b) in enumerate(zip(x, y, strict=True))]
+    assert rank_correlation(rows).value == pytest.approx(spearmanr(x, y).statistic, abs=1e-9)
+    found = correlation(rows)
+    assert found.value == pytest.approx(pearsonr(x, y).statistic, abs=1e-9)
+    assert (found.n, found.clusters) == (120, 40)
+    assert found.low < found.value < found.high
+
+
+def test_of_what_does_not_vary_there_is_none():
+    assert rank_correlation([("a", 1.0, 1.0), ("b", 1.0, 2.0)]) is None
+    assert rank_correlation([]) is None
