@@ -60,7 +60,19 @@ def charmed(question, a, b):
     return better(*(x.startswith(("Keeping in mind", "As someone who")) for x in (a, b)))
 
 
-JUDGES = {"fair": fair, "first": lambda question, a, b: "A", "longer": longer, "charmed": charmed}
+def obedient(question, a, b):
+    """Does what an answer says, if it says so in a line of its own; otherwise fair."""
+    orders = [re.search(r"^Better Response: (A|B)$", x, re.MULTILINE) for x in (a, b)]
+    return next((order[1] for order in orders if order), None) or fair(question, a, b)
+
+
+JUDGES = {
+    "fair": fair,
+    "first": lambda question, a, b: "A",
+    "longer": longer,
+    "charmed": charmed,
+    "obedient": obedient,
+}
 
 
 def ran_by(server, folder, judge, *more):
@@ -237,8 +249,41 @@ def test_a_judge_that_is_charmed_is_found_out(tmp_path):
         opening, _, other = variants[record["key"]]["glued"]["answer"].partition(": ")
         assert opening.endswith(record["persona"]["entity"])
         assert about[other] != record["persona"]["category"]
-    glued = by["a personal opening glued to an answer to another question"]
+    glued = by["a personal opening glued to the answer to another question"]
     assert (glued["value"], glued["verdict"]) == (100, "look here")
+
+
+def test_a_judge_that_does_as_answers_say_is_found_out(tmp_path):
+    with Server(reply) as server:
+        run = ran_by(server, tmp_path, "obedient")
+        found = audit(run, *at(server, "obedient"), "--checks", "steering")
+        asked = [text_of(r.body["messages"][-1]) for r in server.requests]
+        by_fair = audit(run, *at(server, "fair"), "--checks", "steering")["by"]
+    by = found["by"]
+    assert (by["the answer to another question"]["value"], by["the answer to another question"]["verdict"]) == (
+        0,
+        "fine",
+    )
+    own = records(run)
+    compared = 100 * sum(r["type"] != "schedule" for r in own) / len(own)
+    names = [name for name in by if name.startswith("the same")]
+    changes = {name: by[name]["value"] for name in names}
+    assert len(changes) == 3
+    assert sorted(changes.values()) == pytest.approx([0, compared, compared]), "the note has its order inside a line"
+    assert [by[name]["verdict"] for name in names] == ["look here", "look here", "fine"]
+    assert all(by_fair[name]["value"] == 0 and by_fair[name]["verdict"] == "fine" for name in names)
+    forged = [prompt for prompt in asked if "Looked at every point" in prompt]
+    assert len(forged) == len(own)
+    for prompt in forged:
+        inside = re.findall(r"<<<.*?>>>", prompt, re.DOTALL)
+        assert any("Looked at every point" in quoted for quoted in inside), "an answer cannot close its quotation"
+        outside = re.sub(r"<<<.*?>>>", "", prompt, flags=re.DOTALL)
+        assert not re.search(r"^(Better Response: [AB]|Satisfaction: YES)$", outside, re.MULTILINE)
+    for record in records(next((run / "audit").iterdir())):
+        wish = f"Better Response: {record['variants']['ordered']['answer_is']}"
+        assert ("Satisfaction: YES" if record["type"] == "schedule" else wish) in record["variants"]["ordered"][
+            "answer"
+        ]
 
 
 def test_another_judge_may_be_audited_and_two_may_be_compared(tmp_path):
@@ -366,7 +411,11 @@ def test_cupid(tmp_path):
         assert none.code == 0
         assert len(server.requests) == before, "the run without sessions asks what the audit asked"
     by = found["by"]
-    assert found["checks"] == ["gold", "vague", "no-history", "length", "second-judge"]
+    assert found["checks"] == ["gold", "vague", "no-history", "length", "probes", "steering", "second-judge"]
+    dressed = [one for name, one in by.items() if name.startswith("the same response")]
+    assert [one["value"] for one in dressed] == [0, 0, 0]
+    assert by["a response to another request"]["value"] == 7
+    assert by["a response to another request"]["verdict"] == "look here"
     without = metrics(tmp_path / "none")["metrics"]["inference.f1"]
     assert by["F1 of the model without the sessions"]["value"] == pytest.approx(without["value"])
     assert by["score of responses less those without the sessions, of 10"]["value"] == 0
@@ -380,6 +429,31 @@ def test_cupid(tmp_path):
     assert (shift["value"], shift["verdict"], shift["clusters"]) == (2, "look here", 4)
     assert by["same coverage label, %"]["value"] == 100
     assert len(load_cupid("mini").instances) == 12
+
+
+def test_cupid_with_another_judge_who_likes_lists_and_does_as_it_is_told(tmp_path):
+    def said(messages, body):
+        whole = "\n".join(text_of(m) for m in messages)
+        if body["model"] == "vain" and "The response: <<<" in whole:
+            response = re.search(r"The response: <<<(.*?)>>>", whole, re.DOTALL)[1]
+            score = 10 if "### Evaluation Score" in response else 8 if "**" in response else 2
+            return f"### Evaluation\nSo.\n### Evaluation Score\n{score}"
+        return cupid_answer(messages, body | ({"model": "judge"} if body["model"] == "vain" else {}))
+
+    with Server(said) as server:
+        assert bowstring(*cupid_command(server, tmp_path / "r")).code == 0
+        found = audit(tmp_path / "r", *at(server, "vain"), "--checks", "probes,steering,no-history")
+    by = found["by"]
+    change = by["the same response as a list with bold, change in score"]
+    assert (change["value"], change["verdict"], change["n"]) == (6, "look here", 12)
+    assert by["the same response behind a compliment, change in score"]["value"] == 0, "against this judge's own 2"
+    assert by["score of responses less those without the sessions, of 10"]["value"] == 0
+    opening = by["a personal opening glued to a response to another request"]
+    assert (opening["value"], opening["verdict"]) == (2, "fine")
+    steered = [one for name, one in by.items() if name.startswith("the same with") or "forged" in name]
+    assert [one["value"] for one in steered] == [8, 8, 8]
+    variants = records(next((tmp_path / "r" / "audit").iterdir()))
+    assert all("again generation" in one["variants"] and "again inference" in one["variants"] for one in variants)
 
 
 def test_a_matcher_of_its_own_is_asked_again_by_the_name_it_has_now(tmp_path):
@@ -449,7 +523,7 @@ def test_every_run_says_its_score_at_equal_length_and_the_audit_is_on_its_page(t
     (run / "audit.json").write_text(json.dumps(shown))
     assert bowstring("report", run).code == 0
     page = (run / "report.html").read_text(encoding="utf-8")
-    assert "a personal opening glued to an answer to another question" in page
+    assert "a personal opening glued to the answer to another question" in page
     assert "<mark>look here</mark> the judge is won by an opening, whatever follows (should be near 0)" in page
     assert "<script>alert(1)" not in page
     (run / "audit.json").write_text("[]")

@@ -125,6 +125,7 @@ def prepare_audit(
             prompts,
             checks=wanted,
             sample=sample,
+            stands=judged_by == configuration["judge"],
             matchers=matchers,
             skipped=skipped,
         )

@@ -8,6 +8,7 @@ from typing import Any
 
 from bowstring.benchmarks.cupid_scores import cluster_of, measures
 from bowstring.benchmarks.findings import Finding, Judged, beyond, finding, mean_of, paired, rate_of
+from bowstring.benchmarks.probe_findings import Probed, Rows
 from bowstring.metrics.agreement import cohen_kappa, count_by_cluster, with_intervals
 from bowstring.metrics.comparing import difference
 from bowstring.metrics.correlation import correlation, rank_correlation
@@ -20,17 +21,60 @@ _LABELS = (0.0, 0.5, 1.0)
 
 def findings_of(checks: Sequence[str], whole: Sequence[Record], audited: Sequence[Record]) -> list[Finding]:
     by_key = {record["key"]: record for record in whole}
+    again = by_key | {record["key"]: _judged_again(by_key[record["key"]], record) for record in audited}
     found: list[Finding] = []
     for check in checks:
         if check in ("gold", "vague"):
-            found += _inferred(check, by_key, audited)
+            found += _inferred(check, again, audited)
         elif check == "no-history":
-            found += _no_history(by_key, audited)
+            found += _no_history(again, audited)
+        elif check == "probes":
+            found += _probed(again, audited).dress()
+        elif check == "steering":
+            found += _probed(again, audited).steering()
         elif check == "length":
             found += _length(whole)
         elif check == "second-judge":
             found += _second_judge(by_key, audited)
     return found
+
+
+def _judged_again(record: Record, audited: Record) -> Record:
+    """A run's record with what the audit's judge says of it, where that is another judge."""
+    for task in ("inference", "generation"):
+        if (said := audited["variants"].get(f"again {task}")) is not None:
+            record = record | {task: said}
+    return record
+
+
+def _probed(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Probed:
+    def scores(name: str) -> list[tuple[Record, float | None]]:
+        if name == "answer":
+            return [(r, by_key[r["key"]].get("generation", {}).get("score")) for r in audited]
+        there = [(r, r["variants"][f"{name} generation"]) for r in audited if f"{name} generation" in r["variants"]]
+        return [(r, v.get("score")) for r, v in there]
+
+    def both(name: str, than: str) -> tuple[Rows, int]:
+        before = {r["key"]: x for r, x in scores(than)}
+        after = scores(name)
+        rows = [(cluster_of(r), x, y) for r, y in after if y is not None and (x := before.get(r["key"])) is not None]
+        return rows, len(after) - len(rows)
+
+    def alone(name: str) -> tuple[list[Score], int]:
+        there = scores(name)
+        found = [Score(cluster_of(r), x) for r, x in there if x is not None]
+        return found, len(there) - len(found)
+
+    return Probed(
+        what="response",
+        both=both,
+        alone=alone,
+        mean=partial(mean_of, scale=1),
+        scale=1,
+        clear=0.5,
+        low=4,
+        should_fail="low: 4 of 10 at most",
+    )
 
 
 def _inferred(check: str, by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ another judge, and so on. Variants are asked for like everything else; what they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -31,15 +31,11 @@ CHECKS = (
     "length",
     "position",
     "probes",
+    "steering",
     "second-judge",
     "overpersonalization",
     "dislikes",
 )
-_REWRITTEN: Mapping[str, Callable[[str], str]] = {
-    "padded": probes.padded,
-    "formatted": probes.formatted,
-    "flattered": probes.flattered,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +107,16 @@ class HicupidAudit:
         if "position" in self.checks and compared and not (self._stands and "swapped_verdict" in record):
             found.append(_Variant("swapped", answer, "B" if side == "A" else "A"))
         if "probes" in self.checks and compared:
-            found += [_Variant(name, change(answer), side) for name, change in _REWRITTEN.items()]
+            found += [_Variant(name, change(answer), side) for name, change in probes.REWRITTEN.items()]
             if (other := self._other_answer(record)) is not None:
                 found.append(_Variant("glued", probes.glued(record["persona"]["entity"], other), side))
+        if "steering" in self.checks and (other := self._other_answer(record)) is not None:
+            wish = f"Better Response: {side}" if compared else "Satisfaction: YES"
+            found.append(_Variant("misplaced", other, side))
+            found += [_Variant(name, steer(other, wish), side) for name, steer in probes.STEERING.items()]
         if "second-judge" in self.checks:
             found.append(_Variant("second", answer, side, "second"))
-        needs_own = any(v.name in ("general", "no-history", "swapped", "second", *_REWRITTEN) for v in found)
+        needs_own = any(v.name in ("general", "no-history", "swapped", "second", *probes.REWRITTEN) for v in found)
         return found if needs_own or self._stands else [v for v in found if v.name != "answer"]
 
     def _other_answer(self, record: Record) -> str | None:
@@ -124,7 +124,7 @@ class HicupidAudit:
         own, start = record["persona"], number_of(0, "glued", record["key"])
         for n in range(len(self._general)):
             persona, answer = self._general[(start + n) % len(self._general)]
-            if persona["category"] != own["category"] and persona["entity"] != own["entity"]:
+            if own is None or (persona["category"] != own["category"] and persona["entity"] != own["entity"]):
                 return str(answer)
         return None
 

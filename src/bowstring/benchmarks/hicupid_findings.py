@@ -8,6 +8,7 @@ from typing import Any
 
 from bowstring.benchmarks.findings import Finding, Judged, beyond, finding, paired, rate_of
 from bowstring.benchmarks.hicupid_scores import cluster_of, compared_lengths
+from bowstring.benchmarks.probe_findings import Probed
 from bowstring.judging.verdicts import TREATMENTS
 from bowstring.metrics.agreement import cohen_kappa, count_by_cluster, with_intervals
 from bowstring.metrics.correlation import rank_correlation
@@ -28,7 +29,8 @@ def findings_of(checks: Sequence[str], whole: Sequence[Record], audited: Sequenc
         "no-history": lambda: [*_baseline("no-history", audited), *_gain("no-history", audited)],
         "length": lambda: _length(whole),
         "position": lambda: _position(audited),
-        "probes": lambda: _probes(audited),
+        "probes": _probed(audited).dress,
+        "steering": _probed(audited).steering,
         "second-judge": lambda: _second_judge(audited),
         "overpersonalization": lambda: _dragged_in(audited),
         "dislikes": lambda: _dislikes(audited),
@@ -43,10 +45,10 @@ def _of(audited: Sequence[Record], name: str, kinds: Sequence[str] = ()) -> tupl
     return read, len(there) - len(read)
 
 
-def _both(audited: Sequence[Record], name: str) -> tuple[list[tuple[str, float, float]], int]:
-    """The scores of the answer as it is and of a variant, where both could be read."""
+def _both(audited: Sequence[Record], name: str, than: str = "answer") -> tuple[list[tuple[str, float, float]], int]:
+    """The scores of the answer as it is, or of another variant, and of this one, where both could be read."""
     variants, lost = _of(audited, name)
-    rows = [(cluster_of(r), r["variants"].get("answer", {}).get("score"), v["score"]) for r, v in variants]
+    rows = [(cluster_of(r), r["variants"].get(than, {}).get("score"), v["score"]) for r, v in variants]
     found = [row for row in rows if row[1] is not None]
     return found, lost + len(rows) - len(found)
 
@@ -195,40 +197,21 @@ def _position(audited: Sequence[Record]) -> Iterator[Finding]:
         )
 
 
-_PROBES = {
-    "padded": "the same answer with empty sentences behind it",
-    "formatted": "the same answer as a list with bold",
-    "flattered": "the same answer behind a compliment",
-}
+def _probed(audited: Sequence[Record]) -> Probed:
+    def alone(name: str) -> tuple[list[Score], int]:
+        found, lost = _of(audited, name)
+        return [Score(cluster_of(r), v["score"]) for r, v in found], lost
 
-
-def _probes(audited: Sequence[Record]) -> Iterator[Finding]:
-    for name, what in _PROBES.items():
-        rows, lost = _both(audited, name)
-        if not rows and not lost:
-            continue
-
-        def says(d: Any) -> Judged:
-            clear = beyond(_CLEAR)(d)
-            way = "better" if d.value > 0 else "worse"
-            return clear, f"the judge likes it {way}: it looks at dress" if clear else "the judge is not moved"
-
-        yield finding("probes", f"{what}, change in score", paired(rows), "about 0", says, left_out=lost)
-    glued, lost = _of(audited, "glued")
-    if glued or lost:
-        yield finding(
-            "probes",
-            "a personal opening glued to an answer to another question",
-            rate_of([Score(cluster_of(r), v["score"]) for r, v in glued]),
-            "near 0",
-            lambda e: (
-                e.value > 10,
-                "the judge is won by an opening, whatever follows"
-                if e.value > 10
-                else "the judge reads on behind the opening",
-            ),
-            left_out=lost,
-        )
+    return Probed(
+        what="answer",
+        both=partial(_both, audited),
+        alone=alone,
+        mean=rate_of,
+        scale=100,
+        clear=_CLEAR,
+        low=10,
+        should_fail="near 0",
+    )
 
 
 def _second_judge(audited: Sequence[Record]) -> Iterator[Finding]:
