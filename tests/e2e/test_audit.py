@@ -412,6 +412,9 @@ def test_cupid(tmp_path):
         assert len(server.requests) == before, "the run without sessions asks what the audit asked"
     by = found["by"]
     assert found["checks"] == ["gold", "vague", "no-history", "length", "probes", "steering", "second-judge"]
+    page = (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
+    assert "a response to another request" in page
+    assert metrics(tmp_path / "r")["validity"] == {}, "one score for all goes with nothing"
     dressed = [one for name, one in by.items() if name.startswith("the same response")]
     assert [one["value"] for one in dressed] == [0, 0, 0]
     assert by["a response to another request"]["value"] == 7
@@ -512,12 +515,18 @@ def test_every_run_says_its_score_at_equal_length_and_the_audit_is_on_its_page(t
         page = (run / "report.html").read_text(encoding="utf-8")
         assert "Does the score mean what it says?" in page
         assert "glued" not in page
+        assert "persona answers that name another one than the question is about" in page
         found = audit(run, *at(server, "charmed"), "--checks", "length,probes")
     validity = metrics(run)["validity"]
     assert validity["score"]["value"] == pytest.approx(metrics(run)["metrics"]["score.persona"]["value"])
+    own = [r for r in records(run) if r["persona"]["sentiment"] == "NEG"]
+    rates = [validity["named"][f"dislikes {kind}"] for kind in ("respected", "mentioned", "omitted")]
+    assert [rate["n"] for rate in rates] == [len(own)] * 3
+    assert sum(rate["value"] for rate in rates) == pytest.approx(100)
     longer = found["by"]["score if the longer answer always won"]
     assert validity["longer_wins"]["value"] == longer["value"]
     assert validity["length_controlled"]["rate"]["value"] == found["by"]["win score at equal length"]["value"] == 50
+    assert "a personal opening glued" in (run / "report.html").read_text(encoding="utf-8"), "an audit is on the page"
     shown = json.loads((run / "audit.json").read_text())
     shown["findings"][0]["says"] = "<script>alert(1)</script>"
     (run / "audit.json").write_text(json.dumps(shown))

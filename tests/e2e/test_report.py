@@ -11,6 +11,7 @@ import bowstring as api
 from bowstring.datasets import load_hicupid
 from bowstring.datasets.hicupid import write
 from tests.support.command import bowstring
+from tests.support.run_files import without_sums
 
 
 def answer(messages):
@@ -98,6 +99,8 @@ def test_records_that_do_not_fit_are_said(run):
     path = run / "records.jsonl"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:-3]))
+    assert "records.jsonl cannot be read: it is not as it was written" in bowstring("report", run).err
+    without_sums(run)
     assert "has 57 of 60 items" in bowstring("report", run).err
     path.write_text("".join([*lines[:-1], '{"key": 1}\n']))
     ran = bowstring("report", run)

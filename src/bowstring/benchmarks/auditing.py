@@ -23,6 +23,7 @@ from bowstring.benchmarks.cupid_audit import CupidAudit
 from bowstring.benchmarks.evaluate import check_budget
 from bowstring.benchmarks.hicupid import HicupidSettings
 from bowstring.benchmarks.hicupid_audit import HicupidAudit
+from bowstring.benchmarks.reporting import refresh
 from bowstring.benchmarks.running import STORE_NAME, Evaluation, Run, Running, RunOptions
 from bowstring.errors import UsageError
 from bowstring.judging import builtin, truth
@@ -49,6 +50,7 @@ class Audit:
     running: Running
     about: dict[str, Any]
     ended: Run | None = field(default=None)  # when it has been run
+    on_page: bool = False  # whether the run's page has it
 
     def go(self) -> dict[str, Any]:
         """Run it; what it found, which is then also in the run's folder."""
@@ -64,6 +66,7 @@ class Audit:
             folder.write_json(AUDIT_NAME, found)
         finally:
             folder.close()
+        self.on_page = refresh(self.path)
         return found
 
 

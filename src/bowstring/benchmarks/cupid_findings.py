@@ -9,6 +9,7 @@ from typing import Any
 from bowstring.benchmarks.cupid_scores import cluster_of, measures
 from bowstring.benchmarks.findings import Finding, Judged, beyond, finding, mean_of, paired, rate_of
 from bowstring.benchmarks.probe_findings import Probed, Rows
+from bowstring.benchmarks.validity import response_lengths
 from bowstring.metrics.agreement import cohen_kappa, count_by_cluster, with_intervals
 from bowstring.metrics.comparing import difference
 from bowstring.metrics.correlation import correlation, rank_correlation
@@ -166,10 +167,9 @@ def _no_history(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iter
 
 
 def _length(whole: Sequence[Record]) -> Iterator[Finding]:
-    scored = [r for r in whole if r.get("generation", {}).get("score") is not None]
-    if not scored:
+    rows = response_lengths(whole, cluster_of)
+    if not rows:
         return
-    rows = [(cluster_of(r), float(len(r["generation"]["response"].split())), r["generation"]["score"]) for r in scored]
     words = mean_of([Score(c, x) for c, x, _ in rows], 1)
     yield finding("length", "words a response", words, "", lambda e: "over all responses that were scored")
     found = correlation(rows)

@@ -16,6 +16,7 @@ from bowstring.benchmarks.hicupid import HicupidSettings
 from bowstring.benchmarks.hicupid_findings import findings_of
 from bowstring.benchmarks.hicupid_judging import JUDGE_SAMPLING, SCORES, HicupidJudging, verdict_of
 from bowstring.benchmarks.hicupid_prompts import HicupidPrompts
+from bowstring.benchmarks.validity import KnownPersonas
 from bowstring.judging import builtin, probes, verdicts
 from bowstring.judging.truth import Truth
 from bowstring.models.interface import RequestFailed
@@ -208,25 +209,12 @@ class _OwnQuestions:
         names = {"overpersonalization": "hicupid/audit_dragged_in", "dislikes": "hicupid/audit_dislike"}
         self._templates = {c: prompts.get(names[c], needs=needs[c]) for c in names if c in checks}
         self._trunks: dict[str, Trunk] = {}
-        # What is known of a user, as far as the run's questions tell.
-        self._personas: dict[int, dict[tuple[str, str], Persona]] = {}
-        for record in records:
-            if record["persona"]:
-                persona = Persona(**record["persona"])
-                self._personas.setdefault(record["user"], {})[persona.category, persona.entity] = persona
-
-    def irrelevant(self, record: Record) -> list[Persona]:
-        """What is true of the user and not what the question is about; a profile question may be about all of them."""
-        if record["type"] == "profile":
-            return []
-        own = record["persona"]
-        personas = self._personas.get(record["user"], {}).values()
-        return [p for p in personas if own is None or p.category != own["category"]]
+        self._known = KnownPersonas(records)
 
     def of(self, record: Record) -> dict[str, Prompt]:
         """What the judge is asked of a record, by check."""
         asked: dict[str, dict[str, str]] = {}
-        if "overpersonalization" in self._templates and (known := self.irrelevant(record)):
+        if "overpersonalization" in self._templates and (known := self._known.irrelevant(record)):
             asked["overpersonalization"] = {"facts": "; ".join(f"{p.relation} {p.entity}" for p in known)}
         persona = record["persona"]
         if "dislikes" in self._templates and persona and persona["sentiment"] == "NEG":
@@ -258,7 +246,7 @@ class _OwnQuestions:
         if check == "dislikes":
             entity = record["persona"]["entity"]
             return self._truth.dislike(question, answer) if self._truth else builtin.dislike(answer, entity)
-        named = [persona.entity for persona in self.irrelevant(record)]
+        named = [persona.entity for persona in self._known.irrelevant(record)]
         return self._truth.dragged_in(answer, named) if self._truth else builtin.dragged_in(answer, named)
 
 

@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any
 
 from bowstring.benchmarks.findings import Finding, Judged, beyond, finding, paired, rate_of
-from bowstring.benchmarks.hicupid_scores import cluster_of, compared_lengths
+from bowstring.benchmarks.hicupid_scores import cluster_of
 from bowstring.benchmarks.probe_findings import Probed
+from bowstring.benchmarks.validity import compared_lengths
 from bowstring.judging.verdicts import TREATMENTS
 from bowstring.metrics.agreement import cohen_kappa, count_by_cluster, with_intervals
 from bowstring.metrics.correlation import rank_correlation
@@ -107,7 +108,7 @@ def _gain(check: str, audited: Sequence[Record]) -> Iterator[Finding]:
 
 
 def _length(whole: Sequence[Record]) -> Iterator[Finding]:
-    compared = compared_lengths(whole)
+    compared = compared_lengths(whole, cluster_of)
     clusters = [c.cluster for c in compared]
     taken = [Score(c.cluster, 1.0 if c.longer > 0 else 0.0 if c.longer < 0 else 0.5) for c in compared]
     raw = rate_of([Score(c.cluster, c.outcome) for c in compared])

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bowstring.benchmarks import validity
 from bowstring.metrics import demographics
 from bowstring.metrics.fairness import largest_gap
-from bowstring.metrics.intervals import Means, Score, estimate
-from bowstring.metrics.length_control import Compared, length_controlled
+from bowstring.metrics.intervals import Means
 from bowstring.metrics.measures import Measure, Parts, mean
 from bowstring.records import QUESTION_TYPES, Profile, Question
 from bowstring.runs.runner import Record
@@ -62,7 +62,7 @@ def summarize(records: Sequence[Record]) -> dict[str, Any]:
             for name in ("answer", "personalized_answer", "general_answer")
         },
         "metrics": _metrics(records),
-        "validity": _validity(records),
+        "validity": validity.of_hicupid(records, cluster_of),
         "groups": groups,
         "fairness": gaps,
     }
@@ -87,38 +87,6 @@ def grouped(records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
 def cluster_of(record: Record) -> str:
     """Whose question it is: questions of one user are not independent."""
     return str(record["user"])
-
-
-def compared_lengths(records: Iterable[Record]) -> list[Compared]:
-    """Every comparison that could be read: how it went, and by how many words the answer is the longer one."""
-    return [
-        Compared(cluster_of(r), r["score"], len(r["answer"].split()) - len(r["personalized_answer"].split()))
-        for r in records
-        if r["type"] != "schedule" and r.get("score") is not None
-    ]
-
-
-def _validity(records: Sequence[Record]) -> dict[str, Any]:
-    """What can be said for nothing of whether the score means what it says: how far it goes with length.
-
-    `score` is that of all comparisons together, `longer_wins` what it would be if the longer answer always won.
-    """
-    compared = compared_lengths(records)
-    controlled = length_controlled(compared)
-    if controlled is None:
-        return {}
-    raw = estimate({"x": [Score(c.cluster, c.outcome) for c in compared]}, _percent)
-    longer = [Score(c.cluster, 1.0 if c.longer > 0 else 0.0 if c.longer < 0 else 0.5) for c in compared]
-    naive = estimate({"x": longer}, _percent)
-    return {
-        "score": raw.as_json() if raw else None,
-        "longer_wins": naive.as_json() if naive else None,
-        "length_controlled": controlled.as_json(),
-    }
-
-
-def _percent(means: Means) -> npt.NDArray[np.float64]:
-    return 100 * means["x"]
 
 
 def _metrics(records: Sequence[Record]) -> dict[str, Any]:

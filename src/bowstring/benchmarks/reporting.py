@@ -72,6 +72,16 @@ def report(
     return Report(page, figures_of(metrics, records), tables.tables_of(metrics))
 
 
+def refresh(folder: Path) -> bool:
+    """Write the page of a run anew, if its data set is at hand: a page with histories is not traded for one without."""
+    run = read_run(folder)
+    found, _ = data_of(run, fetch=False)
+    if found is None:
+        return False
+    report(folder).write(folder, figures=(), as_tables=())
+    return True
+
+
 def _with_audit(metrics: dict[str, Any], folder: Path) -> dict[str, Any]:
     """The numbers of a run, and what its last audit found, if it had one."""
     path = folder / AUDIT_NAME

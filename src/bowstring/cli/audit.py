@@ -112,5 +112,6 @@ def audit(
         print_json(found)
     else:
         print_audit(found, console())
-        print(f"\n{run / 'audit.json'}\nnext: bowstring report {run}   puts it on the run's page")
+        page = run / "report.html"
+        print(f"\n{page if prepared.on_page else f'next: bowstring report {run} --data SET   puts it on the page'}")
     return say_how_it_ended(prepared.ended) if prepared.ended else 0
