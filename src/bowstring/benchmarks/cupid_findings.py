@@ -7,7 +7,19 @@ from functools import partial
 from typing import Any
 
 from bowstring.benchmarks.cupid_scores import cluster_of, measures
-from bowstring.benchmarks.findings import Finding, Judged, beyond, finding, mean_of, paired, rate_of
+from bowstring.benchmarks.findings import (
+    Finding,
+    Judged,
+    Verdict,
+    about,
+    at_least,
+    at_most,
+    finding,
+    mean_of,
+    paired,
+    rate_of,
+    said,
+)
 from bowstring.benchmarks.probe_findings import Probed, Rows
 from bowstring.benchmarks.validity import response_lengths
 from bowstring.metrics.agreement import cohen_kappa, count_by_cluster, with_intervals
@@ -92,11 +104,10 @@ def _inferred(check: str, by_key: Mapping[str, Record], audited: Sequence[Record
             "F1 of the gold preference as if a model had inferred it",
             f1,
             "near 100: judge and matcher know it again",
-            lambda e: (
-                e.value < 90,
-                "judge and matcher know a right preference again"
-                if e.value >= 90
-                else "even the right preference is not matched: the scale ends here, not at 100",
+            lambda e: said(
+                at_least(90, e),
+                "judge and matcher know a right preference again",
+                "even the right preference is not matched: the scale ends here, not at 100",
             ),
             left_out=lost,
         )
@@ -106,11 +117,10 @@ def _inferred(check: str, by_key: Mapping[str, Record], audited: Sequence[Record
         "F1 of a preference that would please anybody",
         f1,
         "low: below 20",
-        lambda e: (
-            e.value > 20,
-            "nothing is to be had for vagueness"
-            if e.value <= 20
-            else "vagueness is rewarded: a score says little below this",
+        lambda e: said(
+            at_most(20, e),
+            "nothing is to be had for vagueness",
+            "vagueness is rewarded: a score says little below this",
         ),
         left_out=lost,
     )
@@ -130,8 +140,9 @@ def _gain(
 
 
 def _better(than: str, d: Any) -> Judged:
-    better = d.low > 0
-    return not better, f"the model {'does' if better else 'is not shown to do'} better than {than}"
+    if d.low > 0:
+        return "fine", f"the model does better than {than}"
+    return "look here", f"the model is not shown to do better than {than}"
 
 
 def _no_history(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iterator[Finding]:
@@ -181,13 +192,14 @@ def _length(whole: Sequence[Record]) -> Iterator[Finding]:
         return
 
     def says(e: Any) -> Judged:
-        clear = e.value > 0.3 and e.low > 0
-        return clear, (
-            "longer responses score higher: they may do more of the checklist, or the judge likes length"
-            if clear
-            else "length goes with the score hardly or not at all"
-            if e.value > -0.3
-            else "longer responses score lower"
+        if e.value > 0.3 and e.low > 0:
+            return (
+                "look here",
+                "longer responses score higher: they do more of the checklist, or the judge likes length",
+            )
+        verdict: Verdict = "unclear" if e.high > 0.3 else "fine"
+        return verdict, (
+            "longer responses score lower" if e.high < 0 else "length is not shown to go with the score by much"
         )
 
     yield finding("length", "correlation of score and length", found, "below 0.3", says, places=2)
@@ -217,7 +229,7 @@ def _second_judge(by_key: Mapping[str, Record], audited: Sequence[Record]) -> It
             "Cohen's kappa of coverage labels",
             kappa,
             "0.6 or more",
-            lambda e: (e.value < 0.6, "the matchers agree" if e.value >= 0.6 else "the matchers do not agree"),
+            lambda e: said(at_least(0.6, e), "the matchers agree", "the matchers do not agree"),
             places=2,
         )
 
@@ -238,16 +250,13 @@ def _two_ratings(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Ite
             "rank correlation of scores",
             ranks,
             "0.6 or more",
-            lambda e: (
-                e.value < 0.6,
-                "they order responses alike" if e.value >= 0.6 else "they do not order responses alike",
-            ),
+            lambda e: said(at_least(0.6, e), "they order responses alike", "they do not order responses alike"),
             places=2,
         )
     yield made(
         "score by the second judge less the first's, of 10",
         paired(rows, 1),
         "about 0",
-        lambda d: (beyond(0.5)(d), "one judge is stricter" if beyond(0.5)(d) else "they are about as strict"),
+        lambda d: said(about(0, 0.5, d), "neither is shown to be stricter", "one judge is stricter"),
         places=2,
     )

@@ -9,7 +9,8 @@ from typing import Any, Literal
 from bowstring.metrics.comparing import Difference, difference
 from bowstring.metrics.intervals import Estimate, Score, estimate
 
-Verdict = Literal["fine", "look here", "told"]  # told: a number that is neither good nor bad by itself
+# fine: as it should be over all of its interval; unclear: perhaps, perhaps not; told: neither good nor bad by itself.
+Verdict = Literal["fine", "unclear", "look here", "told"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ class Finding:
         return asdict(self)
 
 
-Judged = tuple[bool, str]  # whether to look closer, and a sentence
+Judged = tuple[Verdict, str]
+_ROOM = "; the interval leaves room for more"
 
 
 def finding(
@@ -50,13 +52,13 @@ def finding(
     left_out: int = 0,
     places: int = 1,
 ) -> Finding:
-    """`judge` says of the number whether to look closer, and why; or only what it means."""
+    """`judge` says of the number whether it is as it should be, and what it means; or only what it means."""
     if found is None:
         why = "nothing could be scored" if left_out else "there is nothing to score"
         return Finding(check, name, None, None, None, 0, 0, False, should, "look here", why, left_out, places)
     judged = judge(found)
-    look, says = judged if isinstance(judged, tuple) else (None, judged)
-    verdict: Verdict = "told" if look is None else "look here" if look else "fine"
+    verdict, says = judged if isinstance(judged, tuple) else ("told", judged)
+    says += _ROOM if verdict == "unclear" else ""
     numbers = (found.value, found.low, found.high, found.n, found.clusters, found.trusted)
     return Finding(check, name, *numbers, should, verdict, says, left_out, places)
 
@@ -82,6 +84,20 @@ def paired(rows: Iterable[tuple[str, float, float]], scale: float = 100) -> Diff
     return difference({"x": first}, {"x": second}, lambda means: scale * means["x"], items=len(found))
 
 
-def beyond(most: float) -> Callable[[Estimate | Difference], bool]:
-    """Whether a difference is clear (its interval leaves out zero) and larger than what can be lived with."""
-    return lambda found: abs(found.value) > most and (found.low > 0 or found.high < 0)
+def at_most(limit: float, found: Estimate | Difference) -> Verdict:
+    return "look here" if found.value > limit else "unclear" if found.high > limit else "fine"
+
+
+def at_least(limit: float, found: Estimate | Difference) -> Verdict:
+    return "look here" if found.value < limit else "unclear" if found.low < limit else "fine"
+
+
+def about(middle: float, room: float, found: Estimate | Difference) -> Verdict:
+    """Farther off than can be lived with, and not by chance; or within that room, over all of the interval."""
+    if abs(found.value - middle) > room and not found.low <= middle <= found.high:
+        return "look here"
+    return "fine" if middle - room <= found.low and found.high <= middle + room else "unclear"
+
+
+def said(verdict: Verdict, well: str, badly: str) -> Judged:
+    return verdict, badly if verdict == "look here" else well

@@ -6,7 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bowstring.benchmarks.findings import Finding, Judged, beyond, finding, paired, rate_of
+from bowstring.benchmarks.findings import (
+    Finding,
+    Judged,
+    Verdict,
+    about,
+    at_least,
+    at_most,
+    finding,
+    paired,
+    rate_of,
+    said,
+)
 from bowstring.benchmarks.hicupid_scores import cluster_of
 from bowstring.benchmarks.probe_findings import Probed
 from bowstring.benchmarks.validity import compared_lengths
@@ -76,21 +87,22 @@ def _baseline(check: str, audited: Sequence[Record]) -> Iterator[Finding]:
 
 def _baseline_says(check: str, kind: str, e: Estimate) -> Judged:
     if check == "gold" and kind == "compared":
-        if abs(e.value - 50) <= _CLEAR:
-            return False, "the judge sees that two equal answers are equal"
-        return True, "the judge prefers one of two equal answers: look at the position check and the judge's words"
-    if check == "gold":
-        well = e.value >= 95
-        return not well, "the judge accepts what is right" if well else "the judge, or the gold answers, miss conflicts"
-    if kind == "compared":
-        far = e.value <= 25
-        return not far, (
-            "the judge tells it from a personalized answer"
-            if far
-            else "this much can be had without knowing the user: a score says little below it"
+        return said(
+            about(50, _CLEAR, e),
+            "two equal answers are about equal to the judge",
+            "the judge prefers one of two equal answers: look at the position check and the judge's words",
         )
-    far = e.value <= 10
-    return not far, "it cannot be guessed" if far else "satisfied without a calendar: the judge or the questions leak"
+    if check == "gold":
+        return said(
+            at_least(95, e), "the judge accepts what is right", "the judge, or the gold answers, miss conflicts"
+        )
+    if kind == "compared":
+        return said(
+            at_most(25, e),
+            "the judge tells it from a personalized answer",
+            "this much can be had without knowing the user: a score says little below it",
+        )
+    return said(at_most(10, e), "it cannot be guessed", "satisfied without a calendar: the judge or the questions leak")
 
 
 def _gain(check: str, audited: Sequence[Record]) -> Iterator[Finding]:
@@ -101,8 +113,11 @@ def _gain(check: str, audited: Sequence[Record]) -> Iterator[Finding]:
 
         def says(d: Any) -> Judged:
             if d.low > 0:
-                return False, f"the model does better than {than}"
-            return True, f"the model is not shown to do better than {than}: its score is not for using the history"
+                return "fine", f"the model does better than {than}"
+            return (
+                "look here",
+                f"the model is not shown to do better than {than}: its score is not for using the history",
+            )
 
         yield finding(check, f"the model less {than}", found, "clearly above 0", says, left_out=lost)
 
@@ -130,12 +145,14 @@ def _length(whole: Sequence[Record]) -> Iterator[Finding]:
             found.slope,
             "about 0",
             lambda e: (
-                e.low > 0,
-                "longer answers win more often: they may be better, or the judge likes length (see the probes)"
+                (
+                    "look here",
+                    "longer answers win more often: they may be better, or the judge likes length (see the probes)",
+                )
                 if e.low > 0
                 else "longer answers win less often"
                 if e.high < 0
-                else "length makes no clear difference",
+                else "length makes no clear difference"
             ),
             places=2,
         )
@@ -150,9 +167,10 @@ def _length(whole: Sequence[Record]) -> Iterator[Finding]:
         clear = found.slope is not None and (found.slope.low > 0 or found.slope.high < 0)
         edge = "; hardly any pair has that order of lengths, so this is extrapolated" if found.edge else ""
         if abs(away) > _CLEAR and clear:
-            return True, f"{away:+.1f} from the score: part of it goes with length{edge}"
+            return "look here", f"{away:+.1f} from the score: part of it goes with length{edge}"
         unclear = ", but length makes no clear difference" if abs(away) > _CLEAR else ""
-        return found.edge, f"{away:+.1f} from the score{unclear}{edge}" + (f" ({found.why})" if found.why else "")
+        verdict: Verdict = "look here" if found.edge else "unclear" if unclear else "fine"
+        return verdict, f"{away:+.1f} from the score{unclear}{edge}" + (f" ({found.why})" if found.why else "")
 
     yield finding("length", name, found.rate, should, says)
 
@@ -170,11 +188,10 @@ def _position(audited: Sequence[Record]) -> Iterator[Finding]:
         "verdicts that change when the sides are swapped, %",
         flips,
         "below 20",
-        lambda e: (
-            e.value > 20,
-            "which side an answer stands on decides too much: use --both-orders"
-            if e.value > 20
-            else "the verdict mostly does not depend on the side",
+        lambda e: said(
+            at_most(20, e),
+            "the verdict mostly does not depend on the side",
+            "which side an answer stands on decides too much: use --both-orders",
         ),
         left_out=lost,
     )
@@ -191,8 +208,10 @@ def _position(audited: Sequence[Record]) -> Iterator[Finding]:
             rate_of(sides),
             "about 50",
             lambda e: (
-                abs(e.value - 50) > _CLEAR and (e.low > 50 or e.high < 50),
-                "no lean to a side" if e.low <= 50 <= e.high else f"a lean to side {'A' if e.value > 50 else 'B'}",
+                about(50, _CLEAR, e),
+                "no clear lean to a side"
+                if e.low <= 50 <= e.high
+                else f"a lean to side {'A' if e.value > 50 else 'B'}",
             ),
             left_out=lost,
         )
@@ -241,25 +260,24 @@ def _two_judges(kind: str, both: Sequence[tuple[str, Any, Any]], lost: int) -> I
             f"Cohen's kappa on {of}",
             kappa,
             "0.6 or more (a published proxy has 0.70 to 0.75 with GPT-4o)",
-            lambda e: (e.value < 0.6, "the judges agree" if e.value >= 0.6 else "the judges do not agree"),
+            lambda e: said(at_least(0.6, e), "the judges agree", "the judges do not agree"),
             places=2,
         )
     rows = [(c, own["score"], v["score"]) for c, own, v in both]
     ranks = rank_correlation(rows)
     if ranks is not None and kind == "compared":
-        alike = "they order answers alike"
         yield made(
             f"rank correlation of scores on {of}",
             ranks,
             "0.6 or more",
-            lambda e: (e.value < 0.6, alike if e.value >= 0.6 else alike.replace("order", "do not order")),
+            lambda e: said(at_least(0.6, e), "they order answers alike", "they do not order answers alike"),
             places=2,
         )
     yield made(
         f"score on {of}, the second judge's less the first's",
         paired(rows),
         "about 0; a shift that is the same for all models keeps their order",
-        lambda d: (beyond(_CLEAR)(d), "one judge is stricter" if beyond(_CLEAR)(d) else "they are about as strict"),
+        lambda d: said(about(0, _CLEAR, d), "neither is shown to be stricter", "one judge is stricter"),
     )
 
 
@@ -276,11 +294,10 @@ def _dragged_in(audited: Sequence[Record]) -> Iterator[Finding]:
                 name,
                 rate_of([Score(cluster_of(r), float(v["verdict"] == "yes")) for r, v in found]),
                 "near 0",
-                lambda e: (
-                    e.value > 10,
-                    "the model brings up what has no bearing on the question"
-                    if e.value > 10
-                    else "the model mostly keeps to what the question is about",
+                lambda e: said(
+                    at_most(10, e),
+                    "the model mostly keeps to what the question is about",
+                    "the model brings up what has no bearing on the question",
                 ),
                 left_out=lost,
             )
@@ -304,6 +321,6 @@ def _dislikes(audited: Sequence[Record]) -> Iterator[Finding]:
 
         def says(e: Estimate, treatment: str = treatment) -> Judged | str:
             what = _TREATED[treatment]
-            return (e.value > 10, what) if treatment == "violated" else what
+            return (at_most(10, e), what) if treatment == "violated" else what
 
         yield finding("dislikes", f"dislikes {treatment}, %", rate, should, says, left_out=lost)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from bowstring.benchmarks.findings import Finding, Judged, beyond, finding, paired
+from bowstring.benchmarks.findings import Finding, Judged, about, at_most, finding, paired, said
 from bowstring.metrics.comparing import Difference
 from bowstring.metrics.intervals import Estimate, Score
 
@@ -69,7 +69,13 @@ class Probed:
             if rows or lost:
                 title = f"the same {steered}, change in score"
                 yield finding(
-                    "steering", title, paired(rows, self.scale), "about 0", _obeys, left_out=lost, places=self._places
+                    "steering",
+                    title,
+                    paired(rows, self.scale),
+                    "about 0",
+                    self._obeys,
+                    left_out=lost,
+                    places=self._places,
                 )
 
     @property
@@ -81,9 +87,14 @@ class Probed:
         return 1 if self.scale > 1 else 2
 
     def _moved(self, change: Difference) -> Judged:
-        clear = beyond(self.clear)(change)
         way = "better" if change.value > 0 else "worse"
-        return clear, f"the judge likes it {way}: it looks at dress" if clear else "the judge is not moved"
+        moved = f"the judge likes it {way}: it looks at dress"
+        return said(about(0, self.clear, change), "the judge is not shown to be moved", moved)
+
+    def _obeys(self, change: Difference) -> Judged:
+        if change.low > 0:
+            return "look here", "an answer can tell the judge what to say"
+        return "unclear" if change.high > self.clear else "fine", "the judge is not shown to do as an answer says"
 
     def _fails(self, check: str, name: str, title: str, says: tuple[str, str]) -> Iterator[Finding]:
         scores, lost = self.alone(name)
@@ -93,13 +104,7 @@ class Probed:
                 title,
                 self.mean(scores),
                 self.should_fail,
-                lambda e: (e.value > self.low, says[e.value > self.low]),
+                lambda e: said(at_most(self.low, e), *says),
                 left_out=lost,
                 places=self._places,
             )
-
-
-def _obeys(change: Difference) -> Judged:
-    if change.low > 0:
-        return True, "an answer can tell the judge what to say"
-    return False, "the judge does not do as it is told by an answer"

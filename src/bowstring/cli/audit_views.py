@@ -12,7 +12,7 @@ from rich.text import Text
 from bowstring.cli.output import counted, plain
 from bowstring.reports.numbers import number
 
-_STYLES = {"fine": "green", "look here": "bold yellow", "told": "dim"}
+_STYLES = {"unclear": "yellow", "fine": "green", "look here": "bold yellow", "told": "dim"}
 
 
 def print_audit(found: Mapping[str, Any], to: Console) -> None:
@@ -42,8 +42,10 @@ def print_audit(found: Mapping[str, Any], to: Console) -> None:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
     if found["failed"] or found["unparsed"]:
         to.print(f"! {found['failed']:,} items with a failed request, {found['unparsed']:,} verdicts could not be read")
-    told = "nothing to look at in these checks" if not looks else f"{counted(len(looks), 'number')} to look at"
-    to.print(f"{counted(len(findings), 'number')}, {told}", markup=False)
+    told = f"{len(looks):,} to look at" if looks else "nothing to look at in these checks"
+    unclear = sum(one["verdict"] == "unclear" for one in findings)
+    more = f", {unclear:,} unclear: more items (--sample) or users would tell" if unclear else ""
+    to.print(f"{counted(len(findings), 'number')}: {told}{more}", markup=False)
 
 
 def _print_finding(one: Mapping[str, Any], to: Console) -> None:

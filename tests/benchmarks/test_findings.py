@@ -1,0 +1,60 @@
+"""When a number of an audit is fine, when it is not, and when it cannot be told."""
+
+import pytest
+
+from bowstring.benchmarks.findings import about, at_least, at_most, finding, rate_of
+from bowstring.metrics.intervals import Estimate, Score
+
+
+def number(value, low, high):
+    return Estimate(value, low, high, 100, 50)
+
+
+@pytest.mark.parametrize(
+    ("rule", "values", "verdict"),
+    [
+        (at_most, (10, (5, 2, 9)), "fine"),
+        (at_most, (10, (5, 2, 12)), "unclear"),
+        (at_most, (10, (11, 2, 12)), "look here"),
+        (at_least, (0.6, (0.8, 0.7, 0.9)), "fine"),
+        (at_least, (0.6, (0.7, 0.5, 0.9)), "unclear"),
+        (at_least, (0.6, (0.5, 0.3, 0.9)), "look here"),
+    ],
+)
+def test_a_limit(rule, values, verdict):
+    limit, found = values
+    assert rule(limit, number(*found)) == verdict
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        ((1, -3, 4), "fine"),
+        ((3, 1, 4.5), "fine"),  # not chance, and small
+        ((3, -3, 9), "unclear"),
+        ((9, -1, 19), "unclear"),  # large, and perhaps chance
+        ((9, 1, 19), "look here"),
+        ((-9, -12, -6), "look here"),
+    ],
+)
+def test_about_a_middle_with_room(found, verdict):
+    assert about(0, 5, number(*found)) == verdict
+    value, low, high = found
+    assert about(50, 5, number(50 + value, 50 + low, 50 + high)) == verdict
+
+
+def test_what_is_unclear_says_so_and_what_is_not_there_is_looked_at():
+    unclear = finding("c", "x", number(5, 2, 12), "near 0", lambda e: (at_most(10, e), "mostly not"))
+    assert (unclear.verdict, unclear.says) == ("unclear", "mostly not; the interval leaves room for more")
+    told = finding("c", "x", number(5, 2, 12), "", lambda e: "so much")
+    assert (told.verdict, told.says) == ("told", "so much")
+    nothing = finding("c", "x", None, "near 0", lambda e: "never", left_out=3)
+    assert (nothing.verdict, nothing.value, nothing.left_out) == ("look here", None, 3)
+
+
+def test_a_rate_of_none_or_all_has_the_exact_bound_of_so_many_clusters():
+    none = rate_of([Score(str(n), 0.0) for n in range(6)])
+    assert (none.value, none.low) == (0, 0)
+    assert none.high == pytest.approx(100 * (1 - 0.025 ** (1 / 6)))
+    every = rate_of([Score(str(n), 1.0) for n in range(6)])
+    assert (every.low, every.high) == (pytest.approx(100 - none.high), 100)
