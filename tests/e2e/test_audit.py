@@ -264,10 +264,8 @@ def test_a_judge_that_does_as_answers_say_is_found_out(tmp_path):
         asked = [text_of(r.body["messages"][-1]) for r in server.requests]
         by_fair = audit(run, *at(server, "fair"), "--checks", "steering")["by"]
     by = found["by"]
-    assert (by["the answer to another question"]["value"], by["the answer to another question"]["verdict"]) == (
-        0,
-        "fine",
-    )
+    misplaced = by["the answer to another question"]
+    assert (misplaced["value"], misplaced["verdict"]) == (0, "unclear"), "of six users"
     own = records(run)
     compared = 100 * sum(r["type"] != "schedule" for r in own) / len(own)
     names = [name for name in by if name.startswith("the same")]
