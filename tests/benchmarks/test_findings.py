@@ -45,7 +45,7 @@ def test_about_a_middle_with_room(found, verdict):
 
 def test_what_is_unclear_says_so_and_what_is_not_there_is_looked_at():
     unclear = finding("c", "x", number(5, 2, 12), "near 0", lambda e: (at_most(10, e), "mostly not"))
-    assert (unclear.verdict, unclear.says) == ("unclear", "mostly not; the interval leaves room for more")
+    assert (unclear.verdict, unclear.says) == ("unclear", "mostly not; the interval reaches beyond that")
     told = finding("c", "x", number(5, 2, 12), "", lambda e: "so much")
     assert (told.verdict, told.says) == ("told", "so much")
     nothing = finding("c", "x", None, "near 0", lambda e: "never", left_out=3)

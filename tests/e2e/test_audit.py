@@ -112,7 +112,7 @@ def test_a_sound_judge_has_nothing_to_look_at_but_few_users(fair_run):
     assert found["by"]["the gold answer against itself"]["verdict"] == "fine"
     unclear = found["by"]["the gold answer, on schedules"]
     assert (unclear["verdict"], unclear["value"]) == ("unclear", 100), "six users cannot show 95 or more"
-    assert unclear["says"].endswith("the interval leaves room for more")
+    assert unclear["says"].endswith("the interval reaches beyond that")
     by = found["by"]
     assert by["the gold answer against itself"]["value"] == 50
     assert by["the gold answer, on schedules"]["value"] == 100

@@ -39,7 +39,7 @@ class Finding:
 
 
 Judged = tuple[Verdict, str]
-_ROOM = "; the interval leaves room for more"
+_ROOM = "; the interval reaches beyond that"
 
 
 def finding(
