@@ -53,6 +53,36 @@ def test_intervals_that_forget_whose_questions_they_are_cover_too_seldom():
     assert hits["by question"] / 200 < 0.85
 
 
+def test_where_all_scores_are_at_an_end_so_many_clusters_still_leave_room():
+    none = [Score(str(u), 0.0) for u in range(20) for _ in range(10)]
+    certain = estimate({"x": none}, mean_of)
+    assert (certain.low, certain.high) == (0, 0)
+    found = estimate({"x": none}, lambda m: 100 * m["x"], ends=(0, 1))
+    assert (found.value, found.low) == (0, 0)
+    assert found.high == pytest.approx(100 * (1 - 0.025 ** (1 / 20))), "20 users, however many questions each"
+    every = estimate({"x": [s._replace(value=10.0) for s in none]}, mean_of, ends=(1, 10))
+    assert (every.high, every.low) == (10, pytest.approx(10 - 9 * found.high / 100))
+    both = estimate({"x": none, "y": none}, lambda m: (30 * m["x"] + 10 * m["y"]) / 40, ends=(0, 1))
+    assert both.high == pytest.approx(found.high / 100)
+    inside = estimate({"x": [s._replace(value=0.5) for s in none]}, mean_of, ends=(0, 1))
+    assert (inside.low, inside.high) == (0.5, 0.5)
+    one = estimate({"x": [Score("a", 0.0), Score("b", 0.1)]}, mean_of, ends=(0, 1))
+    assert one == estimate({"x": [Score("a", 0.0), Score("b", 0.1)]}, mean_of)
+
+
+def test_intervals_of_what_hardly_ever_happens_cover_it_too():
+    """One user in fifty does it, always. Most samples of 30 users have no such user, and must not exclude that."""
+    rng = np.random.default_rng(4)
+    hits = {"with ends": 0, "without": 0}
+    for _ in range(200):
+        scores = [Score(str(u), float(does)) for u, does in enumerate(rng.random(30) < 0.02) for _ in range(4)]
+        for name, ends in (("with ends", (0.0, 1.0)), ("without", None)):
+            found = estimate({"x": scores}, mean_of, ends=ends)
+            hits[name] += found.low <= 0.02 <= found.high
+    assert hits["with ends"] / 200 > 0.9
+    assert hits["without"] / 200 < 0.6
+
+
 def test_a_combination_needs_all_of_its_components():
     scores = [Score("a", 1.0)]
     assert estimate({"x": scores, "y": []}, lambda m: m["x"] + m["y"]) is None

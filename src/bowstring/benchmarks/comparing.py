@@ -22,7 +22,7 @@ from bowstring.benchmarks.running import Run
 from bowstring.errors import UsageError
 from bowstring.metrics import demographics
 from bowstring.metrics.comparing import Against, Difference, clusters_needed, difference, holm, rank_ranges
-from bowstring.metrics.intervals import Estimate, Score, estimate
+from bowstring.metrics.intervals import Estimate, Score
 from bowstring.metrics.measures import Measure, Parts
 from bowstring.records import QUESTION_TYPES
 from bowstring.reports.sweep_page import main_metric
@@ -214,8 +214,8 @@ class _Comparing:
         return self.measures[metric].gathered((self.clusters[key], said[key]) for key in keys if key in said)
 
     def _estimates(self, metric: str, keys: Sequence[str]) -> dict[str, Estimate]:
-        statistic = self.measures[metric].statistic
-        found = {name: estimate(self._scores(metric, name, keys), statistic) for name in self.records}
+        of_scores = self.measures[metric].of_scores
+        found = {name: of_scores(self._scores(metric, name, keys)) for name in self.records}
         return {name: own for name, own in found.items() if own is not None}
 
     def _paired(

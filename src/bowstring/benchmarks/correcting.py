@@ -89,7 +89,7 @@ def _corrected(measure: Measure, judged: Sequence[Judged], people: Mapping[str, 
             scores[component].append(Score(cluster, score))
             if item in people:
                 labelled[component].append(Labelled(cluster, people[item], score))
-    return corrected(scores, labelled, measure.statistic)
+    return corrected(scores, labelled, measure.statistic, ends=measure.ends)
 
 
 def _of_hicupid(record: Record) -> Iterator[Judged]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -92,7 +93,10 @@ def measures(scoring: str) -> dict[str, Measure]:
         "inference.precision_by_instance": mean(partial(_instance_mean, "precision"), 100),
         "inference.recall_by_instance": mean(partial(_instance_mean, "recall"), 100),
         "inference.f1_by_instance": mean(_instance_f1, 100),
-        "generation.score": mean(_rating_upstream if scoring == "upstream" else _rating),
+        "generation.score": replace(
+            mean(_rating_upstream if scoring == "upstream" else _rating),
+            ends=(0.0 if scoring == "upstream" else 1.0, 10.0),
+        ),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from bowstring.metrics.comparing import Difference, difference
@@ -68,13 +68,8 @@ def mean_of(scores: Sequence[Score], scale: float = 100) -> Estimate | None:
 
 
 def rate_of(scores: Sequence[Score]) -> Estimate | None:
-    """In percent, of scores from 0 to 1. Where all are 0, or all are 1, a bootstrap would be certain; so many clusters
-    of one kind leave room for a few of another, by the exact binomial bound."""
-    found = mean_of(scores)
-    if found is None or found.low < found.high or found.value not in (0.0, 100.0):
-        return found
-    room = 100 * (1 - 0.025 ** (1 / found.clusters))
-    return replace(found, high=room) if found.value == 0 else replace(found, low=100 - room)
+    """In percent, of scores from 0 to 1."""
+    return estimate({"x": scores}, lambda means: 100 * means["x"], ends=(0.0, 1.0))
 
 
 def paired(rows: Iterable[tuple[str, float, float]], scale: float = 100) -> Difference | None:

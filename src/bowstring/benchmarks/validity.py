@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from bowstring.benchmarks.findings import mean_of, rate_of
+from bowstring.benchmarks.findings import rate_of
 from bowstring.judging import builtin, verdicts
 from bowstring.metrics.correlation import correlation
 from bowstring.metrics.intervals import Estimate, Score
@@ -56,8 +56,8 @@ def of_hicupid(records: Sequence[Record], cluster_of: Cluster) -> dict[str, Any]
         return found
     longer = [Score(c.cluster, 1.0 if c.longer > 0 else 0.0 if c.longer < 0 else 0.5) for c in compared]
     return found | {
-        "score": _as_json(mean_of([Score(c.cluster, c.outcome) for c in compared])),
-        "longer_wins": _as_json(mean_of(longer)),
+        "score": _as_json(rate_of([Score(c.cluster, c.outcome) for c in compared])),
+        "longer_wins": _as_json(rate_of(longer)),
         "length_controlled": controlled.as_json(),
     }
 

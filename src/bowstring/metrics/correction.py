@@ -55,11 +55,14 @@ def corrected(
     judged: Mapping[str, Sequence[Score]],
     labelled: Mapping[str, Sequence[Labelled]],
     statistic: Callable[[Means], Floats],
+    *,
+    ends: tuple[float, float] | None = None,
 ) -> Corrected | None:
-    """A statistic of corrected component means. None where a component has no scores, or no labels."""
+    """A statistic of corrected component means. None where a component has no scores, or no labels. `ends` are those of
+    `estimate`."""
     people = {name: [Score(x.cluster, x.human) for x in labelled.get(name, ())] for name in judged}
-    by_judge = estimate(judged, statistic)
-    by_people = estimate(people, statistic)
+    by_judge = estimate(judged, statistic, ends=ends)
+    by_people = estimate(people, statistic, ends=ends)
     if by_judge is None or by_people is None:
         return None
     components: dict[str, Sequence[Score]] = {}

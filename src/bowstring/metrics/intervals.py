@@ -49,11 +49,16 @@ class Estimate:
 
 
 def estimate(
-    components: Mapping[str, Sequence[Score]], statistic: Callable[[Means], npt.NDArray[np.float64]]
+    components: Mapping[str, Sequence[Score]],
+    statistic: Callable[[Means], npt.NDArray[np.float64]],
+    *,
+    ends: tuple[float, float] | None = None,
 ) -> Estimate | None:
     """A statistic of the components' means, with a percentile interval over resampled clusters.
 
-    None where a component has no scores at all. All components share the clusters that are drawn.
+    None where a component has no scores at all. All components share the clusters that are drawn. `ends` are the least
+    and the greatest score there can be: where all scores are at one of them, resampling would be certain, and the
+    interval is instead that of so many clusters without exception, by the exact binomial bound.
     """
     if not components or not all(components.values()):
         return None
@@ -72,8 +77,31 @@ def estimate(
         drawn = statistic({name: (weights @ sums[name]) / (weights @ counts[name]) for name in components})
     drawn = drawn[np.isfinite(drawn)]
     low, high = np.percentile(drawn, [2.5, 97.5]) if len(drawn) else (value, value)
+    if ends is not None:
+        low, high = _with_room(components, statistic, ends, len(clusters), (low, high))
     n = sum(len(scores) for scores in components.values())
     return Estimate(float(value), float(low), float(high), n, len(clusters))
+
+
+def _with_room(
+    components: Mapping[str, Sequence[Score]],
+    statistic: Callable[[Means], npt.NDArray[np.float64]],
+    ends: tuple[float, float],
+    clusters: int,
+    interval: tuple[float, float],
+) -> tuple[float, float]:
+    """The interval, unless every score is at the same end."""
+    scores = {score.value for own in components.values() for score in own}
+    room = (1 - 0.025 ** (1 / clusters)) * (ends[1] - ends[0])
+
+    def at(score: float) -> float:
+        return float(statistic({name: np.asarray([score]) for name in components})[0])
+
+    if scores == {ends[0]}:
+        return interval[0], at(ends[0] + room)
+    if scores == {ends[1]}:
+        return at(ends[1] - room), interval[1]
+    return interval
 
 
 @lru_cache(maxsize=8)

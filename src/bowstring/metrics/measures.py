@@ -25,6 +25,7 @@ class Measure:
     of: Callable[[Mapping[str, Any]], Parts]
     statistic: Callable[[Means], Floats]
     higher_is_better: bool = True
+    ends: tuple[float, float] = (0.0, 1.0)  # the least and the greatest value that a record can add
 
     def parts(self, record: Mapping[str, Any]) -> Parts | None:
         """What a record adds; None where it has nothing to say: it failed, was not read, or is of another kind."""
@@ -44,7 +45,10 @@ class Measure:
         return self.gathered((cluster, self.parts(record)) for cluster, record in records)
 
     def estimate(self, records: Clustered) -> Estimate | None:
-        return estimate(self.scores(records), self.statistic)
+        return self.of_scores(self.scores(records))
+
+    def of_scores(self, scores: Mapping[str, Sequence[Score]]) -> Estimate | None:
+        return estimate(scores, self.statistic, ends=self.ends)
 
 
 def mean(of: Callable[[Mapping[str, Any]], float | None], scale: float = 1.0) -> Measure:

@@ -50,7 +50,7 @@ def _cluster(rating: Rating) -> str:
 
 
 def _percent(scores: Sequence[Score]) -> dict[str, Any] | None:
-    found = estimate({"x": scores}, lambda mean: 100 * mean["x"])
+    found = estimate({"x": scores}, lambda mean: 100 * mean["x"], ends=(0.0, 1.0))
     return None if found is None else found.as_json()
 
 

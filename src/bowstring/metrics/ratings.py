@@ -106,7 +106,7 @@ def _raw_agreement(shared: Sequence[str], table: _Table) -> Estimate | None:
     for item in shared:
         pairs = list(combinations(table.items[item].values(), 2))
         scores.append(Score(table.clusters[item], sum(a == b for a, b in pairs) / len(pairs)))
-    return estimate({"x": scores}, lambda mean: mean["x"])
+    return estimate({"x": scores}, lambda mean: mean["x"], ends=(0.0, 1.0))
 
 
 def _alphas(shared: Sequence[str], table: _Table, raters: Sequence[str] = ()) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _of_two(one: str, other: str, shared: Sequence[str], table: _Table) -> dict[
     clusters, scale = table.clusters_of(shared), table.scale
     if not scale.tabular:
         same = [Score(cluster, float(a == b)) for a, b, cluster in zip(first, second, clusters, strict=True)]
-        return {"agreement": _as_json(estimate({"x": same}, lambda mean: mean["x"]))}
+        return {"agreement": _as_json(estimate({"x": same}, lambda mean: mean["x"], ends=(0.0, 1.0)))}
     numbers: dict[str, Number] = {"agreement": accuracy, "macro_f1": macro_f1, "kappa": cohen_kappa}
     weights: dict[str, Number] = {}
     if scale.values is not None and scale.level != "nominal":
