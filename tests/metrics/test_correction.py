@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bowstring.metrics.correction import Labelled, corrected
+from bowstring.metrics.correction import LEAST, Labelled, corrected
 from bowstring.metrics.intervals import Score
 
 TRUTH = 0.4
@@ -57,14 +57,41 @@ def test_a_judge_that_guesses_is_not_trusted_and_does_no_harm():
 
 
 def test_with_full_trust_it_is_the_judge_plus_the_mean_mistake():
-    judged = {"x": [Score(str(n), f) for n, f in enumerate([1.0, 1.0, 0.0, 1.0, 0.0, 1.0])]}
-    labelled = {"x": [Labelled("0", 0.5, 1.0), Labelled("2", -0.5, 0.0)]}
-    found = corrected(judged, labelled, mean_of)
+    judged = {"x": [Score(str(n), f) for n, f in enumerate([9.0, 9.0, 5.0, 9.0, 5.0, 9.0])]}
+    labelled = {"x": [Labelled("0", 7.0, 9.0), Labelled("2", 3.0, 5.0)] * 5}
+    found = corrected(judged, labelled, mean_of, ends=(1, 10))
     assert found.trust["x"] == 1.0
-    assert found.estimate.value == pytest.approx(4 / 6 - 0.5)
-    assert (found.estimate.n, found.estimate.clusters) == (2, 2)
+    assert found.estimate.value == pytest.approx(46 / 6 - 2)
+    assert (found.estimate.n, found.estimate.clusters) == (10, 2)
     assert not found.estimate.trusted
-    assert found.judge.value == pytest.approx(4 / 6)
+    assert found.judge.value == pytest.approx(46 / 6)
+
+
+@pytest.mark.parametrize(("labels", "right"), [(10, 0.9), (20, 0.9), (40, 0.97)])
+def test_few_labels_make_wide_intervals_not_wrong_ones(labels, right):
+    """Of 40 labels by a judge that errs on three in a hundred, most samples show a mistake or none."""
+    rng = np.random.default_rng(labels)
+    hits = 0
+    for _ in range(100):
+        found = corrected(*simulated(rng, users=60, labels=labels, noise=2 * (1 - right)), mean_of)
+        hits += found.estimate.low <= TRUTH <= found.estimate.high
+        assert 0 <= found.estimate.low <= found.estimate.value <= found.estimate.high <= 1
+    assert hits >= 90
+
+
+def test_a_judge_that_always_says_the_same_leaves_people_alone():
+    judged = {"x": [Score(str(n), 1.0) for n in range(50)]}
+    labelled = {"x": [Labelled(str(n), float(n % 2), 1.0) for n in range(20)]}
+    found = corrected(judged, labelled, mean_of)
+    assert found.trust["x"] == 0
+    assert found.estimate.value == found.people.value == 0.5
+
+
+def test_too_few_labels_correct_nothing_and_nothing_leaves_the_scale():
+    judged = {"x": [Score(str(n), 1.0 if n % 2 else 0.9) for n in range(40)]}
+    labelled = [Labelled(str(n), 1.0, 0.0 if n else 0.5) for n in range(LEAST)]
+    assert corrected(judged, {"x": labelled[1:]}, mean_of) is None
+    assert corrected(judged, {"x": labelled}, mean_of).estimate.high <= 1
 
 
 def test_a_total_corrects_each_of_its_parts():
@@ -75,8 +102,8 @@ def test_a_total_corrects_each_of_its_parts():
     alone = [corrected(*part, mean_of).estimate.value for part in parts]
     whole = corrected(judged, labelled, lambda mean: 100 * (3 * mean["a"] + mean["b"]) / 4)
     assert whole.estimate.value == pytest.approx(25 * (3 * alone[0] + alone[1]))
-    few = corrected(judged, labelled | {"b": labelled["b"][:5]}, lambda mean: mean["a"] + mean["b"])
-    assert not few.estimate.trusted, "five labels of a part are too few, however many there are of another"
+    few = corrected(judged, labelled | {"b": labelled["b"][:12]}, lambda mean: mean["a"] + mean["b"])
+    assert not few.estimate.trusted, "twelve labels of a part are too few, however many there are of another"
 
 
 def test_without_labels_of_every_part_nothing_is_corrected():

@@ -18,7 +18,7 @@ from bowstring.benchmarks.hicupid_judging import SCORES
 from bowstring.benchmarks.judgements import LABEL_OF
 from bowstring.datasets.ratings import Task, cluster_of, item_id, read_ratings
 from bowstring.errors import DataError, UsageError
-from bowstring.metrics.correction import Corrected, Labelled, corrected
+from bowstring.metrics.correction import LEAST, Corrected, Labelled, corrected
 from bowstring.metrics.intervals import Score
 from bowstring.metrics.measures import Measure
 from bowstring.metrics.scales import number_in
@@ -30,9 +30,10 @@ _COVERAGE: Mapping[str, float] = {label: score for score, label in LABEL_OF.item
 _EXPECTED = {
     "compare": "win, tie or lose",
     "satisfaction": "yes or no",
-    "rate": "a number",
+    "rate": "a number from 1 to 10",
     "coverage": "Fully Covered, Partially Covered or Not Covered",
 }
+_CHOICES = {"compare": ("win", "tie", "lose"), "satisfaction": ("yes", "no")}
 Judged = tuple[str, str, str, float]  # component, item, cluster, the judge's score
 
 
@@ -65,6 +66,8 @@ def correct(run: EndedRun, records: Sequence[Record], labels: Path) -> dict[str,
         "items": len(people),
         "raters": len({rating.rater for _, rating in read.rows if rating.item in people}),
         "left_out": dict(unknown),
+        "least": LEAST,
+        "too_few": [name for name, one in found.items() if one is None],
         "scores": {name: one.as_json() for name, one in found.items() if one is not None},
     }
 
@@ -110,6 +113,9 @@ def _of_cupid(record: Record) -> Iterator[Judged]:
 
 
 def _value(task: str, label: str) -> float | None:
-    if task in ("compare", "satisfaction"):
-        return SCORES.get(label.lower())
-    return _COVERAGE.get(label) if task == "coverage" else number_in(label)
+    if task in _CHOICES:
+        return SCORES[label.lower()] if label.lower() in _CHOICES[task] else None
+    if task == "coverage":
+        return _COVERAGE.get(label)
+    number = number_in(label)
+    return number if number is not None and 1 <= number <= 10 else None

@@ -79,6 +79,9 @@ def _print_corrected(found: Mapping[str, Any], to: Console) -> None:
     to.print(table)
     lost = "".join(f", {n:,} {reason}" for reason, n in found["left_out"].items())
     said = f"{counted(found['items'], 'item')} labelled by {counted(found['raters'], 'rater')}{lost}."
+    if found["too_few"]:
+        few = f"{', '.join(found['too_few'])}: not corrected: fewer than {found['least']} labels of a question type"
+        to.print(few, style="dim", markup=False)
     to.print(f"{said} Right on average if the labelled items were drawn by lot.\n", style="dim", markup=False)
 
 

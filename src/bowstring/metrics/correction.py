@@ -8,7 +8,9 @@ Prediction-powered inference: the mean of the judge's scores, plus the mean of w
 says where both are known. The judge is trusted as far as it goes with people: its scores are multiplied by the weight
 that makes the variance least (power tuning), from 0, people's labels alone, to 1. Right on average whatever the judge
 is like, if the labelled items were drawn by lot. The interval resamples users for both parts at once, and tunes anew
-in every draw.
+in every draw. A few labels show hardly any of a judge's mistakes, and resampling them shows no more: for the interval,
+two labels that nobody gave are added, one of each mistake at its greatest (as adjusted intervals of paired proportions
+do).
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import numpy.typing as npt
 from bowstring.metrics.intervals import Estimate, Means, Score, estimate
 
 Floats = npt.NDArray[np.float64]
+LEAST = 10  # labels without which nothing is corrected
 
 
 class Labelled(NamedTuple):
@@ -56,18 +59,23 @@ def corrected(
     labelled: Mapping[str, Sequence[Labelled]],
     statistic: Callable[[Means], Floats],
     *,
-    ends: tuple[float, float] | None = None,
+    ends: tuple[float, float] = (0.0, 1.0),
 ) -> Corrected | None:
-    """A statistic of corrected component means. None where a component has no scores, or no labels. `ends` are those of
-    `estimate`."""
+    """A statistic of corrected component means. None where a component has no scores, or too few labels. `ends` are the
+    least and the greatest score there can be."""
+    if any(len(labelled.get(name, ())) < LEAST for name in judged):
+        return None
     people = {name: [Score(x.cluster, x.human) for x in labelled.get(name, ())] for name in judged}
     by_judge = estimate(judged, statistic, ends=ends)
     by_people = estimate(people, statistic, ends=ends)
     if by_judge is None or by_people is None:
         return None
-    components: dict[str, Sequence[Score]] = {}
+    bare: dict[str, Sequence[Score]] = {}
+    roomy: dict[str, Sequence[Score]] = {}
     for name, scores in judged.items():
-        components |= {f"{name}/{part}": own for part, own in _parts(scores, labelled[name]).items()}
+        bare |= {f"{name}/{part}": own for part, own in _parts(scores, labelled[name]).items()}
+        added = [Labelled(f"\0{name}+", ends[1], ends[0]), Labelled(f"\0{name}-", ends[0], ends[1])]
+        roomy |= {f"{name}/{part}": own for part, own in _parts(scores, [*labelled[name], *added]).items()}
     trust: dict[str, float] = {}
 
     def of_corrected(means: Means) -> Floats:
@@ -79,9 +87,13 @@ def corrected(
             trust.setdefault(name, float(weight[0]))  # the first call is of the whole
         return statistic(found)
 
-    found = estimate(components, of_corrected)
-    if found is None:
+    found, wide = estimate(bare, of_corrected), estimate(roomy, of_corrected)
+    if found is None or wide is None:
         return None
+    least, greatest = (float(statistic({name: np.asarray([end]) for name in judged})[0]) for end in ends)
+    value = min(max(found.value, least), greatest)
+    low, high = max(least, min(wide.low, value)), min(greatest, max(wide.high, value))
+    found = replace(found, value=value, low=low, high=high)
     fewest = min(len({x.cluster for x in labelled[name]}) for name in judged)
     return Corrected(replace(found, n=by_people.n, clusters=fewest), by_judge, by_people, trust)
 
@@ -101,8 +113,9 @@ def _parts(scores: Sequence[Score], labelled: Sequence[Labelled]) -> dict[str, l
 
 
 def _trust(m: Means) -> Floats:
-    """The slope of people on the judge, between 0 and 1: with the labelled among all items, the best weight."""
+    """The slope of people on the judge, between 0 and 1: with the labelled among all items, the best weight. A judge
+    that says the same of all of them tells nothing, and is not trusted."""
     spread = m["ff"] - m["f"] ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
-        slope = np.where(spread > 1e-12, (m["fy"] - m["f"] * m["y"]) / np.where(spread > 1e-12, spread, 1.0), 1.0)
+        slope = np.where(spread > 1e-12, (m["fy"] - m["f"] * m["y"]) / np.where(spread > 1e-12, spread, 1.0), 0.0)
     return np.clip(slope, 0.0, 1.0)
