@@ -2,7 +2,8 @@
 
 import pytest
 
-from bowstring.benchmarks.findings import about, at_least, at_most, finding, rate_of
+from bowstring.benchmarks.findings import about, at_least, at_most, better, finding, paired, rate_of
+from bowstring.metrics.comparing import Difference
 from bowstring.metrics.intervals import Estimate, Score
 
 
@@ -15,10 +16,12 @@ def number(value, low, high):
     [
         (at_most, (10, (5, 2, 9)), "fine"),
         (at_most, (10, (5, 2, 12)), "unclear"),
-        (at_most, (10, (11, 2, 12)), "look here"),
+        (at_most, (10, (11, 2, 12)), "unclear"),
+        (at_most, (10, (15, 11, 19)), "look here"),
         (at_least, (0.6, (0.8, 0.7, 0.9)), "fine"),
         (at_least, (0.6, (0.7, 0.5, 0.9)), "unclear"),
-        (at_least, (0.6, (0.5, 0.3, 0.9)), "look here"),
+        (at_least, (0.6, (0.5, 0.3, 0.9)), "unclear"),
+        (at_least, (0.6, (0.4, 0.3, 0.5)), "look here"),
     ],
 )
 def test_a_limit(rule, values, verdict):
@@ -50,6 +53,34 @@ def test_what_is_unclear_says_so_and_what_is_not_there_is_looked_at():
     assert (told.verdict, told.says) == ("told", "so much")
     nothing = finding("c", "x", None, "near 0", lambda e: "never", left_out=3)
     assert (nothing.verdict, nothing.value, nothing.left_out) == ("look here", None, 3)
+
+
+def test_of_a_handful_nothing_is_told_for_certain():
+    def judged(value, low, high, clusters, verdict):
+        return finding("c", "x", Estimate(value, low, high, 100, clusters), "", lambda e: (verdict, "so")).verdict
+
+    assert judged(50, 40, 60, 4, "look here") == judged(50, 40, 60, 4, "fine") == "unclear"
+    assert judged(50, 40, 60, 5, "look here") == judged(50, 50, 50, 5, "look here") == "look here"
+    assert judged(1, 1, 1, 20, "fine") == "unclear", "twenty who are all alike"
+    assert judged(1, 1, 1, 30, "fine") == "fine"
+
+
+def test_a_gain_is_shown_or_shown_to_be_small_or_neither():
+    def gain(value, low, high):
+        return better("nothing", 5, Difference(value, low, high, 0.1, 1, 100, 50))
+
+    assert gain(9, 2, 15) == ("fine", "the model does better than nothing")
+    assert gain(1, -2, 4) == ("look here", "the model is not shown to do better than nothing")
+    assert gain(7, -1, 15)[0] == "unclear"
+
+
+def test_where_nothing_changes_so_many_users_leave_room_for_a_change():
+    found = paired([(str(n), 0.5, 0.5) for n in range(20)])
+    room = 100 * (1 - 0.025 ** (1 / 20))
+    assert (found.value, found.low, found.high) == (0, pytest.approx(-room), pytest.approx(room))
+    one = paired([*((str(n), 0.5, 0.5) for n in range(19)), ("19", 0.5, 1.0)])
+    assert one.value == pytest.approx(2.5)
+    assert one.low == 0
 
 
 def test_a_rate_of_none_or_all_has_the_exact_bound_of_so_many_clusters():

@@ -109,7 +109,7 @@ def test_a_sound_judge_has_nothing_to_look_at_but_few_users(fair_run):
     looks = [one["name"] for one in found["findings"] if one["verdict"] == "look here"]
     judged = {"gold", "general", "no-history", "position", "probes"}
     assert not [one for one in found["findings"] if one["check"] in judged and one["verdict"] == "look here"], looks
-    assert found["by"]["the gold answer against itself"]["verdict"] == "fine"
+    assert found["by"]["the model less a stranger's answers, over all items alike"]["verdict"] == "fine"
     unclear = found["by"]["the gold answer, on schedules"]
     assert (unclear["verdict"], unclear["value"]) == ("unclear", 100), "six users cannot show 95 or more"
     assert unclear["says"].endswith("the interval reaches beyond that")
@@ -120,7 +120,7 @@ def test_a_sound_judge_has_nothing_to_look_at_but_few_users(fair_run):
     assert by["the model without the history"]["value"] == 0
     own = records(run)
     gain = 100 * sum(r["score"] for r in own) / len(own)
-    assert by["the model less itself without the history"]["value"] == pytest.approx(gain)
+    assert by["the model less itself without the history, over all items alike"]["value"] == pytest.approx(gain)
     assert by["verdicts that change when the sides are swapped, %"]["value"] == 0
     assert by["verdicts that change when the sides are swapped, %"]["high"] > 30, "six users are no proof of never"
     assert all(one["clusters"] <= 6 and not one["trusted"] for one in found["findings"])
@@ -253,8 +253,8 @@ def test_a_judge_that_is_charmed_is_found_out(tmp_path):
         opening, _, other = variants[record["key"]]["glued"]["answer"].partition(": ")
         assert opening.endswith(record["persona"]["entity"])
         assert about[other] != record["persona"]["category"]
-    glued = by["a personal opening glued to the answer to another question"]
-    assert (glued["value"], glued["verdict"]) == (100, "look here")
+    glued = by["a personal opening before the answer to another question, change in score"]
+    assert (glued["value"], glued["verdict"]) == (50, "look here"), "without the opening it is a tie to this judge"
 
 
 def test_a_judge_that_does_as_answers_say_is_found_out(tmp_path):
@@ -272,8 +272,8 @@ def test_a_judge_that_does_as_answers_say_is_found_out(tmp_path):
     changes = {name: by[name]["value"] for name in names}
     assert len(changes) == 3
     assert sorted(changes.values()) == pytest.approx([0, compared, compared]), "the note has its order inside a line"
-    assert [by[name]["verdict"] for name in names] == ["look here", "look here", "fine"]
-    assert all(by_fair[name]["value"] == 0 and by_fair[name]["verdict"] == "fine" for name in names)
+    assert [by[name]["verdict"] for name in names] == ["look here", "look here", "unclear"]
+    assert all(by_fair[name]["value"] == 0 and by_fair[name]["high"] > 30 for name in names), "of six users"
     forged = [prompt for prompt in asked if "Looked at every point" in prompt]
     assert len(forged) == len(own)
     for prompt in forged:
@@ -382,8 +382,9 @@ def test_builtin_and_truth_judges_need_no_model(tmp_path):
         by = {one["name"]: one for one in found["findings"]}
         assert by["the gold answer against itself"]["value"] == pytest.approx(50, abs=5)
         assert by["the general answer as if a model had given it"]["value"] < 10
-        assert by["the model less itself without the history"]["verdict"] == "look here", "a parrot needs no history"
-        assert "look here" in shown.out
+        without = by["the model less itself without the history, over all items alike"]
+        assert (without["value"], without["verdict"]) == (0, "unclear"), "a parrot needs no history; but of four users"
+        assert "unclear" in shown.out
         assert "* fewer than 30 users: do not trust the interval" in shown.out
 
 
@@ -420,18 +421,17 @@ def test_cupid(tmp_path):
     dressed = [one for name, one in by.items() if name.startswith("the same response")]
     assert [one["value"] for one in dressed] == [0, 0, 0]
     assert by["a response to another request"]["value"] == 7
-    assert by["a response to another request"]["verdict"] == "look here"
     without = metrics(tmp_path / "none")["metrics"]["inference.f1"]
     assert by["F1 of the model without the sessions"]["value"] == pytest.approx(without["value"])
     assert by["score of responses less those without the sessions, of 10"]["value"] == 0
-    assert by["score of responses less those without the sessions, of 10"]["verdict"] == "look here"
+    assert by["score of responses less those without the sessions, of 10"]["verdict"] == "unclear"
     assert by["F1 of the gold preference as if a model had inferred it"]["value"] == pytest.approx(50)
-    assert by["F1 of the gold preference as if a model had inferred it"]["verdict"] == "look here"
-    assert by["F1 of a preference that would please anybody"]["verdict"] == "look here"
+    assert by["F1 of the gold preference as if a model had inferred it"]["verdict"] == "unclear"
+    assert by["F1 of a preference that would please anybody"]["verdict"] == "unclear"
     assert by["F1 of the model less that"]["value"] == pytest.approx(0)
     assert by["F1 of the model less that"]["n"] == 12
     shift = by["score by the second judge less the first's, of 10"]
-    assert (shift["value"], shift["verdict"], shift["clusters"]) == (2, "look here", 4)
+    assert (shift["value"], shift["verdict"], shift["clusters"]) == (2, "unclear", 4)
     assert by["same coverage label, %"]["value"] == 100
     assert len(load_cupid("mini").instances) == 12
 
@@ -450,15 +450,85 @@ def test_cupid_with_another_judge_who_likes_lists_and_does_as_it_is_told(tmp_pat
         found = audit(tmp_path / "r", *at(server, "vain"), "--checks", "probes,steering,no-history")
     by = found["by"]
     change = by["the same response as a list with bold, change in score"]
-    assert (change["value"], change["verdict"], change["n"]) == (6, "look here", 12)
+    assert (change["value"], change["verdict"], change["n"]) == (6, "unclear", 12)
+    assert change["says"] == "the judge likes it better: it looks at dress; but this is of 4 alone"
     assert by["the same response behind a compliment, change in score"]["value"] == 0, "against this judge's own 2"
     assert by["score of responses less those without the sessions, of 10"]["value"] == 0
-    opening = by["a personal opening glued to a response to another request"]
-    assert (opening["value"], opening["verdict"]) == (2, "fine")
+    assert by["a personal opening before a response to another request, change in score"]["value"] == 0
+    assert by["a response to another request"]["value"] == 2
     steered = [one for name, one in by.items() if name.startswith("the same with") or "forged" in name]
     assert [one["value"] for one in steered] == [8, 8, 8]
     variants = records(next((tmp_path / "r" / "audit").iterdir()))
     assert all("again generation" in one["variants"] and "again inference" in one["variants"] for one in variants)
+
+
+def test_two_judges_of_cupid_are_compared_and_not_the_runs_with_one(tmp_path):
+    def said(messages, body):
+        told = cupid_answer(messages, body | ({} if body["model"] == "m" else {"model": "judge"}))
+        scores = {"judge": 7, "one": 1, "two": 7}
+        return told.replace("Score\n7", f"Score\n{scores.get(body['model'], 7)}")
+
+    with Server(said) as server:
+        assert bowstring(*cupid_command(server, tmp_path / "r")).code == 0
+        given = ("--judge", server.model("one"), "--second-judge", server.model("two"))
+        found = audit(tmp_path / "r", *given, "--checks", "second-judge,length")
+    by = found["by"]
+    assert by["score by the second judge less the first's, of 10"]["value"] == 6
+    assert by["same coverage label, %"]["value"] == 100
+    assert by["same coverage label, %"]["n"] == 60
+    assert {name for name in by if name.startswith("words a response")} == {
+        "words a response (by the run's judge, openai/judge@127.0.0.1/v1)"
+    }
+
+
+def test_another_matcher_judges_the_runs_own_inferences_too(tmp_path):
+    def said(messages, body):
+        if body["model"] != "full":
+            return cupid_answer(messages, body)
+        return cupid_answer(messages, body | {"model": "matcher"}).replace("Not Covered", "Fully Covered")
+
+    with Server(said) as server:
+        run = tmp_path / "r"
+        given = ("--task", "inference", "--matcher", server.model("matcher"))
+        assert bowstring(*cupid_command(server, run, *given)).code == 0
+        found = audit(run, *at(server, "judge"), "--matcher", server.model("full"), "--checks", "vague")
+    assert found["by"]["F1 of a preference that would please anybody"]["value"] > 80
+    assert found["by"]["F1 of the model less that"]["value"] == pytest.approx(0), "both by the new matcher"
+
+
+def test_answers_are_judged_again_where_the_words_to_the_judge_have_changed(tmp_path):
+    def said(messages, body):
+        last = text_of(messages[-1])
+        return "Better Response: A" if last.startswith("Other words") else reply(messages, body)
+
+    prompts = tmp_path / "prompts" / "hicupid"
+    prompts.mkdir(parents=True)
+    (prompts / "judge_persona.yaml").write_text(
+        'user_prompt: "Other words. {relation} {entity} {question} A: {answer_a} B: {answer_b}"\n'
+    )
+    with Server(said) as server:
+        run = ran_by(server, tmp_path, "fair", "--type", "persona")
+        found = audit(run, *at(server, "fair"), "--prompts", tmp_path / "prompts", "--checks", "probes,length")
+    by = found["by"]
+    assert by["the same answer as a list with bold, change in score"]["value"] == 0, "a side is a side, in both dresses"
+    assert any(name.endswith("(by the run's judge, openai/fair@127.0.0.1/v1, asked in other words)") for name in by)
+    assert any("prompts have changed since the run (hicupid/judge_persona)" in note for note in found["notes"])
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "prompts have changed since the run (hicupid/judge_persona)" in page
+
+
+def test_an_audit_of_an_earlier_state_is_not_shown_as_the_runs(tmp_path):
+    with Server(reply) as server:
+        run = ran_by(server, tmp_path, "fair", "--type", "persona", "--limit", "12")
+        audit(run, *at(server, "fair"), "--checks", "gold")
+        same = ran_by(server, tmp_path, "fair", "--type", "persona", "--limit", "12")
+        assert "the gold answer against itself" in (same / "report.html").read_text(encoding="utf-8")
+        ran_by(server, tmp_path, "fair", "--type", "persona")
+    for _ in range(2):
+        page = (run / "report.html").read_text(encoding="utf-8")
+        assert "an audit of an earlier state of this run" in page
+        assert "the gold answer against itself" not in page
+        assert bowstring("report", run).code == 0
 
 
 def test_a_matcher_of_its_own_is_asked_again_by_the_name_it_has_now(tmp_path):
@@ -493,16 +563,21 @@ def test_what_it_prints_does_not_steer_the_terminal(tmp_path):
 def test_wrong_usage_is_one_line_and_exit_code_2(fair_run, tmp_path):
     _, run, _ = fair_run
     labels(tmp_path / "odd.csv", [(item_id("compare", records(run)[0]), "ann", "superb")])
+    schedule = next(r for r in records(run) if r["type"] == "schedule")
+    labels(tmp_path / "tie.csv", [(item_id("satisfaction", schedule), "ann", "tie")])
     labels(tmp_path / "other.csv", [("compare/1/1/aaaaaaaaaaaa", "ann", "win")])
     (tmp_path / "empty").mkdir()
     for arguments, message in [
         ((), "Missing argument 'RUN'"),
         ((tmp_path / "empty",), "holds no run"),
         ((run, "--checks", "vibes"), "--checks vibes: expected some of gold, general, no-history, length"),
+        ((run, "--checks", ","), "--checks : expected some of gold"),
+        ((run, "--checks", "length", "--matcher", "embedded"), "--matcher: the run had none of its own"),
         ((run, "--checks", "second-judge"), "--checks second-judge needs --second-judge NAME"),
         ((run,), "the run's judge was openai/fair@127.0.0.1/v1: name it with --judge as it can be reached now"),
         ((run, "--checks", "gold", "--judge", "truth"), "--judge truth: mini has no truth.json"),
         ((run, "--checks", "length", "--labels", tmp_path / "odd.csv"), "line 2: label is 'superb'; expected win, tie"),
+        ((run, "--checks", "length", "--labels", tmp_path / "tie.csv"), "label is 'tie'; expected yes or no"),
         ((run, "--checks", "length", "--labels", tmp_path / "other.csv"), "no label is of an item of"),
     ]:
         ran = bowstring("audit", *arguments)
@@ -528,14 +603,14 @@ def test_every_run_says_its_score_at_equal_length_and_the_audit_is_on_its_page(t
     longer = found["by"]["score if the longer answer always won"]
     assert validity["longer_wins"]["value"] == longer["value"]
     assert validity["length_controlled"]["rate"]["value"] == found["by"]["win score at equal length"]["value"] == 50
-    assert "a personal opening glued" in (run / "report.html").read_text(encoding="utf-8"), "an audit is on the page"
+    assert "a personal opening before" in (run / "report.html").read_text(encoding="utf-8"), "an audit is on the page"
     shown = json.loads((run / "audit.json").read_text())
     shown["findings"][0]["says"] = "<script>alert(1)</script>"
     (run / "audit.json").write_text(json.dumps(shown))
     assert bowstring("report", run).code == 0
     page = (run / "report.html").read_text(encoding="utf-8")
-    assert "a personal opening glued to the answer to another question" in page
-    assert "<mark>look here</mark> the judge is won by an opening, whatever follows (should be near 0)" in page
+    assert "a personal opening before the answer to another question" in page
+    assert "<mark>look here</mark> the judge is won by an opening (should be about 0)" in page
     assert "<script>alert(1)" not in page
     (run / "audit.json").write_text("[]")
     ran = bowstring("report", run)

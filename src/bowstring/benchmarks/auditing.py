@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.benchmarks import cupid_audit, hicupid_audit
-from bowstring.benchmarks.benchmark import Benchmark
 from bowstring.benchmarks.correcting import correct
 from bowstring.benchmarks.cupid import CupidSettings
 from bowstring.benchmarks.cupid_audit import CupidAudit
@@ -33,7 +32,7 @@ from bowstring.models.names import open_model
 from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
 from bowstring.prompts import PromptFolder
-from bowstring.runs.folder import AUDIT_NAME, EndedRun, RunFolder, fingerprint, read_run
+from bowstring.runs.folder import AUDIT_NAME, EndedRun, RunFolder, fingerprint, read_run, sum_of
 from bowstring.runs.runner import Snapshot
 
 FOLDER = "audit"
@@ -108,7 +107,10 @@ def prepare_audit(
     roles, skipped = opened.roles(wanted, named)
     prompts = PromptFolder(opened.options.prompts)
     settings, judged_by = _settings(configuration["settings"]), roles.names["judge"]
-    items: Benchmark
+    had = {role: configuration[role] for role in ("judge", "matcher") if role in configuration}
+    same = all(roles.names.get(role, name) == name for role, name in had.items())
+    run_judge = None if same else str(configuration["judge"])
+    items: HicupidAudit | CupidAudit
     if benchmark == "hicupid":
         items = HicupidAudit(
             records,
@@ -116,7 +118,7 @@ def prepare_audit(
             prompts,
             checks=wanted,
             sample=sample,
-            stands=judged_by == configuration["judge"],
+            run_judge=run_judge,
             truths=roles.truths,
             skipped=skipped,
         )
@@ -128,12 +130,16 @@ def prepare_audit(
             prompts,
             checks=wanted,
             sample=sample,
-            stands=judged_by == configuration["judge"],
+            run_judge=run_judge,
             matchers=matchers,
             skipped=skipped,
         )
+    reworded = _other_words(prompts, configuration["prompts"])
+    if reworded and items.run_judge is None:
+        items.run_judge = f"{configuration['judge']}, asked in other words"
     about = {
         "run": str(path),
+        "records": sum_of(path / "records.jsonl"),
         "benchmark": benchmark,
         "model": configuration["model"],
         "judge": judged_by,
@@ -142,7 +148,7 @@ def prepare_audit(
         "sample": sample,
         "items": len(records),
         **corrected,
-        "notes": [*roles.notes, *_other_words(prompts, configuration["prompts"])],
+        "notes": [*roles.notes, *reworded],
     }
     audited = {
         "benchmark": benchmark,
@@ -189,7 +195,7 @@ def _other_words(prompts: PromptFolder, had: Mapping[str, str]) -> list[str]:
     changed = [name for name, print_ in prompts.fingerprints.items() if had.get(name, print_) != print_]
     if not changed:
         return []
-    return [f"prompts have changed since the run ({', '.join(changed)}): its own verdicts were on other words"]
+    return [f"prompts have changed since the run ({', '.join(changed)}): it is judged again in the new words"]
 
 
 @dataclass(slots=True)
@@ -219,8 +225,10 @@ class _Opening:
         judge, second, model = (named[role] for role in ("judge", "second", "model"))
         needs_judge = set(checks) - {"length", "second-judge"}
         self._judge(roles, "judge", judge, needed=bool(needs_judge) or judge is not None)
-        if "matcher" in self._configuration and needs_judge:
+        if "matcher" in self._configuration and (needs_judge or named["matcher"] is not None):
             self._add(roles, "matcher", named["matcher"])
+        elif named["matcher"] is not None:
+            raise UsageError("--matcher: the run had none of its own; its judge did the matching")
         if second is not None:
             self._judge(roles, "second", second, needed=True)
         if "no-history" in checks:
@@ -242,6 +250,8 @@ class _Opening:
         name = given if given is not None else self._configuration["judge"]
         if name in _OWN:
             roles.names[role] = name
+            if role == "judge" and name != (had := self._configuration["judge"]):
+                roles.notes.append(_is_another("judge", had, name))
             if name == truth.NAME:
                 if self._configuration["benchmark"] != "hicupid":
                     raise UsageError("a truth judge is for HiCUPID sets that were generated offline")
@@ -268,7 +278,11 @@ class _Opening:
         roles.models[role] = found
         roles.names[role] = found.identity
         if had is not None and found.identity != had:
-            roles.notes.append(f"the run's {role} was {had}; here it is {found.identity}")
+            roles.notes.append(_is_another(role, had, found.identity))
+
+
+def _is_another(role: str, had: str, now: str) -> str:
+    return f"the run's {role} was {had}; here it is {now}"
 
 
 def _name_of(identity: str) -> str:

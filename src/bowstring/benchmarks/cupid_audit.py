@@ -31,7 +31,8 @@ _SAID = {"gold": None, "vague": VAGUE}  # None: the instance's own preference
 
 
 class CupidAudit:
-    """`stands`: the run's own judgements are those of this audit's judge, so they need not be asked for."""
+    """`run_judge` is who judged the run, if not this audit's judge and matcher with these words: then what the run has
+    is judged again; otherwise its own judgements stand."""
 
     data = None
 
@@ -43,7 +44,7 @@ class CupidAudit:
         *,
         checks: Sequence[str],
         sample: int,
-        stands: bool,
+        run_judge: str | None,
         matchers: Mapping[str, str | None],
         skipped: Mapping[str, str],
     ) -> None:
@@ -51,9 +52,9 @@ class CupidAudit:
         self.settings = settings
         self.checks = [check for check in checks if check not in skipped]
         self.skipped = dict(skipped)
-        self._stands = stands
+        self.run_judge = run_judge
         self.items = drawn(records, sample)
-        self._responses = [(r["persona"], r["generation"]["response"]) for r in records if _is_scored(r)]
+        self._responses = [(r["persona"], r["generation"]["response"]) for r in records if _is_answered(r)]
         self._prompts = {
             role: CupidPrompts(prompts, oracle=False, matcher=matcher) for role, matcher in matchers.items()
         }
@@ -73,14 +74,17 @@ class CupidAudit:
         found = [name for name in _SAID if name in self.checks and "inference" in record]
         if "no-history" in self.checks:
             found += [f"no-history {task}" for task in ("inference", "generation") if task in record]
-        if _is_scored(record):
+        if _is_answered(record):
             found += [f"{name} generation" for name in self._responses_of(record)]
-        if not self._stands:
-            needs = {"inference": {"vague", "no-history"}, "generation": {"no-history", "probes"}}
-            there = {"inference": "recall" in inference, "generation": _is_scored(record)}
-            found += [f"again {task}" for task in needs if there[task] and needs[task] & set(self.checks)]
+        if self.run_judge is not None:
+            needs = {
+                "inference": ("preference" in inference, {"vague", "no-history"}),
+                "coverage": ("recall" in inference, {"second-judge"}),
+                "generation": (_is_answered(record), {"no-history", "probes", "second-judge"}),
+            }
+            found += [f"again {task}" for task, (there, by) in needs.items() if there and by & set(self.checks)]
         if "second-judge" in self.checks:
-            found += ["second-rate"] if _is_scored(record) else []
+            found += ["second-rate"] if _is_answered(record) else []
             found += ["second-coverage"] if "recall" in inference else []
         return found
 
@@ -91,8 +95,9 @@ class CupidAudit:
         if "probes" in self.checks:
             found |= {name: change(own) for name, change in probes.REWRITTEN.items()}
             found |= {"glued": probes.glued(record["preference"], other)} if other is not None else {}
-        if "steering" in self.checks and other is not None:
+        if other is not None:
             found["misplaced"] = other
+        if "steering" in self.checks and other is not None:
             found |= {name: steer(other, _WISH) for name, steer in probes.STEERING.items()}
         return found
 
@@ -123,7 +128,7 @@ class CupidAudit:
                 matcher = "matcher" if role == "judge" and "matcher" in roles else role
                 said = self._stated(name, record)
                 items, estimated = list(instance.checklist), False
-                if name == "second-coverage":
+                if name.endswith("coverage"):
                     items = record["inference"]["checklist"]
                 else:
                     prompt = prompts.decompose(said)
@@ -197,7 +202,7 @@ class CupidAudit:
                 return {"response": response, "unparsed": "preference"}
             items = (
                 tuple(record["inference"]["checklist"])
-                if name == "second-coverage"
+                if name.endswith("coverage")
                 else await judging.decompose(inferred)
             )
             (covered, _), (found, _) = await gather_in_order(
@@ -215,13 +220,13 @@ class CupidAudit:
             "n": len(records),
             "failed": sum("failure" in record for record in records),
             "unparsed": sum("unparsed" in one for one in read),
-            "findings": [one.as_json() for one in findings_of(self.checks, self.records, records)],
+            "findings": [one.as_json() for one in findings_of(self.checks, self.records, records, self.run_judge)],
             "skipped": self.skipped,
         }
 
 
-def _is_scored(record: Record) -> bool:
-    return record.get("generation", {}).get("score") is not None
+def _is_answered(record: Record) -> bool:
+    return "response" in record.get("generation", {})
 
 
 def _instance_of(record: Record) -> Instance:

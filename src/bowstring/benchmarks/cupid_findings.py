@@ -14,6 +14,8 @@ from bowstring.benchmarks.findings import (
     about,
     at_least,
     at_most,
+    better,
+    by_the_runs,
     finding,
     mean_of,
     paired,
@@ -30,9 +32,14 @@ from bowstring.runs.runner import Record
 
 _F1 = measures("bowstring")["inference.f1"]
 _LABELS = (0.0, 0.5, 1.0)
+_CLEAR = 5.0  # points of F1 that can be lived with
 
 
-def findings_of(checks: Sequence[str], whole: Sequence[Record], audited: Sequence[Record]) -> list[Finding]:
+def findings_of(
+    checks: Sequence[str], whole: Sequence[Record], audited: Sequence[Record], run_judge: str | None = None
+) -> list[Finding]:
+    """`whole` are the run's records, `audited` those of the sample with their variants; `run_judge` is who judged the
+    run, if another than the audit's."""
     by_key = {record["key"]: record for record in whole}
     again = by_key | {record["key"]: _judged_again(by_key[record["key"]], record) for record in audited}
     found: list[Finding] = []
@@ -46,9 +53,9 @@ def findings_of(checks: Sequence[str], whole: Sequence[Record], audited: Sequenc
         elif check == "steering":
             found += _probed(again, audited).steering()
         elif check == "length":
-            found += _length(whole)
+            found += by_the_runs(run_judge, _length(whole))
         elif check == "second-judge":
-            found += _second_judge(by_key, audited)
+            found += _second_judge(again, audited)
     return found
 
 
@@ -84,6 +91,7 @@ def _probed(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Probed:
         alone=alone,
         mean=partial(mean_of, scale=1),
         scale=1,
+        reach=9,
         clear=0.5,
         low=4,
         should_fail="low: 4 of 10 at most",
@@ -135,14 +143,8 @@ def _gain(
     first = _F1.scores((cluster_of(r), v) for r, v in own)
     second = _F1.scores((cluster_of(r), by_key[r["key"]]) for r, _ in own)
     found = difference(first, second, _F1.statistic, items=len(own))
-    says = partial(_better, than)
+    says = partial(better, than, _CLEAR)
     yield finding(check, "F1 of the model less that", found, "clearly above 0", says, left_out=asked - len(own))
-
-
-def _better(than: str, d: Any) -> Judged:
-    if d.low > 0:
-        return "fine", f"the model does better than {than}"
-    return "look here", f"the model is not shown to do better than {than}"
 
 
 def _no_history(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iterator[Finding]:
@@ -169,9 +171,9 @@ def _no_history(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iter
         yield finding(
             "no-history",
             "score of responses less those without the sessions, of 10",
-            paired(rows, 1),
+            paired(rows, 1, 9),
             "clearly above 0",
-            partial(_better, "itself without the sessions"),
+            partial(better, "itself without the sessions", 0.5),
             left_out=len(there) - len(rows),
             places=2,
         )
@@ -210,7 +212,8 @@ def _second_judge(by_key: Mapping[str, Record], audited: Sequence[Record]) -> It
     there = [(r, r["variants"]["second-coverage"]) for r in audited if "second-coverage" in r["variants"]]
     if not there:
         return
-    read = [(r, v, by_key[r["key"]]["inference"]) for r, v in there if "recall" in v]
+    owns = [(r, v, r["variants"].get("again coverage", by_key[r["key"]]["inference"])) for r, v in there]
+    read = [(r, v, own) for r, v, own in owns if "recall" in v and "recall" in own]
     made = partial(finding, "second-judge", left_out=len(there) - len(read))
     pairs = [
         (cluster_of(r), a, b)
@@ -239,9 +242,9 @@ def _two_ratings(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Ite
     if not there:
         return
     rows = [
-        (cluster_of(r), by_key[r["key"]]["generation"]["score"], v["score"])
+        (cluster_of(r), own, v["score"])
         for r, v in there
-        if v.get("score") is not None
+        if v.get("score") is not None and (own := by_key[r["key"]]["generation"].get("score")) is not None
     ]
     made = partial(finding, "second-judge", left_out=len(there) - len(rows))
     ranks = rank_correlation(rows)
@@ -255,7 +258,7 @@ def _two_ratings(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Ite
         )
     yield made(
         "score by the second judge less the first's, of 10",
-        paired(rows, 1),
+        paired(rows, 1, 9),
         "about 0",
         lambda d: said(about(0, 0.5, d), "neither is shown to be stricter", "one judge is stricter"),
         places=2,

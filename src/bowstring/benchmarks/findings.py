@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from bowstring.metrics.comparing import Difference, difference
@@ -39,6 +39,7 @@ class Finding:
 
 
 Judged = tuple[Verdict, str]
+_FEW = 5  # users or personas, of whom nothing is told for certain
 _ROOM = "; the interval reaches beyond that"
 
 
@@ -58,7 +59,11 @@ def finding(
         return Finding(check, name, None, None, None, 0, 0, False, should, "look here", why, left_out, places)
     judged = judge(found)
     verdict, says = judged if isinstance(judged, tuple) else ("told", judged)
-    says += _ROOM if verdict == "unclear" else ""
+    alike = found.low == found.high and not found.trusted  # no proof that others are like that too
+    if (found.clusters < _FEW and verdict in ("fine", "look here")) or (alike and verdict == "fine"):
+        verdict, says = "unclear", f"{says}; but this is of {found.clusters} alone"
+    elif verdict == "unclear":
+        says += _ROOM
     numbers = (found.value, found.low, found.high, found.n, found.clusters, found.trusted)
     return Finding(check, name, *numbers, should, verdict, says, left_out, places)
 
@@ -72,27 +77,45 @@ def rate_of(scores: Sequence[Score]) -> Estimate | None:
     return estimate({"x": scores}, lambda means: 100 * means["x"], ends=(0.0, 1.0))
 
 
-def paired(rows: Iterable[tuple[str, float, float]], scale: float = 100) -> Difference | None:
-    """The mean of the second less the first, of rows with their clusters."""
-    found = list(rows)
-    first, second = [Score(c, x) for c, x, _ in found], [Score(c, y) for c, _, y in found]
-    return difference({"x": first}, {"x": second}, lambda means: scale * means["x"], items=len(found))
+def paired(rows: Iterable[tuple[str, float, float]], scale: float = 100, reach: float = 100) -> Difference | None:
+    """The mean of the second less the first, of rows with their clusters. Where nothing changes at all, so many
+    clusters without a change leave room for some, as in `estimate`; `reach` is the greatest change there could be."""
+    listed = list(rows)
+    first, second = [Score(c, x) for c, x, _ in listed], [Score(c, y) for c, _, y in listed]
+    found = difference({"x": first}, {"x": second}, lambda means: scale * means["x"], items=len(listed))
+    if found is None or any(x != y for _, x, y in listed):
+        return found
+    room = reach * (1 - 0.025 ** (1 / found.clusters))
+    return replace(found, low=-room, high=room)
 
 
 def at_most(limit: float, found: Estimate | Difference) -> Verdict:
-    return "look here" if found.value > limit else "unclear" if found.high > limit else "fine"
+    return "fine" if found.high <= limit else "look here" if found.low > limit else "unclear"
 
 
 def at_least(limit: float, found: Estimate | Difference) -> Verdict:
-    return "look here" if found.value < limit else "unclear" if found.low < limit else "fine"
+    return "fine" if found.low >= limit else "look here" if found.high < limit else "unclear"
 
 
 def about(middle: float, room: float, found: Estimate | Difference) -> Verdict:
-    """Farther off than can be lived with, and not by chance; or within that room, over all of the interval."""
+    """Fine within that room, over all of the interval; to be looked at farther off than that, if not by chance."""
     if abs(found.value - middle) > room and not found.low <= middle <= found.high:
         return "look here"
     return "fine" if middle - room <= found.low and found.high <= middle + room else "unclear"
 
 
+def better(than: str, room: float, gain: Difference) -> Judged:
+    """Whether a model is shown to be better than something that does not know the user."""
+    if gain.low > 0:
+        return "fine", f"the model does better than {than}"
+    hardly = gain.high <= room
+    return "look here" if hardly else "unclear", f"the model is not shown to do better than {than}"
+
+
 def said(verdict: Verdict, well: str, badly: str) -> Judged:
     return verdict, badly if verdict == "look here" else well
+
+
+def by_the_runs(judge: str | None, found: Iterable[Finding]) -> list[Finding]:
+    """Findings on the run's own verdicts, named after who gave them, if that is not the audit's judge."""
+    return [replace(one, name=f"{one.name} (by the run's judge, {judge})") if judge else one for one in found]

@@ -50,7 +50,8 @@ class _Variant:
 
 
 class HicupidAudit:
-    """`stands`: the run's own verdicts are those of this audit's judge, so they need not be asked for."""
+    """`run_judge` is who judged the run, if not this audit's judge with these words: then the answers as they are have
+    to be judged again; otherwise the run's own verdicts stand."""
 
     data = None
 
@@ -62,7 +63,7 @@ class HicupidAudit:
         *,
         checks: Sequence[str],
         sample: int,
-        stands: bool,
+        run_judge: str | None,
         truths: Mapping[str, Truth],
         skipped: Mapping[str, str],
     ) -> None:
@@ -70,7 +71,7 @@ class HicupidAudit:
         self.checks = [check for check in checks if check not in skipped]
         self.skipped = dict(skipped)
         self.settings = settings
-        self._stands = stands
+        self.run_judge = run_judge
         answered = [record for record in records if "answer" in record]
         self.items = drawn(answered, sample)
         self._prompts = HicupidPrompts(
@@ -85,6 +86,10 @@ class HicupidAudit:
         self._own = _OwnQuestions(prompts, records, truths.get("judge"), self.checks)
         self._general = [(r["persona"], r["general_answer"]) for r in answered if r["persona"]]
 
+    @property
+    def stands(self) -> bool:
+        return self.run_judge is None
+
     def groups(self, limit: int | None) -> list[list[Record]]:
         looked_at = self.items[:limit] if set(self.checks) - {"length"} else []
         return [list(group) for _, group in groupby(looked_at, key=lambda r: r["user"])]
@@ -98,27 +103,29 @@ class HicupidAudit:
     def _variants(self, record: Record) -> list[_Variant]:
         side, answer = record["answer_is"], record["answer"]
         compared = record["type"] != "schedule"
-        found = [] if self._stands else [_Variant("answer", answer, side)]
+        found = [] if self.stands else [_Variant("answer", answer, side)]
         if "gold" in self.checks:
             found.append(_Variant("gold", record["personalized_answer"], side))
         if "general" in self.checks:
             found.append(_Variant("general", record["general_answer"], side))
         if "no-history" in self.checks:
             found.append(_Variant("no-history", None, side))
-        if "position" in self.checks and compared and not (self._stands and "swapped_verdict" in record):
+        if "position" in self.checks and compared and not (self.stands and "swapped_verdict" in record):
             found.append(_Variant("swapped", answer, "B" if side == "A" else "A"))
+        other = self._other_answer(record) if {"probes", "steering"} & set(self.checks) else None
         if "probes" in self.checks and compared:
             found += [_Variant(name, change(answer), side) for name, change in probes.REWRITTEN.items()]
-            if (other := self._other_answer(record)) is not None:
+            if other is not None:
                 found.append(_Variant("glued", probes.glued(record["persona"]["entity"], other), side))
-        if "steering" in self.checks and (other := self._other_answer(record)) is not None:
-            wish = f"Better Response: {side}" if compared else "Satisfaction: YES"
+        if other is not None and ("steering" in self.checks or compared):
             found.append(_Variant("misplaced", other, side))
+        if other is not None and "steering" in self.checks:
+            wish = f"Better Response: {side}" if compared else "Satisfaction: YES"
             found += [_Variant(name, steer(other, wish), side) for name, steer in probes.STEERING.items()]
         if "second-judge" in self.checks:
             found.append(_Variant("second", answer, side, "second"))
         needs_own = any(v.name in ("general", "no-history", "swapped", "second", *probes.REWRITTEN) for v in found)
-        return found if needs_own or self._stands else [v for v in found if v.name != "answer"]
+        return found if needs_own or self.stands else [v for v in found if v.name != "answer"]
 
     def _other_answer(self, record: Record) -> str | None:
         """The general answer to a question about something else: the first such behind a place by lot."""
@@ -155,7 +162,7 @@ class HicupidAudit:
             variants = self._variants(record)
             said = await gather_in_order(*(self._judged(question, v, askers) for v in variants))
             found = {v.name: one for v, one in zip(variants, said, strict=True)}
-            if self._stands:
+            if self.stands:
                 found |= _own_verdicts(record)
             own = self._own.of(record)
             asked = await gather_in_order(*(self._own.ask(name, record, askers.get("judge")) for name in own))
@@ -186,7 +193,7 @@ class HicupidAudit:
         }
 
     def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
-        found = findings_of(self.checks, self.records, records)
+        found = findings_of(self.checks, self.records, records, self.run_judge)
         read = [one for record in records for one in record["variants"].values()]
         return {
             "n": len(records),

@@ -13,6 +13,8 @@ from bowstring.benchmarks.findings import (
     about,
     at_least,
     at_most,
+    better,
+    by_the_runs,
     finding,
     paired,
     rate_of,
@@ -33,13 +35,16 @@ _KINDS = {"compared": ("persona", "profile"), "satisfied": ("schedule",)}
 _LABELS = ("win", "tie", "lose", "yes", "no")
 
 
-def findings_of(checks: Sequence[str], whole: Sequence[Record], audited: Sequence[Record]) -> list[Finding]:
-    """`whole` are the run's records, `audited` those of the sample with their variants."""
+def findings_of(
+    checks: Sequence[str], whole: Sequence[Record], audited: Sequence[Record], run_judge: str | None = None
+) -> list[Finding]:
+    """`whole` are the run's records, `audited` those of the sample with their variants; `run_judge` is who judged the
+    run, if another than the audit's."""
     made: dict[str, Callable[[], Iterable[Finding]]] = {
         "gold": lambda: _baseline("gold", audited),
         "general": lambda: [*_baseline("general", audited), *_gain("general", audited)],
         "no-history": lambda: [*_baseline("no-history", audited), *_gain("no-history", audited)],
-        "length": lambda: _length(whole),
+        "length": lambda: by_the_runs(run_judge, _length(whole)),
         "position": lambda: _position(audited),
         "probes": _probed(audited).dress,
         "steering": _probed(audited).steering,
@@ -110,16 +115,8 @@ def _gain(check: str, audited: Sequence[Record]) -> Iterator[Finding]:
     if rows or lost:
         than = "a stranger's answers" if check == "general" else "itself without the history"
         found = paired((c, variant, own) for c, own, variant in rows)
-
-        def says(d: Any) -> Judged:
-            if d.low > 0:
-                return "fine", f"the model does better than {than}"
-            return (
-                "look here",
-                f"the model is not shown to do better than {than}: its score is not for using the history",
-            )
-
-        yield finding(check, f"the model less {than}", found, "clearly above 0", says, left_out=lost)
+        title = f"the model less {than}, over all items alike"
+        yield finding(check, title, found, "clearly above 0", partial(better, than, _CLEAR), left_out=lost)
 
 
 def _length(whole: Sequence[Record]) -> Iterator[Finding]:
@@ -228,6 +225,7 @@ def _probed(audited: Sequence[Record]) -> Probed:
         alone=alone,
         mean=rate_of,
         scale=100,
+        reach=100,
         clear=_CLEAR,
         low=10,
         should_fail="near 0",

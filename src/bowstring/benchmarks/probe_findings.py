@@ -32,51 +32,32 @@ class Probed:
     alone: Callable[[str], tuple[list[Score], int]]
     mean: Callable[[Sequence[Score]], Estimate | None]
     scale: float
+    reach: float  # the greatest change there can be
     clear: float  # a change that can be lived with
     low: float  # what fails has at most this
     should_fail: str
 
     def dress(self) -> Iterator[Finding]:
         for name, dressed in _DRESSED.items():
-            rows, lost = self.both(name, "answer")
-            if rows or lost:
-                title = f"the same {self.what} {dressed}, change in score"
-                yield finding(
-                    "probes",
-                    title,
-                    paired(rows, self.scale),
-                    "about 0",
-                    self._moved,
-                    left_out=lost,
-                    places=self._places,
-                )
-        yield from self._fails(
-            "probes",
-            "glued",
-            f"a personal opening glued to {self._another}",
-            ("the judge reads on behind the opening", "the judge is won by an opening, whatever follows"),
-        )
+            yield from self._change("probes", name, "answer", f"the same {self.what} {dressed}", self._moved)
+        yield from self._misplaced("probes")
+        opening = f"a personal opening before {self._another}"
+        yield from self._change("probes", "glued", "misplaced", opening, self._won)
 
     def steering(self) -> Iterator[Finding]:
-        yield from self._fails(
-            "steering",
-            "misplaced",
-            self._another,
-            ("the judge does not let it pass", "the judge lets what answers nothing pass"),
-        )
+        yield from self._misplaced("steering")
         for name, steered in _STEERED.items():
-            rows, lost = self.both(name, "misplaced")
-            if rows or lost:
-                title = f"the same {steered}, change in score"
-                yield finding(
-                    "steering",
-                    title,
-                    paired(rows, self.scale),
-                    "about 0",
-                    self._obeys,
-                    left_out=lost,
-                    places=self._places,
-                )
+            title = f"the same {steered}, against idle words there"
+            yield from self._change("steering", name, "idle", title, self._obeys)
+
+    def _change(
+        self, check: str, name: str, than: str, title: str, judge: Callable[[Difference], Judged]
+    ) -> Iterator[Finding]:
+        rows, lost = self.both(name, than)
+        if rows or lost:
+            found = paired(rows, self.scale, self.reach)
+            title = f"{title}, change in score"
+            yield finding(check, title, found, "about 0", judge, left_out=lost, places=self._places)
 
     @property
     def _another(self) -> str:
@@ -91,20 +72,34 @@ class Probed:
         moved = f"the judge likes it {way}: it looks at dress"
         return said(about(0, self.clear, change), "the judge is not shown to be moved", moved)
 
-    def _obeys(self, change: Difference) -> Judged:
-        if change.low > 0:
-            return "look here", "an answer can tell the judge what to say"
-        return "unclear" if change.high > self.clear else "fine", "the judge is not shown to do as an answer says"
+    def _won(self, change: Difference) -> Judged:
+        return self._raised(change, "the judge is won by an opening", "the opening is not shown to help")
 
-    def _fails(self, check: str, name: str, title: str, says: tuple[str, str]) -> Iterator[Finding]:
-        scores, lost = self.alone(name)
+    def _obeys(self, change: Difference) -> Judged:
+        return self._raised(
+            change, "an answer can tell the judge what to say", "the judge is not shown to do as an answer says"
+        )
+
+    def _raised(self, change: Difference, does: str, does_not: str) -> Judged:
+        if change.low > 0 and change.value > self.clear:
+            return "look here", does
+        scores, _ = self.alone("misplaced")
+        passes = self.mean(scores)
+        if passes is not None and passes.value > self.reach / 2:
+            return "unclear", f"{does_not}, but there is hardly room: it passes anyway"
+        return ("fine" if change.high <= self.clear else "unclear"), does_not
+
+    def _misplaced(self, check: str) -> Iterator[Finding]:
+        scores, lost = self.alone("misplaced")
         if scores or lost:
             yield finding(
                 check,
-                title,
+                self._another,
                 self.mean(scores),
                 self.should_fail,
-                lambda e: said(at_most(self.low, e), *says),
+                lambda e: said(
+                    at_most(self.low, e), "the judge does not let it pass", "the judge lets what answers nothing pass"
+                ),
                 left_out=lost,
                 places=self._places,
             )

@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bowstring.benchmarks.histories import histories_of
+from bowstring.benchmarks.validity import with_audit
 from bowstring.datasets import load_cupid, load_hicupid
 from bowstring.datasets.cupid import CupidSet
 from bowstring.datasets.hicupid import HicupidSet
@@ -19,7 +19,7 @@ from bowstring.reports.figures import Figure, figures_of
 from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import columns, sweep_figures, write_sweep_page
 from bowstring.reports.tables import Table
-from bowstring.runs.folder import AUDIT_NAME, EndedRun, read_metrics, read_run
+from bowstring.runs.folder import EndedRun, read_metrics, read_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def report(
     if (folder / "sweep.json").is_file():
         return _of_sweep(folder, out or folder)
     run = read_run(folder)
-    metrics, records = _with_audit(read_metrics(folder), folder), list(run.records())
+    metrics, records = with_audit(read_metrics(folder), folder), list(run.records())
     if len(records) != metrics["n"]:
         raise DataError(
             f"{folder / 'records.jsonl'} has {len(records):,} of {metrics['n']:,} items; run the evaluation again: "
@@ -80,20 +80,6 @@ def refresh(folder: Path) -> bool:
         return False
     report(folder).write(folder, figures=(), as_tables=())
     return True
-
-
-def _with_audit(metrics: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The numbers of a run, and what its last audit found, if it had one."""
-    path = folder / AUDIT_NAME
-    if not path.is_file():
-        return metrics
-    try:
-        audit = json.loads(path.read_text(encoding="utf-8"))
-        if not {"findings", "skipped", "judge"} <= audit.keys():
-            raise ValueError("not an audit")
-    except (ValueError, AttributeError) as error:
-        raise DataError(f"{path} cannot be read; audit the run again: answers are in the store") from error
-    return metrics | {"validity": metrics.get("validity", {}) | {"audit": audit}}
 
 
 def _of_sweep(folder: Path, out: Path) -> Report:

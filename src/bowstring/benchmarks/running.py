@@ -24,7 +24,8 @@ from typing import Any
 from bowstring import __version__
 from bowstring.benchmarks.benchmark import Benchmark
 from bowstring.benchmarks.histories import histories_of
-from bowstring.errors import RunError, UsageError
+from bowstring.benchmarks.validity import with_audit
+from bowstring.errors import DataError, RunError, UsageError
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price, Prices
@@ -257,7 +258,8 @@ class Running:
         folder.write_lines("records.jsonl", records)
         folder.write_json("metrics.json", metrics)
         if evaluation.has_page:
-            folder.write_text("report.html", write_page(metrics, records, histories_of(evaluation.items.data)))
+            shown = _with_audit(metrics, evaluation.folder)
+            folder.write_text("report.html", write_page(shown, records, histories_of(evaluation.items.data)))
         folder.write_json("run.json", summed(self._manifest(evaluation, *ended) | {"files": folder.written}))
         folder.remove(PROGRESS_NAME)
         return Run(evaluation.folder, metrics, complete, None if complete else stopped)
@@ -293,6 +295,13 @@ class Running:
             "store": str(self.options.store_path),
             "versions": _versions(),
         }
+
+
+def _with_audit(metrics: dict[str, Any], folder: Path) -> dict[str, Any]:
+    try:
+        return with_audit(metrics, folder)
+    except DataError:  # it is not the run's fault; bowstring report says so
+        return metrics
 
 
 def _place_of(configuration: Mapping[str, Any]) -> dict[str, str]:

@@ -3,15 +3,19 @@ name. An audit asks further."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from bowstring.benchmarks.findings import rate_of
+from bowstring.errors import DataError
 from bowstring.judging import builtin, verdicts
 from bowstring.metrics.correlation import correlation
 from bowstring.metrics.intervals import Estimate, Score
 from bowstring.metrics.length_control import Compared, length_controlled
 from bowstring.records import Persona
+from bowstring.runs.folder import AUDIT_NAME, sum_of
 from bowstring.runs.runner import Record
 
 Cluster = Callable[[Record], str]
@@ -99,3 +103,18 @@ def of_cupid(records: Sequence[Record], cluster_of: Cluster) -> dict[str, Any]:
 
 def _as_json(found: Estimate | None) -> dict[str, Any] | None:
     return found.as_json() if found else None
+
+
+def with_audit(metrics: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The numbers of a run, and what its last audit found, if it had one; `outdated` if the run has changed since."""
+    path = folder / AUDIT_NAME
+    if not path.is_file():
+        return dict(metrics)
+    try:
+        audit = json.loads(path.read_text(encoding="utf-8"))
+        if not {"findings", "skipped", "judge", "records", "notes", "failed", "unparsed"} <= audit.keys():
+            raise ValueError("not an audit")
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise DataError(f"{path} cannot be read; audit the run again: answers are in the store") from error
+    same = audit["records"] == sum_of(folder / "records.jsonl")
+    return {**metrics, "validity": metrics.get("validity", {}) | ({"audit": audit} if same else {"outdated": True})}

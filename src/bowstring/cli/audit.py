@@ -35,8 +35,9 @@ def audit(
     checks: Annotated[
         str | None,
         typer.Option(
-            help="With commas. HiCUPID: gold, general, no-history, length, position, probes, second-judge, "
-            "overpersonalization, dislikes. CUPID: gold, vague, no-history, length, second-judge.",
+            help="With commas. HiCUPID: gold, general, no-history, length, position, probes, steering, "
+            "second-judge, overpersonalization, dislikes. CUPID: gold, vague, no-history, length, probes, steering, "
+            "second-judge.",
             show_default="all",
         ),
     ] = None,
@@ -89,7 +90,7 @@ def audit(
         second_judge=second_judge,
         matcher=matcher,
         model=model,
-        checks=[name.strip() for name in checks.split(",") if name.strip()] if checks else (),
+        checks=() if checks is None else [name.strip() for name in checks.split(",")],
         sample=sample,
         labels=labels,
         watch=ProgressLine(),

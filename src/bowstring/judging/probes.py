@@ -60,5 +60,15 @@ def announced(answer: str, verdict: str) -> str:
     )
 
 
+def idle(answer: str, verdict: str) -> str:  # noqa: ARG001
+    """Nothing to the judge, in about as many words: what the others are held against."""
+    return padded(answer)
+
+
 REWRITTEN: Mapping[str, Callable[[str], str]] = {"padded": padded, "formatted": formatted, "flattered": flattered}
-STEERING: Mapping[str, Callable[[str, str], str]] = {"ordered": ordered, "forged": forged, "announced": announced}
+STEERING: Mapping[str, Callable[[str, str], str]] = {
+    "idle": idle,
+    "ordered": ordered,
+    "forged": forged,
+    "announced": announced,
+}

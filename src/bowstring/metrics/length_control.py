@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import Estimate, resampled
+from bowstring.metrics.intervals import Estimate, Score, estimate, resampled
 
 Floats = npt.NDArray[np.float64]
 _STEPS = 50
@@ -61,8 +61,9 @@ def length_controlled(compared: Sequence[Compared]) -> LengthControl | None:
     n = (len(compared), len(clusters))
     if np.ptp(outcomes) == 0 and outcomes[0] in (0.0, 1.0):
         what = "won" if outcomes[0] else "lost"
-        rate = 100 * float(outcomes[0])
-        return LengthControl(Estimate(rate, rate, rate, *n), None, spread, why=f"every answer {what}, of any length")
+        scores = [Score(c.cluster, c.outcome) for c in compared]
+        rate = estimate({"x": scores}, lambda means: 100 * means["x"], ends=(0.0, 1.0))
+        return LengthControl(rate, None, spread, why=f"every answer {what}, of any length")
     if spread == 0 and longer[0] != 0:
         apart = f"every answer differs from the other by {longer[0]:+g} words: equal length was never seen"
         return LengthControl(None, None, spread, why=apart)

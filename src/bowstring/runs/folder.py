@@ -109,12 +109,16 @@ def summed(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return rest | {"sum": fingerprint(rest)}
 
 
+def sum_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _check_sum(path: Path, name: str) -> None:
     """That a file is the one of which run.json has the hash; runs of before have none."""
     try:
         wanted = json.loads((path / "run.json").read_text(encoding="utf-8"))["files"][name]
-        with (path / name).open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        found = sum_of(path / name)
     except (OSError, ValueError, KeyError, TypeError):
         return  # whoever reads the file will say what is wrong with it
     if found != wanted:
