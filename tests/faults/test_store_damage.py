@@ -180,6 +180,52 @@ def test_a_store_that_others_have_open_is_not_mended_under_them(stores, tmp_path
     assert "was damaged" in opened(path)[1]
 
 
+def linked(stores, tmp_path) -> tuple[Path, Path, Path]:
+    """A store whose process was killed, and links to it in two folders, one by way of the other."""
+    shutil.copytree(stores[1].parent, tmp_path / "real")
+    links = tmp_path / "one" / "responses.sqlite", tmp_path / "two" / "responses.sqlite"
+    for link, target in zip(links, ("../real/s.sqlite", "../one/responses.sqlite"), strict=True):
+        link.parent.mkdir()
+        link.symlink_to(target)
+    return tmp_path / "real" / "s.sqlite", *links
+
+
+def test_what_links_lead_to_is_mended_and_not_the_links(stores, tmp_path):
+    store, one, two = linked(stores, tmp_path)
+    log = store.with_name("s.sqlite-wal")
+    log.write_bytes(log.read_bytes()[: 32 + 20 * (4096 + 24)])
+    left = store.read_bytes(), log.read_bytes()
+    found, said = opened(two)
+    assert f"{store} was damaged" in said
+    assert one.is_symlink()
+    assert two.is_symlink()
+    assert {p.name for folder in (one.parent, two.parent) for p in folder.iterdir()} == {"responses.sqlite"}
+    aside = store.with_name("s.sqlite.damaged-1")
+    assert not aside.is_symlink()
+    assert (aside.read_bytes(), aside.with_name(f"{aside.name}-wal").read_bytes()) == left
+    assert 0 < len(found) < len(RESPONSES)
+    assert opened(store) == (found, "") == opened(one)
+
+
+def test_whoever_comes_by_another_link_has_the_same_store_open(stores, tmp_path):
+    store, one, two = linked(stores, tmp_path)
+    first = Store(one)
+    content = bytearray(store.read_bytes())
+    content[: 4096 * 40] = bytes(4096 * 40)
+    store.write_bytes(content)
+    with pytest.raises(StoreError, match="is damaged, and another process has it open: wait for it"):
+        Store(two)
+    first.shut()
+
+
+def test_a_link_to_a_store_that_is_not_there_yet_makes_it(tmp_path):
+    link = tmp_path / "responses.sqlite"
+    link.symlink_to(tmp_path / "elsewhere" / "s.sqlite")
+    Store(link).shut()
+    assert link.is_symlink()
+    assert (tmp_path / "elsewhere" / "s.sqlite.seal").exists()
+
+
 def test_a_store_of_the_format_before_is_brought_up_to_date(stores, tmp_path):
     path = tmp_path / "s.sqlite"
     shutil.copy(stores[0], path)

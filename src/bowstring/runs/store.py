@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sqlite3
 import threading
 import time
@@ -84,10 +85,11 @@ class Store:
     """Open for reading and writing, or with `readonly` to look things up in one that exists."""
 
     def __init__(self, path: Path, *, readonly: bool = False) -> None:
-        self.path = path
+        # Log and seal lie beside the file itself, however many links lead to it.
+        self.path = Path(os.path.realpath(path)) if path.is_symlink() else path
         self._readonly = readonly
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._seal = Seal(path, readonly=readonly)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._seal = Seal(self.path, readonly=readonly)
         try:
             self._look_through()
             self._open()
