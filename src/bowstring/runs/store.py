@@ -52,6 +52,7 @@ CREATE TABLE IF NOT EXISTS responses (
 CREATE TABLE IF NOT EXISTS written (n INTEGER NOT NULL);
 INSERT INTO written SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM written);
 """
+_OURS = {"trunks", "responses", "written"}
 _COLUMNS = ", ".join(COLUMNS)
 _MARKS = ", ".join("?" * len(COLUMNS))
 _INSERT = f"INSERT OR REPLACE INTO responses ({_COLUMNS}) VALUES ({_MARKS})"  # noqa: S608 - names and marks alone
@@ -147,6 +148,10 @@ class Store:
             raise StoreError(f"{self.path} was written by a newer version (format {found}); use that, or --store")
         if found == 1 and self._readonly:
             raise StoreError(f"{self.path} has an older format, which the next run with it brings up to date")
+        if found == 0 and not sealed and (foreign := _foreign(connection)):
+            raise StoreError(
+                f"{self.path} is no store but a database of something else, with {foreign}; choose another with --store"
+            )
         (form,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if form != "ok":
             raise Damaged(self.path, " ".join(str(form).replace("*** in database main ***", "").split()))
@@ -280,6 +285,16 @@ class Store:
         self._reader.close()
         self._writer.close()
         self._seal.close()
+
+
+def _foreign(connection: sqlite3.Connection) -> str | None:
+    """What tells that others made a database which has no format of ours; one without tables is anyone's."""
+    rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'")
+    tables = {str(name) for (name,) in rows}
+    if others := tables - _OURS:
+        return f"a table {min(others)!r}"
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(responses)")}
+    return "responses of another kind" if columns and columns != set(COLUMNS) else None
 
 
 def _damage(error: sqlite3.Error) -> str | None:
