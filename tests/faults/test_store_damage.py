@@ -226,8 +226,25 @@ def test_a_link_to_a_store_that_is_not_there_yet_makes_it(tmp_path):
     assert (tmp_path / "elsewhere" / "s.sqlite.seal").exists()
 
 
-def test_a_store_of_the_format_before_is_brought_up_to_date(stores, tmp_path):
-    path = tmp_path / "s.sqlite"
+def test_a_store_that_came_without_its_seal_gets_one_when_it_is_opened(stores, tmp_path):
+    """So that a log which is cut is noticed, also before anything new is put."""
+    shutil.copytree(stores[1].parent, tmp_path / "s")
+    path = tmp_path / "s" / "s.sqlite"
+    path.with_name("s.sqlite.seal").unlink()
+    store = Store(path)
+    shutil.copytree(tmp_path / "s", tmp_path / "killed")
+    store.shut()
+    log = tmp_path / "killed" / "s.sqlite-wal"
+    log.write_bytes(log.read_bytes()[: 32 + 20 * (4096 + 24)])
+    found, said = opened(tmp_path / "killed" / "s.sqlite")
+    assert re.search(r"was damaged \(the last \d+ that were written are missing\)", said), said
+    assert len(found) < len(RESPONSES)
+
+
+@pytest.fixture
+def before(stores, tmp_path) -> Path:
+    """A store of the format before, whose responses had no hashes."""
+    path = tmp_path / "before.sqlite"
     shutil.copy(stores[0], path)
     with sqlite3.connect(path) as db:
         (schema,) = db.execute("SELECT sql FROM sqlite_schema WHERE name = 'responses'").fetchone()
@@ -239,11 +256,42 @@ def test_a_store_of_the_format_before_is_brought_up_to_date(stores, tmp_path):
         db.execute("DROP TABLE now")
         db.execute("DROP TABLE written")
         db.execute("PRAGMA user_version = 1")
+    db.execute("VACUUM")
     db.close()
-    with pytest.raises(StoreError, match="older format, which the next run with it brings up to date"):
-        Store(path, readonly=True)
-    assert opened(path) == (RESPONSES, "")
-    assert opened(path) == (RESPONSES, "")
+    return path
+
+
+def test_a_store_of_the_format_before_is_brought_up_to_date(before):
+    assert opened(before) == (RESPONSES, "")
+    assert int(before.with_name("before.sqlite.seal").read_text()) == len(RESPONSES)
+    assert opened(before) == (RESPONSES, "")
+
+
+def test_a_seal_that_is_of_another_store_does_not_concern_one_of_the_format_before(before):
+    before.with_name("before.sqlite.seal").write_text(f"{9999:020}")
+    assert opened(before) == (RESPONSES, "")
+    assert opened(before) == (RESPONSES, "")
+
+
+def test_a_store_of_the_format_before_is_looked_up_in_as_it_is(before):
+    content = before.read_bytes()
+    store = Store(before, readonly=True)
+    assert {key: store.get(key) for key in RESPONSES} == RESPONSES
+    assert store.get("nothing") is None
+    store.shut()
+    assert before.read_bytes() == content
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+def test_a_damaged_store_of_the_format_before_is_left_alone(before, readonly):
+    content = bytearray(before.read_bytes())
+    content[4096 * 3 : 4096 * 20] = bytes(4096 * 17)
+    before.write_bytes(content)
+    with pytest.raises(StoreError) as refused:
+        Store(before, readonly=readonly)
+    way_out = "it has no hashes, being of an older format, to tell what is whole of it; choose another with --store"
+    assert re.fullmatch(rf"{before} is damaged: .+; {way_out}", str(refused.value))
+    assert before.read_bytes() == content
 
 
 def test_a_file_that_never_was_a_store_is_left_alone(tmp_path):

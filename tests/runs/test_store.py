@@ -143,6 +143,9 @@ def test_an_empty_file_becomes_a_store(tmp_path):
     db.close()
     assert (tmp_path / "bare.sqlite").stat().st_size
     for name in ("none.sqlite", "bare.sqlite"):
+        looked_at = Store(tmp_path / name, readonly=True)
+        assert looked_at.get("x") is None
+        looked_at.shut()
         put(tmp_path / name, [response(1, Trunk(()))])
         assert get(tmp_path / name, response(1, Trunk(())).key).text == "answer 1"
 
