@@ -98,7 +98,8 @@ class Store:
         self.path = Path(os.path.realpath(path)) if path.is_symlink() else path
         self._readonly = readonly
         self._format = 0  # of what is there; 0 is nothing yet
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not readonly:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
         self._seal = Seal(self.path, readonly=readonly)
         try:
             self._look_through()
@@ -151,7 +152,10 @@ class Store:
         except sqlite3.Error as error:
             if (reason := _damage(error)) is not None:
                 raise self._damaged(reason) from error
-            raise StoreError(f"{self.path} cannot be used as a store: {error}; choose another with --store") from error
+            way_out = "choose another with --store"
+            if self._readonly and self._has_log() and not os.access(self.path.parent, os.W_OK):
+                way_out = f"its log cannot be read where nothing can be written: copy it with {self.path.name}-wal"
+            raise StoreError(f"{self.path} cannot be used as a store: {error}; {way_out}") from error
 
     def _check(self, connection: sqlite3.Connection) -> None:
         sealed = self._seal.written  # before the store is read: others may be writing
@@ -205,6 +209,8 @@ class Store:
 
     def _connect(self, *, readonly: bool) -> sqlite3.Connection:
         mode = "ro" if readonly else "rwc"
+        if readonly and not self._has_log() and not os.access(self.path.parent, os.W_OK):
+            mode = "ro&immutable=1"  # SQLite would make a log even to read
         connection = sqlite3.connect(
             f"file:{quote(str(self.path.absolute()))}?mode={mode}",
             timeout=_PATIENCE_MS / 1000,
@@ -216,6 +222,10 @@ class Store:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         return connection
+
+    def _has_log(self) -> bool:
+        log = self.path.with_name(f"{self.path.name}-wal")
+        return log.exists() and log.stat().st_size > 0
 
     def _add_hashes(self) -> None:
         """A store of format 1, whose responses had none."""
