@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bowstring.errors import RunError
-from bowstring.runs.folder import RunFolder, is_at_work
+from bowstring.errors import DataError, RunError, UsageError
+from bowstring.runs.folder import RunFolder, is_at_work, read_records, read_run
 
 SOURCE = str(Path(__file__).parents[2] / "src")
 
@@ -91,3 +91,24 @@ def test_without_locks_a_run_is_at_work_if_it_says_so(tmp_path, monkeypatch):
     RunFolder(tmp_path / "r").close()
     monkeypatch.setattr(fcntl, "flock", refused)
     assert is_at_work(tmp_path / "r")
+
+
+def test_records_that_are_missing_are_named_with_the_way_out(tmp_path):
+    way_out = "cannot be read: No such file or directory; run the evaluation again: answers are in the store"
+    with pytest.raises(DataError) as missing:
+        list(read_records(tmp_path))
+    assert str(missing.value) == f"{tmp_path / 'records.jsonl'} {way_out}"
+
+
+def test_an_audit_of_a_run_is_not_taken_for_a_run(tmp_path):
+    (tmp_path / "mine.py").write_text("def answer(messages):\n    return 'yes'\n")
+    command = "-m bowstring eval hicupid --model python:mine:answer --judge builtin --limit 4 --out runs/r"
+    assert python(tmp_path, *command.split()).returncode == 0
+    done = python(tmp_path, "-m", "bowstring", "audit", "runs/r")
+    assert done.returncode == 0, done.stderr
+    (audit,) = (tmp_path / "runs" / "r" / "audit").iterdir()
+    run = tmp_path / "runs" / "r"
+    with pytest.raises(UsageError) as refused:
+        read_run(audit)
+    assert str(refused.value) == f"{audit} is an audit of a run, not a run; give the run's folder, {run}"
+    assert read_run(run).configuration["benchmark"] == "hicupid"

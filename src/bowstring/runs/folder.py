@@ -73,12 +73,15 @@ def read_run(path: Path) -> EndedRun:
         status, configuration = manifest["status"], manifest["config"]
     except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{path} holds no run; expected the folder of one, such as runs/NAME") from error
+    if isinstance(configuration, dict) and "audited" in configuration:
+        run = path.absolute().parent.parent  # its folder is inside the run's
+        raise UsageError(f"{path} is an audit of a run, not a run; give the run's folder, {run}")
     if status not in ("complete", "stopped"):
         raise UsageError(
             f"{path} has not ended: its run.json says {status!r}; the command that began it goes on with it"
         )
     if manifest.get("sum", summed(manifest)["sum"]) != summed(manifest)["sum"]:
-        raise _not_as_written(path / "run.json")
+        raise _unreadable(path / "run.json")
     return EndedRun(path, configuration, manifest.get("data_path"))
 
 
@@ -97,7 +100,11 @@ def read_metrics(path: Path) -> dict[str, Any]:
 def read_records(path: Path, needs: Collection[str] = ("key",)) -> Iterator[dict[str, Any]]:
     """A run's records, one after another: a full-size run has 10,000 of them. Each has what it `needs`."""
     _check_sum(path, "records.jsonl")
-    with (path / "records.jsonl").open(encoding="utf-8", newline="\n") as file:
+    try:
+        opened = (path / "records.jsonl").open(encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise _unreadable(path / "records.jsonl", str(error.strerror)) from error
+    with opened as file:
         for n, line in enumerate(file, 1):
             try:
                 record = json.loads(line)
@@ -127,13 +134,11 @@ def _check_sum(path: Path, name: str) -> None:
     except (OSError, ValueError, KeyError, TypeError):
         return  # whoever reads the file will say what is wrong with it
     if found != wanted:
-        raise _not_as_written(path / name)
+        raise _unreadable(path / name)
 
 
-def _not_as_written(path: Path) -> DataError:
-    return DataError(
-        f"{path} cannot be read: it is not as it was written; run the evaluation again: answers are in the store"
-    )
+def _unreadable(path: Path, why: str = "it is not as it was written") -> DataError:
+    return DataError(f"{path} cannot be read: {why}; run the evaluation again: answers are in the store")
 
 
 class RunFolder:
