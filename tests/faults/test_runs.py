@@ -25,6 +25,7 @@ import pytest
 from bowstring.datasets import load_cupid
 from bowstring.errors import BowstringError
 from bowstring.runs.folder import read_metrics, read_records, read_run
+from bowstring.runs.store import Store
 from tests.e2e.test_eval_cupid import answer as cupid_answer
 from tests.faults.conftest import LONG
 from tests.faults.oracle import Trial, committed
@@ -196,10 +197,14 @@ cp -r "$(cat where)"/. saved
 """
 
 
-@pytest.mark.parametrize("kib", (60, 200, 400, 700) if LONG else (200,))
-def test_the_disk_is_full(kib, faulty, tmp_path, record_property):
+def needs_mounts() -> None:
     if not shutil.which("unshare") or subprocess.run([*UNSHARED, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this system lets nobody but root mount a small disk")
+
+
+@pytest.mark.parametrize("kib", (60, 200, 400, 700) if LONG else (200,))
+def test_the_disk_is_full(kib, faulty, tmp_path, record_property):
+    needs_mounts()
     with faulty("eval hicupid", share=0.05) as (command, trial, out):
         trial.proxy.process += 1
         trial.processes += 1
@@ -220,6 +225,43 @@ def test_the_disk_is_full(kib, faulty, tmp_path, record_property):
         trial.until_done(command.arguments(trial.proxy, out))
         assert before.items() <= committed(trial.store).items()
         record_property("tally", trial.check())
+
+
+ONLY_TO_READ = """
+set -e
+mount --bind "$1" "$1" && mount -o remount,bind,ro "$1"
+shift
+exec "$@"
+"""
+
+
+def test_a_plan_is_made_where_nothing_can_be_written(faulty, tmp_path):
+    """On a disk that is only to be read: from a store that was closed. Of one with a log it is said what to do."""
+    needs_mounts()
+    with faulty("eval hicupid", share=0) as (command, trial, out):
+        trial.until_done(command.arguments(trial.proxy, out))
+        program = Path(sys.executable).with_name("bowstring")
+
+        def plan() -> subprocess.CompletedProcess[str]:
+            words = [program, *command.arguments(trial.proxy, out, "--dry-run", "--json")]
+            mounted = [*UNSHARED, "sh", "-c", ONLY_TO_READ, "sh", out.parent, *words]
+            return subprocess.run(mounted, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+        done = plan()
+        assert done.returncode == 0, done.stderr
+        roles = json.loads(done.stdout)["roles"].values()
+        assert all(role["stored"] and not role["requests"] for role in roles), done.stdout
+
+        log = trial.store.with_name(f"{trial.store.name}-wal")
+        store = Store(trial.store)
+        store._writer.execute("UPDATE written SET n = n")
+        store._writer.commit()
+        logged = log.read_bytes()
+        store.shut()
+        log.write_bytes(logged)
+        done = plan()
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.endswith(f"where nothing can be written: copy it with {log.name}\n"), done.stderr
 
 
 JUMPING = """

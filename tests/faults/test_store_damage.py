@@ -180,8 +180,71 @@ def test_a_store_that_others_have_open_is_not_mended_under_them(stores, tmp_path
     assert "was damaged" in opened(path)[1]
 
 
-def test_a_store_of_the_format_before_is_brought_up_to_date(stores, tmp_path):
-    path = tmp_path / "s.sqlite"
+def linked(stores, tmp_path) -> tuple[Path, Path, Path]:
+    """A store whose process was killed, and links to it in two folders, one by way of the other."""
+    shutil.copytree(stores[1].parent, tmp_path / "real")
+    links = tmp_path / "one" / "responses.sqlite", tmp_path / "two" / "responses.sqlite"
+    for link, target in zip(links, ("../real/s.sqlite", "../one/responses.sqlite"), strict=True):
+        link.parent.mkdir()
+        link.symlink_to(target)
+    return tmp_path / "real" / "s.sqlite", *links
+
+
+def test_what_links_lead_to_is_mended_and_not_the_links(stores, tmp_path):
+    store, one, two = linked(stores, tmp_path)
+    log = store.with_name("s.sqlite-wal")
+    log.write_bytes(log.read_bytes()[: 32 + 20 * (4096 + 24)])
+    left = store.read_bytes(), log.read_bytes()
+    found, said = opened(two)
+    assert f"{store} was damaged" in said
+    assert one.is_symlink()
+    assert two.is_symlink()
+    assert {p.name for folder in (one.parent, two.parent) for p in folder.iterdir()} == {"responses.sqlite"}
+    aside = store.with_name("s.sqlite.damaged-1")
+    assert not aside.is_symlink()
+    assert (aside.read_bytes(), aside.with_name(f"{aside.name}-wal").read_bytes()) == left
+    assert 0 < len(found) < len(RESPONSES)
+    assert opened(store) == (found, "") == opened(one)
+
+
+def test_whoever_comes_by_another_link_has_the_same_store_open(stores, tmp_path):
+    store, one, two = linked(stores, tmp_path)
+    first = Store(one)
+    content = bytearray(store.read_bytes())
+    content[: 4096 * 40] = bytes(4096 * 40)
+    store.write_bytes(content)
+    with pytest.raises(StoreError, match="is damaged, and another process has it open: wait for it"):
+        Store(two)
+    first.shut()
+
+
+def test_a_link_to_a_store_that_is_not_there_yet_makes_it(tmp_path):
+    link = tmp_path / "responses.sqlite"
+    link.symlink_to(tmp_path / "elsewhere" / "s.sqlite")
+    Store(link).shut()
+    assert link.is_symlink()
+    assert (tmp_path / "elsewhere" / "s.sqlite.seal").exists()
+
+
+def test_a_store_that_came_without_its_seal_gets_one_when_it_is_opened(stores, tmp_path):
+    """So that a log which is cut is noticed, also before anything new is put."""
+    shutil.copytree(stores[1].parent, tmp_path / "s")
+    path = tmp_path / "s" / "s.sqlite"
+    path.with_name("s.sqlite.seal").unlink()
+    store = Store(path)
+    shutil.copytree(tmp_path / "s", tmp_path / "killed")
+    store.shut()
+    log = tmp_path / "killed" / "s.sqlite-wal"
+    log.write_bytes(log.read_bytes()[: 32 + 20 * (4096 + 24)])
+    found, said = opened(tmp_path / "killed" / "s.sqlite")
+    assert re.search(r"was damaged \(the last \d+ that were written are missing\)", said), said
+    assert len(found) < len(RESPONSES)
+
+
+@pytest.fixture
+def before(stores, tmp_path) -> Path:
+    """A store of the format before, whose responses had no hashes."""
+    path = tmp_path / "before.sqlite"
     shutil.copy(stores[0], path)
     with sqlite3.connect(path) as db:
         (schema,) = db.execute("SELECT sql FROM sqlite_schema WHERE name = 'responses'").fetchone()
@@ -193,11 +256,42 @@ def test_a_store_of_the_format_before_is_brought_up_to_date(stores, tmp_path):
         db.execute("DROP TABLE now")
         db.execute("DROP TABLE written")
         db.execute("PRAGMA user_version = 1")
+    db.execute("VACUUM")
     db.close()
-    with pytest.raises(StoreError, match="older format, which the next run with it brings up to date"):
-        Store(path, readonly=True)
-    assert opened(path) == (RESPONSES, "")
-    assert opened(path) == (RESPONSES, "")
+    return path
+
+
+def test_a_store_of_the_format_before_is_brought_up_to_date(before):
+    assert opened(before) == (RESPONSES, "")
+    assert int(before.with_name("before.sqlite.seal").read_text()) == len(RESPONSES)
+    assert opened(before) == (RESPONSES, "")
+
+
+def test_a_seal_that_is_of_another_store_does_not_concern_one_of_the_format_before(before):
+    before.with_name("before.sqlite.seal").write_text(f"{9999:020}")
+    assert opened(before) == (RESPONSES, "")
+    assert opened(before) == (RESPONSES, "")
+
+
+def test_a_store_of_the_format_before_is_looked_up_in_as_it_is(before):
+    content = before.read_bytes()
+    store = Store(before, readonly=True)
+    assert {key: store.get(key) for key in RESPONSES} == RESPONSES
+    assert store.get("nothing") is None
+    store.shut()
+    assert before.read_bytes() == content
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+def test_a_damaged_store_of_the_format_before_is_left_alone(before, readonly):
+    content = bytearray(before.read_bytes())
+    content[4096 * 3 : 4096 * 20] = bytes(4096 * 17)
+    before.write_bytes(content)
+    with pytest.raises(StoreError) as refused:
+        Store(before, readonly=readonly)
+    way_out = "it has no hashes, being of an older format, to tell what is whole of it; choose another with --store"
+    assert re.fullmatch(rf"{before} is damaged: .+; {way_out}", str(refused.value))
+    assert before.read_bytes() == content
 
 
 def test_a_file_that_never_was_a_store_is_left_alone(tmp_path):

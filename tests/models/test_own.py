@@ -55,6 +55,17 @@ def test_what_goes_wrong_in_it_fails_the_request_not_the_run(own):
         complete(open_model(own))
 
 
+def unlucky(messages):
+    raise RuntimeError("no\nluck:\n\n  " + "bad " * 100)
+
+
+def test_the_reason_of_a_failure_is_one_line_with_all_that_was_said():
+    with pytest.raises(RequestFailed) as failed:
+        complete(open_model(unlucky))
+    said = f"raised RuntimeError: no luck: {'bad ' * 100}".strip()
+    assert failed.value.reason == str(failed.value) == f"python:{__name__}:unlucky {said}"
+
+
 def test_a_module_of_the_current_folder_is_found_and_other_code_is_another_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     identities = []

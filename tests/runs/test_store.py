@@ -116,6 +116,40 @@ def test_a_file_that_is_no_store_is_named(tmp_path):
         get(tmp_path / "s.sqlite", "x")
 
 
+@pytest.mark.parametrize("readonly", [False, True])
+@pytest.mark.parametrize(
+    ("table", "named"), [("letters", "a table 'letters'"), ("responses", "responses of another kind")]
+)
+def test_a_database_of_something_else_is_left_alone(tmp_path, readonly, table, named):
+    path = tmp_path / "letters.sqlite"
+    with sqlite3.connect(path) as db:
+        db.execute(f"CREATE TABLE {table} (text TEXT)")
+        db.execute(f"INSERT INTO {table} VALUES ('Dear all')")
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError) as refused:
+        Store(path, readonly=readonly)
+    said = f"{path} is no store but a database of something else, with {named}; choose another with --store"
+    assert str(refused.value) == said
+    assert path.read_bytes() == before
+
+
+def test_an_empty_file_becomes_a_store(tmp_path):
+    """Of no bytes, or a database without tables, as other tools make them."""
+    (tmp_path / "none.sqlite").touch()
+    with sqlite3.connect(tmp_path / "bare.sqlite") as db:
+        db.execute("PRAGMA user_version = 5")
+        db.execute("PRAGMA user_version = 0")
+    db.close()
+    assert (tmp_path / "bare.sqlite").stat().st_size
+    for name in ("none.sqlite", "bare.sqlite"):
+        looked_at = Store(tmp_path / name, readonly=True)
+        assert looked_at.get("x") is None
+        looked_at.shut()
+        put(tmp_path / name, [response(1, Trunk(()))])
+        assert get(tmp_path / name, response(1, Trunk(())).key).text == "answer 1"
+
+
 def test_a_store_of_a_newer_version_is_left_alone(tmp_path):
     put(tmp_path / "s.sqlite", [response(1, Trunk(()))])
     with sqlite3.connect(tmp_path / "s.sqlite") as db:

@@ -39,9 +39,9 @@ class NotYet(Exception):
 
 
 class RequestFailed(Exception):
-    """This request got no answer, and others may: the run goes on."""
+    """This request got no answer, and others may: the run goes on. The reason is one line, whatever was said."""
 
     def __init__(self, kind: FailureKind, reason: str) -> None:
-        super().__init__(reason)
         self.kind = kind
-        self.reason = reason
+        self.reason = " ".join(reason.split())
+        super().__init__(self.reason)

@@ -10,8 +10,10 @@ progress.json   how far it is, while it goes; where it is left, how far it came
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import logging
 import os
 import re
 import stat
@@ -27,6 +29,13 @@ from bowstring.records import RECORD_FIELDS
 AUDIT_NAME = "audit.json"
 # Looking whether a lock is held takes it for an instant: whoever wants it waits that long.
 _TRIES, _BETWEEN = 5, 0.02
+_HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
+_without_locks: set[int] = set()  # file systems of which it was said
+_log = logging.getLogger("bowstring")
+
+
+class NoLocks(Exception):
+    """The file system has none."""
 
 
 def fingerprint(configuration: Mapping[str, Any]) -> str:
@@ -64,12 +73,15 @@ def read_run(path: Path) -> EndedRun:
         status, configuration = manifest["status"], manifest["config"]
     except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{path} holds no run; expected the folder of one, such as runs/NAME") from error
+    if isinstance(configuration, dict) and "audited" in configuration:
+        run = path.absolute().parent.parent  # its folder is inside the run's
+        raise UsageError(f"{path} is an audit of a run, not a run; give the run's folder, {run}")
     if status not in ("complete", "stopped"):
         raise UsageError(
             f"{path} has not ended: its run.json says {status!r}; the command that began it goes on with it"
         )
     if manifest.get("sum", summed(manifest)["sum"]) != summed(manifest)["sum"]:
-        raise _not_as_written(path / "run.json")
+        raise _unreadable(path / "run.json")
     return EndedRun(path, configuration, manifest.get("data_path"))
 
 
@@ -88,7 +100,11 @@ def read_metrics(path: Path) -> dict[str, Any]:
 def read_records(path: Path, needs: Collection[str] = ("key",)) -> Iterator[dict[str, Any]]:
     """A run's records, one after another: a full-size run has 10,000 of them. Each has what it `needs`."""
     _check_sum(path, "records.jsonl")
-    with (path / "records.jsonl").open(encoding="utf-8", newline="\n") as file:
+    try:
+        opened = (path / "records.jsonl").open(encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise _unreadable(path / "records.jsonl", str(error.strerror)) from error
+    with opened as file:
         for n, line in enumerate(file, 1):
             try:
                 record = json.loads(line)
@@ -122,13 +138,11 @@ def _check_sum(path: Path, name: str) -> None:
     except (OSError, ValueError, KeyError, TypeError):
         return  # whoever reads the file will say what is wrong with it
     if found != wanted:
-        raise _not_as_written(path / name)
+        raise _unreadable(path / name)
 
 
-def _not_as_written(path: Path) -> DataError:
-    return DataError(
-        f"{path} cannot be read: it is not as it was written; run the evaluation again: answers are in the store"
-    )
+def _unreadable(path: Path, why: str = "it is not as it was written") -> DataError:
+    return DataError(f"{path} cannot be read: {why}; run the evaluation again: answers are in the store")
 
 
 class RunFolder:
@@ -191,13 +205,18 @@ class RunFolder:
 
 
 def is_at_work(path: Path) -> bool:
-    """Whether a process has this run open now; what its run.json says may be older than the end of its process."""
+    """Whether a process has this run open now; what its run.json says may be older than the end of its process.
+
+    Without locks there is only run.json to go by.
+    """
     lock = path / ".lock"
     try:
         if not stat.S_ISREG(lock.lstat().st_mode):  # not ours
             return False
         with lock.open("rb") as file:
-            return not _take(file, shared=True)
+            return not take_lock(file.fileno(), shared=True)
+    except NoLocks:
+        return True
     except OSError:
         return False
 
@@ -205,11 +224,7 @@ def is_at_work(path: Path) -> bool:
 def hold(lock: Path, in_use: str) -> IO[str]:
     """A lock that goes with the process; `in_use` is what to say, with a place for {by} whom, where another has it."""
     file = lock.open("a+", encoding="utf-8")
-    for _ in range(_TRIES):
-        if _take(file):
-            break
-        time.sleep(_BETWEEN)
-    else:
+    if not _taken(file, lock.parent):
         file.seek(0)
         who = file.read().strip()
         file.close()
@@ -221,18 +236,39 @@ def hold(lock: Path, in_use: str) -> IO[str]:
     return file
 
 
-def _take(file: IO[Any], *, shared: bool = False) -> bool:
-    """The lock, for as long as the file is open; False where another process has it."""
+def _taken(file: IO[str], folder: Path) -> bool:
+    try:
+        for _ in range(_TRIES):
+            if take_lock(file.fileno()):
+                return True
+            time.sleep(_BETWEEN)
+    except NoLocks as why:
+        say_no_locks(folder, str(why))
+        return True
+    return False
+
+
+def take_lock(file: int, *, shared: bool = False) -> bool:
+    """The lock, for as long as the file is open; False where another process has it. Raises NoLocks."""
     try:
         if os.name == "nt":
             import msvcrt
 
-            os.lseek(file.fileno(), 1 << 20, os.SEEK_SET)  # a byte that nobody reads or writes
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+            os.lseek(file, 1 << 20, os.SEEK_SET)  # a byte that nobody reads or writes
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
         else:
             import fcntl
 
             fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except OSError:
-        return False
+    except OSError as error:
+        if error.errno in _HELD:
+            return False
+        raise NoLocks(error.strerror) from error
     return True
+
+
+def say_no_locks(folder: Path, why: str) -> None:
+    """Once for each file system."""
+    if (system := folder.stat().st_dev) not in _without_locks:
+        _without_locks.add(system)
+        _log.warning("%s: files cannot be locked there (%s), so nothing keeps two processes apart", folder, why)

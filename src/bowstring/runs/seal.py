@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from bowstring.errors import StoreError
+from bowstring.runs.folder import NoLocks, say_no_locks, take_lock
 
 _PATIENCE = 60.0  # seconds, for whoever is mending the store
 _BETWEEN = 0.05
@@ -44,18 +45,15 @@ class Seal:
     def _hold(self, *, alone: bool) -> bool:
         if os.name == "nt" or self._file is None:  # there a file that is open cannot be moved aside
             return True
-        import fcntl
-
-        how = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
         end = time.monotonic() + (0.0 if alone else _PATIENCE)
-        while True:
-            try:
-                fcntl.flock(self._file, how | fcntl.LOCK_NB)
-                return True
-            except OSError:
+        try:
+            while not take_lock(self._file, shared=not alone):
                 if time.monotonic() >= end:
                     return False
                 time.sleep(_BETWEEN)
+        except NoLocks as why:
+            say_no_locks(self._path.parent, str(why))
+        return True
 
     @property
     def written(self) -> int:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sqlite3
 import threading
 import time
@@ -51,12 +52,16 @@ CREATE TABLE IF NOT EXISTS responses (
 CREATE TABLE IF NOT EXISTS written (n INTEGER NOT NULL);
 INSERT INTO written SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM written);
 """
+_OURS = {"trunks", "responses", "written"}
 _COLUMNS = ", ".join(COLUMNS)
 _MARKS = ", ".join("?" * len(COLUMNS))
 _INSERT = f"INSERT OR REPLACE INTO responses ({_COLUMNS}) VALUES ({_MARKS})"  # noqa: S608 - names and marks alone
 _EVERY = f"SELECT {_COLUMNS} FROM responses"  # noqa: S608 - names alone
 _ONE = f"{_EVERY} WHERE key = ?"
 _VERSION = 2
+# Responses of format 1 had no hash.
+_EVERY_BEFORE = f"SELECT {', '.join(COLUMNS[:-1])} FROM responses"  # noqa: S608 - names alone
+_ONE_BEFORE = f"{_EVERY_BEFORE} WHERE key = ?"
 _BATCH = 256  # responses committed in one transaction at the most
 _PATIENCE_MS = 60_000  # how long to wait for another process that is writing
 
@@ -75,8 +80,13 @@ class Response:
 class Damaged(StoreError):
     """A store that is not as it was written; `reason` says what tells."""
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path} is damaged: {reason}; the next run with it saves what is whole")
+    def __init__(self, path: Path, reason: str, *, hashed: bool = True) -> None:
+        then = "the next run with it saves what is whole"
+        if not hashed:
+            then = (
+                "it has no hashes, being of an older format, to tell what is whole of it; choose another with --store"
+            )
+        super().__init__(f"{path} is damaged: {reason}; {then}")
         self.reason = reason
 
 
@@ -84,10 +94,13 @@ class Store:
     """Open for reading and writing, or with `readonly` to look things up in one that exists."""
 
     def __init__(self, path: Path, *, readonly: bool = False) -> None:
-        self.path = path
+        # Log and seal lie beside the file itself, however many links lead to it.
+        self.path = Path(os.path.realpath(path)) if path.is_symlink() else path
         self._readonly = readonly
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._seal = Seal(path, readonly=readonly)
+        self._format = 0  # of what is there; 0 is nothing yet
+        if not readonly:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._seal = Seal(self.path, readonly=readonly)
         try:
             self._look_through()
             self._open()
@@ -113,6 +126,9 @@ class Store:
                 self._writer.executescript(_SCHEMA)
                 self._writer.execute(f"PRAGMA user_version = {_VERSION}")
                 self._writer.commit()
+                self._format = _VERSION
+                (written,) = self._writer.execute("SELECT n FROM written").fetchone()
+                self._seal.note(written)  # the store may have come without it
         except sqlite3.Error as error:
             for connection in connections:
                 connection.close()
@@ -128,33 +144,45 @@ class Store:
             return
         if not self.path.stat().st_size:
             if self._seal.written:
-                raise Damaged(self.path, "it is empty")
+                raise self._damaged("it is empty")
             return
         try:
             with closing(self._connect(readonly=True)) as connection:
                 self._check(connection)
         except sqlite3.Error as error:
             if (reason := _damage(error)) is not None:
-                raise Damaged(self.path, reason) from error
-            raise StoreError(f"{self.path} cannot be used as a store: {error}; choose another with --store") from error
+                raise self._damaged(reason) from error
+            way_out = "choose another with --store"
+            if self._readonly and self._has_log() and not os.access(self.path.parent, os.W_OK):
+                way_out = f"its log cannot be read where nothing can be written: copy it with {self.path.name}-wal"
+            raise StoreError(f"{self.path} cannot be used as a store: {error}; {way_out}") from error
 
     def _check(self, connection: sqlite3.Connection) -> None:
         sealed = self._seal.written  # before the store is read: others may be writing
         (found,) = connection.execute("PRAGMA user_version").fetchone()
         if found > _VERSION:
             raise StoreError(f"{self.path} was written by a newer version (format {found}); use that, or --store")
-        if found == 1 and self._readonly:
-            raise StoreError(f"{self.path} has an older format, which the next run with it brings up to date")
+        self._format = found
+        if found == 0 and not sealed and (foreign := _foreign(connection)):
+            raise StoreError(
+                f"{self.path} is no store but a database of something else, with {foreign}; choose another with --store"
+            )
         (form,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if form != "ok":
-            raise Damaged(self.path, " ".join(str(form).replace("*** in database main ***", "").split()))
+            raise self._damaged(" ".join(str(form).replace("*** in database main ***", "").split()))
+        if found == 1:  # a seal beside it is another store's
+            connection.execute(_EVERY_BEFORE).fetchall()
+            return
         written = 0
         if found == _VERSION:
             if spoilt := sum(not is_whole(row) for row in connection.execute(_EVERY)):
-                raise Damaged(self.path, f"{spoilt:,} of its responses are not as they were written")
+                raise self._damaged(f"{spoilt:,} of its responses are not as they were written")
             (written,) = connection.execute("SELECT n FROM written").fetchone()
         if (missing := sealed - written) > 0:
-            raise Damaged(self.path, f"the last {missing:,} that were written are missing")
+            raise self._damaged(f"the last {missing:,} that were written are missing")
+
+    def _damaged(self, reason: str) -> Damaged:
+        return Damaged(self.path, reason, hashed=self._format != 1)
 
     def _mended(self, damage: Damaged) -> StoreError:
         """Save what is whole, keep the damaged file, and say both: nothing is asked again before the user knows."""
@@ -162,7 +190,9 @@ class Store:
             try:
                 self._look_through()
                 return StoreError(f"{self.path} was damaged, and another process has mended it: give the command again")
-            except Damaged:
+            except Damaged as still:
+                if self._format == 1:
+                    return still
                 found = salvage(self.path)
             if not found.rows and not self._seal.written:  # nothing says that it ever was a store
                 return StoreError(
@@ -179,6 +209,8 @@ class Store:
 
     def _connect(self, *, readonly: bool) -> sqlite3.Connection:
         mode = "ro" if readonly else "rwc"
+        if readonly and not self._has_log() and not os.access(self.path.parent, os.W_OK):
+            mode = "ro&immutable=1"  # SQLite would make a log even to read
         connection = sqlite3.connect(
             f"file:{quote(str(self.path.absolute()))}?mode={mode}",
             timeout=_PATIENCE_MS / 1000,
@@ -191,32 +223,40 @@ class Store:
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 
+    def _has_log(self) -> bool:
+        log = self.path.with_name(f"{self.path.name}-wal")
+        return log.exists() and log.stat().st_size > 0
+
     def _add_hashes(self) -> None:
         """A store of format 1, whose responses had none."""
         if self._writer.execute("PRAGMA user_version").fetchone() != (1,):
             return
-        without = ", ".join(COLUMNS[:-1])
         self._writer.execute("BEGIN IMMEDIATE")
         if self._writer.execute("PRAGMA user_version").fetchone() == (1,):  # no other process was faster
             self._writer.execute("ALTER TABLE responses ADD COLUMN hash TEXT NOT NULL DEFAULT ''")
-            rows = self._writer.execute(f"SELECT {without} FROM responses").fetchall()  # noqa: S608
+            rows = self._writer.execute(_EVERY_BEFORE).fetchall()
             self._writer.executemany("UPDATE responses SET hash = ? WHERE key = ?", [(hash_of(r), r[0]) for r in rows])
             self._writer.execute("CREATE TABLE written (n INTEGER NOT NULL)")
             self._writer.execute("INSERT INTO written VALUES (?)", (len(rows),))
             self._writer.execute(f"PRAGMA user_version = {_VERSION}")
+            self._seal.reset(len(rows))
         self._writer.commit()
+        # Out of the log: one that is cut would leave a store of the old format, which no seal tells from a whole one.
+        self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def get(self, key: str) -> Completion | None:
+        if not self._format:
+            return None
         try:
-            row = self._reader.execute(_ONE, (key,)).fetchone()
+            row = self._reader.execute(_ONE_BEFORE if self._format == 1 else _ONE, (key,)).fetchone()
         except sqlite3.Error as error:
             if (reason := _damage(error)) is not None:
-                raise Damaged(self.path, reason) from error
+                raise self._damaged(reason) from error
             raise StoreError(f"{self.path} cannot be read: {error}") from error
         if row is None:
             return None
-        if not is_whole(row):
-            raise Damaged(self.path, "a response is not as it was written")
+        if self._format != 1 and not is_whole(row):
+            raise self._damaged("a response is not as it was written")
         text, finish, reasoning, prompt, cached, completion = row[5:11]
         return Completion(text, finish, reasoning, Usage(prompt, cached, completion))
 
@@ -278,6 +318,16 @@ class Store:
         self._reader.close()
         self._writer.close()
         self._seal.close()
+
+
+def _foreign(connection: sqlite3.Connection) -> str | None:
+    """What tells that others made a database which has no format of ours; one without tables is anyone's."""
+    rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'")
+    tables = {str(name) for (name,) in rows}
+    if others := tables - _OURS:
+        return f"a table {min(others)!r}"
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(responses)")}
+    return "responses of another kind" if columns and columns != set(COLUMNS) else None
 
 
 def _damage(error: sqlite3.Error) -> str | None:
