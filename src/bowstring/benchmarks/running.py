@@ -28,6 +28,7 @@ from bowstring.errors import RunError, UsageError
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price, Prices
+from bowstring.redaction import redacted
 from bowstring.reports.page import write_page
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
@@ -167,7 +168,8 @@ class Running:
             ]
         except (Exception, asyncio.CancelledError) as error:
             if store is not None:
-                why = "interrupted" if isinstance(error, asyncio.CancelledError) else str(error) or repr(error)
+                cancelled = isinstance(error, asyncio.CancelledError)
+                why = "interrupted" if cancelled else redacted(str(error) or repr(error))
                 with suppress(OSError, RunError):  # the disk may be what failed
                     self._write_manifests(folders, "failed", why)
             raise

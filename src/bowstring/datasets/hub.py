@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bowstring.errors import DataError, FetchError
+from bowstring.redaction import redacted
 
 _log = logging.getLogger("bowstring")
 
@@ -125,4 +126,4 @@ def _listing_file(cache: Path, commit: str) -> Path:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+    return redacted((str(error).splitlines() or [type(error).__name__])[0])[:200]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bowstring.errors import FetchError, UsageError
+from bowstring.redaction import redacted
 
 _NOT_NEEDED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "*.gguf", "onnx/*", "openvino/*", "original/*", "consolidated*"]
 TRAINING = "training.json"  # in an adapter's folder: what it was trained on
@@ -66,7 +67,7 @@ def model_folder(name: str, said_as: str, tell: Callable[[str], None]) -> Path:
     except HFValidationError as error:
         raise UsageError(f"{said_as}: no such folder, and no hub id; expected one of them") from error
     except Exception as error:  # whatever the network does, it is one line here
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        reason = redacted((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
         raise FetchError(f"{said_as} could not be fetched: {reason}") from error
 
 

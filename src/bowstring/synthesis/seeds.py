@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError, FetchError, UsageError
+from bowstring.redaction import redacted
 
 FIELD = "input persona"  # as PersonaHub calls it
 _KNOWN = (".txt", ".jsonl", ".json", ".parquet")
@@ -119,5 +120,5 @@ def _from_hub(source: str) -> Path:
     except UsageError:
         raise
     except Exception as error:  # whatever the network does, it is one line here
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        reason = redacted((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
         raise FetchError(f"--seeds {source} could not be fetched: {reason}") from error
