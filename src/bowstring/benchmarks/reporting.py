@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from bowstring.datasets import load_cupid, load_hicupid
 from bowstring.datasets.cupid import CupidSet
 from bowstring.datasets.hicupid import HicupidSet
 from bowstring.errors import BowstringError, DataError, UsageError
+from bowstring.plain_json import read_json
+from bowstring.plain_yaml import NotPlain
 from bowstring.reports import plots, tables
 from bowstring.reports.figures import Figure, figures_of
 from bowstring.reports.page import write_page
@@ -68,8 +69,16 @@ def report(
     if why:
         tell(f"Without histories: {why} (--data says where the set lies now)")
     about = f"Without histories: {why}." if why else ""
-    page = write_page(metrics, records, histories_of(found) if found else None, about_histories=about)
-    return Report(page, figures_of(metrics, records), tables.tables_of(metrics))
+    try:
+        page = write_page(metrics, records, histories_of(found) if found else None, about_histories=about)
+        return Report(page, figures_of(metrics, records), tables.tables_of(metrics))
+    except BowstringError:
+        raise
+    except Exception as error:  # whatever a file of this shape makes of a template: it is the file's
+        name = "metrics.json" + (f" or {AUDIT_NAME}" if (folder / AUDIT_NAME).is_file() else "")
+        raise DataError(
+            f"{folder / name} is not as a run writes it; run the evaluation again: answers are in the store"
+        ) from error
 
 
 def _with_audit(metrics: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -78,22 +87,24 @@ def _with_audit(metrics: dict[str, Any], folder: Path) -> dict[str, Any]:
     if not path.is_file():
         return metrics
     try:
-        audit = json.loads(path.read_text(encoding="utf-8"))
+        audit = read_json(path.read_bytes())
         if not {"findings", "skipped", "judge"} <= audit.keys():
-            raise ValueError("not an audit")
-    except (ValueError, AttributeError) as error:
+            raise NotPlain("not an audit")
+    except (OSError, NotPlain, AttributeError) as error:
         raise DataError(f"{path} cannot be read; audit the run again: answers are in the store") from error
     return metrics | {"validity": metrics.get("validity", {}) | {"audit": audit}}
 
 
 def _of_sweep(folder: Path, out: Path) -> Report:
     try:
-        summary = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
+        summary = read_json((folder / "sweep.json").read_bytes())
         for point in summary["points"].values():
             point["folder"] = os.path.relpath(folder / point["folder"], out)
         found = tables.sweep_tables(summary, columns(summary["points"]))
         return Report(write_sweep_page(summary), sweep_figures(summary), found)
-    except (ValueError, KeyError, TypeError) as error:
+    except BowstringError:
+        raise
+    except Exception as error:  # as above
         raise UsageError(f"{folder / 'sweep.json'} cannot be read; run the sweep again") from error
 
 

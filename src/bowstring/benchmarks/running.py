@@ -7,7 +7,6 @@ derived from a history; a user's turn comes for all of them at once.
 from __future__ import annotations
 
 import asyncio
-import json
 import platform
 import threading
 from collections import Counter
@@ -28,6 +27,8 @@ from bowstring.errors import RunError, UsageError
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price, Prices
+from bowstring.plain_json import read_json
+from bowstring.plain_yaml import NotPlain
 from bowstring.redaction import redacted
 from bowstring.reports.page import write_page
 from bowstring.runs.asking import Asker
@@ -311,9 +312,9 @@ def _check_folder(evaluation: Evaluation) -> None:
     if not path.is_file():
         return
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read_json(path.read_bytes())
         prints = {found["fingerprint"], fingerprint(found["config"])}  # a flipped byte spoils one of them
-    except (ValueError, KeyError, TypeError):
+    except (NotPlain, KeyError, TypeError):
         return  # not a run of ours, or half of one
     if fingerprint(evaluation.configuration) not in prints:
         raise UsageError(f"{evaluation.folder} holds a run of another configuration; choose another --out")

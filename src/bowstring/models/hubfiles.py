@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from bowstring.errors import FetchError, UsageError
+from bowstring.plain_json import read_json
+from bowstring.plain_yaml import NotPlain
 from bowstring.redaction import redacted
 
 _NOT_NEEDED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "*.gguf", "onnx/*", "openvino/*", "original/*", "consolidated*"]
@@ -33,10 +34,10 @@ class ModelFiles:
         if path is None or not path.is_file():
             return {}
         try:
-            found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))["configuration"]["prompts"]
-        except (ValueError, KeyError, TypeError):  # a file of another's that has the same name
+            found = read_json(path.read_bytes())["configuration"]["prompts"]
+            return {str(name): str(words) for name, words in found.items()}
+        except (NotPlain, KeyError, TypeError, AttributeError):  # a file of another's that has the same name
             return {}
-        return found
 
 
 def model_files(kind: str, reference: str, tell: Callable[[str], None]) -> ModelFiles:

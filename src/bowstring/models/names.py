@@ -99,7 +99,7 @@ def open_model(
     if match is None or match["provider"] not in PROVIDERS or not match["model"].strip():
         raise UsageError(f"{_without_server(name)!r} is no model; expected embedded, python:module:name, or {_forms()}")
     url = _checked_url(_without_server(name), match["url"]) if match["url"] else None
-    if url is None and re.search(r"@[^@]*[:/.]", match["model"]):
+    if url is None and re.search(r"@[^@]*[:/.]|:.*@", match["model"]):
         raise UsageError(
             f"{_without_server(name)}: a server is named with its scheme, as in openai/NAME@http://host:port/v1"
         )
@@ -120,9 +120,11 @@ def _checked_url(said_in: str, url: str) -> str:
 
 
 def _without_server(name: str) -> str:
-    """A model's name as an error may repeat it."""
+    """A model's name as an error may repeat it: without an address, and whatever password is in that."""
     model, at, _ = name.partition("@")
-    return f"{model}{at}{'…' if at else ''}"
+    if not at:
+        return name[:200]
+    return f"{model[:200]}@…" if ":" not in model else "…@…"
 
 
 def _configured(variable: str | None) -> str | None:

@@ -26,7 +26,7 @@ from typing import Any, get_args
 from bowstring.errors import UsageError
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
-from bowstring.records import Completion, Finish, Prompt, Sampling, Usage
+from bowstring.records import Completion, Finish, Prompt, Sampling, Usage, fields_of
 from bowstring.redaction import redacted
 
 
@@ -60,9 +60,11 @@ class OwnModel:
     def _checked(self, answer: Completion) -> Completion:
         sound = (
             isinstance(answer.text, str)
+            and isinstance(answer.finish, str)
             and answer.finish in get_args(Finish)
             and isinstance(answer.reasoning, str | None)
             and isinstance(answer.usage, Usage)
+            and all(isinstance(n, int) and 0 <= n < 1 << 63 for n in fields_of(answer.usage).values())
         )
         if not sound:
             raise RequestFailed("protocol", f"{self.name} returned a Completion with fields of the wrong type")

@@ -138,10 +138,16 @@ def _entry(constants: Mapping[str, Any], path: Path, name: str, key: str) -> Any
 
 
 def _line_of_what_is_no_data(value: Any) -> int | None:
-    if isinstance(value, NotData):
-        return value.line
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    return next((line for part in parts if (line := _line_of_what_is_no_data(part)) is not None), None)
+    """Each part is looked at once, however often it stands there: names can double a list on every line."""
+    left, seen = [value], set()
+    while left:
+        one = left.pop()
+        if isinstance(one, NotData):
+            return one.line
+        if isinstance(one, dict | list | tuple) and id(one) not in seen:
+            seen.add(id(one))
+            left += reversed(list(one.values() if isinstance(one, dict) else one))
+    return None
 
 
 def _messages(found: Any, path: Path, where: str) -> list[dict[str, str]]:

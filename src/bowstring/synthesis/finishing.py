@@ -16,6 +16,8 @@ from bowstring.datasets.hicupid import HicupidSet
 from bowstring.datasets.personal import find
 from bowstring.errors import UsageError
 from bowstring.models.tokens import counter_or_none
+from bowstring.plain_json import read_json
+from bowstring.plain_yaml import NotPlain
 from bowstring.runs.folder import hold
 from bowstring.synthesis.quality import Quality
 
@@ -30,8 +32,8 @@ def check_out(folder: Path, configuration: Mapping[str, Any]) -> None:
     path = folder / MADE
     if path.is_file():
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))["config"]
-        except (ValueError, KeyError, TypeError):
+            found = read_json(path.read_bytes())["config"]
+        except (NotPlain, KeyError, TypeError):
             found = None
         if found != json.loads(json.dumps(configuration)):
             raise UsageError(f"{folder} holds a set that was made otherwise; choose another --out")
