@@ -149,6 +149,8 @@ def prepare_audit(
         "prompts": prompts.fingerprints,
     }
     folder = path / FOLDER / fingerprint(audited)[:8]
+    if linked := next((place for place in (folder.parent, folder) if place.is_symlink()), None):
+        raise UsageError(f"{linked} is a link, and nothing is written to where it leads; remove it")
     evaluation = Evaluation(benchmark, items, audited, folder, has_page=False)
     running = Running([evaluation], roles.models, opened.options, opened.prices, watch)
     return Audit(path, running, about)

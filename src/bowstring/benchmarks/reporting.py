@@ -11,6 +11,7 @@ from typing import Any
 from bowstring.benchmarks.histories import histories_of
 from bowstring.datasets import load_cupid, load_hicupid
 from bowstring.datasets.cupid import CupidSet
+from bowstring.datasets.filenames import file_name
 from bowstring.datasets.hicupid import HicupidSet
 from bowstring.errors import BowstringError, DataError, UsageError
 from bowstring.plain_json import read_json
@@ -21,6 +22,7 @@ from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import columns, sweep_figures, write_sweep_page
 from bowstring.reports.tables import Table
 from bowstring.runs.folder import AUDIT_NAME, EndedRun, read_metrics, read_run
+from bowstring.writing import make_folder, write_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +33,19 @@ class Report:
 
     def write(self, folder: Path, *, figures: Sequence[str], as_tables: Sequence[str]) -> list[Path]:
         """report.html, figures/NAME.pdf …, tables/NAME.csv …; what was written."""
-        folder.mkdir(parents=True, exist_ok=True)
-        page = folder / "report.html"
-        page.write_text(self.page, encoding="utf-8", errors="replace", newline="\n")
+        page = make_folder(folder) / "report.html"
+        write_file(page, self.page)
         written = [page]
         if figures:
-            (folder / "figures").mkdir(exist_ok=True)
+            inside = make_folder(folder, "figures")
             for figure in self.figures:
-                written += plots.save(figure, folder / "figures", figures)
+                written += plots.save(figure, inside, figures)
         if as_tables:
-            (folder / "tables").mkdir(exist_ok=True)
+            inside = make_folder(folder, "tables")
         for table in self.numbers:
             for form in as_tables:
-                path = folder / "tables" / f"{table.name}.{form}"
-                path.write_text(tables.FORMATS[form](table), encoding="utf-8", errors="replace", newline="\n")
+                path = inside / file_name(table.name, f".{form}")
+                write_file(path, tables.FORMATS[form](table))
                 written.append(path)
         return written
 

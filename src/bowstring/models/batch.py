@@ -23,6 +23,7 @@ from bowstring.models.interface import NotYet, RequestFailed
 from bowstring.models.transport import NotFound, is_too_long
 from bowstring.plain_json import read_json
 from bowstring.records import Completion, FailureKind, Prompt, Sampling, fields_of, request_key
+from bowstring.writing import open_new
 
 _QUIET = 1.0  # seconds without a new request, after which those that came go out
 _MOST_REQUESTS = 50_000
@@ -58,8 +59,8 @@ class Entry:
     def write(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         draft = self.path.with_suffix(".draft")
-        with draft.open("w", encoding="utf-8") as file:
-            json.dump({k: v for k, v in fields_of(self).items() if k != "path"}, file, indent=1)
+        with open_new(draft) as file:
+            file.write(json.dumps({k: v for k, v in fields_of(self).items() if k != "path"}, indent=1).encode())
             file.flush()
             os.fsync(file.fileno())
         draft.replace(self.path)

@@ -65,6 +65,8 @@ PROVIDERS = {
 }
 _NAME = re.compile(r"(?P<provider>[a-z]+)/(?P<model>.+?)(?:@(?P<url>https?://\S+))?", re.DOTALL)
 
+_STEERING = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+
 
 def open_model(
     name: Any,
@@ -96,7 +98,7 @@ def open_model(
 
         return load_own(name)
     match = _NAME.fullmatch(name)
-    if match is None or match["provider"] not in PROVIDERS or not match["model"].strip():
+    if match is None or match["provider"] not in PROVIDERS or not match["model"].strip() or _STEERING.search(name):
         raise UsageError(f"{_without_server(name)!r} is no model; expected embedded, python:module:name, or {_forms()}")
     url = _checked_url(_without_server(name), match["url"]) if match["url"] else None
     if url is None and re.search(r"@[^@]*[:/.]|:.*@", match["model"]):

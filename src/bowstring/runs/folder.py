@@ -25,6 +25,7 @@ from bowstring.errors import DataError, RunError, UsageError, shown
 from bowstring.plain_json import read_json
 from bowstring.plain_yaml import NotPlain
 from bowstring.record_forms import RECORDS, ConfigurationForm, Form, KeyForm, problem_in
+from bowstring.writing import open_lock, open_new
 
 AUDIT_NAME = "audit.json"
 # Looking whether a lock is held takes it for an instant: whoever wants it waits that long.
@@ -199,7 +200,7 @@ class RunFolder:
 
     def _write_draft(self, draft: Path, name: str, content: str | Iterable[str], *, lasting: bool) -> None:
         found = hashlib.sha256()
-        with draft.open("wb") as file:
+        with open_new(draft) as file:
             for part in [content] if isinstance(content, str) else content:
                 raw = part.encode("utf-8", "replace")
                 found.update(raw)
@@ -225,7 +226,7 @@ def is_at_work(path: Path) -> bool:
 
 def hold(lock: Path, in_use: str) -> IO[str]:
     """A lock that goes with the process; `in_use` is what to say, with a place for {by} whom, where another has it."""
-    file = lock.open("a+", encoding="utf-8")
+    file = open_lock(lock)
     for _ in range(_TRIES):
         if _take(file):
             break
@@ -236,7 +237,8 @@ def hold(lock: Path, in_use: str) -> IO[str]:
         file.close()
         by = f"process {who}" if who else "another process"
         raise RunError(in_use.replace("{by}", by))
-    file.truncate(0)
+    file.seek(0)
+    file.truncate()
     file.write(str(os.getpid()))
     file.flush()
     return file
