@@ -13,7 +13,7 @@ from typing import IO
 
 from bowstring.errors import UsageError
 
-_NO_LINKS, _BINARY = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_BINARY", 0)
+NO_LINKS, _BINARY = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_BINARY", 0)
 
 
 def write_file(path: Path, content: str | bytes) -> None:
@@ -27,12 +27,12 @@ def write_file(path: Path, content: str | bytes) -> None:
 def open_new(path: Path) -> IO[bytes]:
     """A new file in the place of whatever file or link is there."""
     path.unlink(missing_ok=True)
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS | _BINARY, 0o666), "wb")
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS | _BINARY, 0o666), "wb")
 
 
 def open_lock(path: Path) -> IO[str]:
     try:
-        return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o666), "r+", encoding="utf-8")
+        return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o666), "r+", encoding="utf-8")
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise UsageError(f"{path} is a link, and nothing is written to where it leads; remove it") from error

@@ -273,6 +273,20 @@ def test_links_where_sets_and_prompts_are_written(around, outside):
     assert_untouched(outside)
 
 
+def test_links_in_the_place_of_stores_and_studies(around, outside):
+    runs = around.inside / "runs"
+    linked(runs / "responses.sqlite.seal", to=outside / "file")
+    asked = ("eval", "hicupid", "--model", "python:json:dumps", "--limit", "2", "--out", runs / "r")
+    ran = here(*asked)
+    assert ran.code == 1
+    assert "cannot be used as a store" in ran.err
+    (runs / "responses.sqlite.seal").unlink()
+    assert here(*asked).code == 0
+    linked(runs / "annotations.sqlite", to=outside / "new")
+    assert here("annotate", runs / "r", "--port", "0").code == 2
+    assert_untouched(outside)
+
+
 def test_prompts_that_are_links_to_elsewhere_are_not_sent(around, tmp_path):
     """A prompt goes to a server; what lies elsewhere on the disk does not."""
     secret = tmp_path / "secret.yaml"

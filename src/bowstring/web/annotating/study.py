@@ -31,6 +31,7 @@ from bowstring.plain_json import read_json
 from bowstring.web.annotating.dealing import Turn
 from bowstring.web.annotating.tasks import DEGREES, TASKS, Said, Task
 from bowstring.web.annotating.units import Unit
+from bowstring.writing import NO_LINKS
 
 _SCHEMA = """
 CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -306,7 +307,10 @@ def create(path: Path, about: Mapping[str, Any], units: Sequence[Unit], turns: S
     """All of it or nothing: a study that somebody else made meanwhile is left as it is."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Tokens and comments are nobody else's; what SQLite lays beside the file is given the same mode.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o600))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be used for a study: {error.strerror}; choose another --db") from error
     with closing(_connect(path)) as connection:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
