@@ -22,6 +22,12 @@ class BowstringError(Exception):
     exit_code = 1
 
 
+def shown(value: object, limit: int = 60) -> str:
+    """A value as an error quotes it: on one line, and cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
+
 class UsageError(BowstringError):
     exit_code = 2
 

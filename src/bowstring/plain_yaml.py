@@ -1,7 +1,7 @@
 """YAML from somebody else, a model or a file: values, and nothing that grows.
 
-A few lines with aliases can stand for more than any memory holds, so they are not read; and what YAML takes for a date
-or a number may be none.
+A few lines with aliases can stand for more than any memory holds, so they are not read; brackets in brackets can
+exhaust a reader; and what YAML takes for a date or a number may be none.
 """
 
 from __future__ import annotations
@@ -10,24 +10,35 @@ from typing import Any
 
 import yaml
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where there is one: the other takes seconds a megabyte
+_DEEPEST = 50
+
 
 class NotPlain(ValueError):
     """Why a text is not read, in one line."""
 
 
-class _Loader(yaml.SafeLoader):
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            raise NotPlain("aliases (*name) are not read")
-        return super().compose_node(parent, index)
-
-
 def read_yaml(text: str) -> Any:
     """The value of a text; raises NotPlain."""
     try:
-        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
+        _check(text)
+        return yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader
     except NotPlain:
         raise
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError, AttributeError, TypeError) as error:
         # AttributeError and TypeError: keys that are lists or mappings.
         raise NotPlain(" ".join(str(error).split())[:200] or type(error).__name__) from error
+
+
+def _check(text: str) -> None:
+    """Look through a text before anything is made of it."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.AliasEvent):
+            raise NotPlain("aliases (*name) are not read")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _DEEPEST:
+            raise NotPlain("is nested too deeply")

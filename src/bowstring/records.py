@@ -310,10 +310,3 @@ class Completion:
 
 
 FailureKind = Literal["context", "server", "timeout", "protocol", "rejected"]
-
-
-# What every line of a run's records.jsonl has, whatever became of the item.
-RECORD_FIELDS: dict[str, tuple[str, ...]] = {
-    "hicupid": ("key", "user", "split", "type", "question", "personalized_answer", "general_answer", "evidence"),
-    "cupid": ("key", "persona", "type", "request", "context_factor", "preference", "checklist", "evidence"),
-}

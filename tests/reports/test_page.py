@@ -9,6 +9,7 @@ import bowstring
 from bowstring.datasets import load_hicupid
 from bowstring.reports.items import Told
 from bowstring.reports.page import write_page
+from bowstring.reports.sweep_page import write_sweep_page
 
 HOSTILE = (
     "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
@@ -68,6 +69,29 @@ def test_hostile_names_are_read_as_text(tmp_path, opened):
     assert "taken" not in found.page.title()[:3]
     assert found.page.evaluate("document.images.length") == 0
     assert found.errors == []
+
+
+def test_a_sweeps_page_takes_no_name_for_markup(tmp_path, browser):
+    swept = bowstring.sweep("hicupid", model=Hostile(), out=tmp_path / "s", history=["none", "gold"], limit=2)
+    summary = json.loads((swept.folder / "sweep.json").read_text(encoding="utf-8"))
+    point = next(iter(summary["points"].values()))
+    summary["points"] = {HOSTILE: point | {"folder": f'"><script>{HOSTILE}'}, "javascript": point}
+    summary["points"]["javascript"] = point | {"folder": "javascript:alert(1)//"}
+    summary["config"] |= {"model": HOSTILE, "judge": HOSTILE}
+    summary |= {"notes": [HOSTILE], "tokenizer": HOSTILE}
+    path = tmp_path / "page.html"
+    path.write_text(write_sweep_page(summary), encoding="utf-8")
+    page, said = browser.new_page(), []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    page.goto(path.as_uri())
+    assert "<script>document.title='taken'</script>" in page.locator("body").inner_text()
+    assert page.title() != "taken"
+    assert page.evaluate("document.images.length") == 0
+    assert page.locator("b").count() == 0
+    assert set(page.evaluate("[...document.links].map(link => link.protocol)")) == {"file:"}
+    assert said == []
+    page.close()
 
 
 def test_items_are_found_by_words_and_by_facets(tmp_path, opened):

@@ -32,7 +32,10 @@ def test_csv_is_read_by_programs_and_runs_nothing_in_a_spreadsheet():
     assert second == ["'=1+1", "", "", "", "", "", "", "50%_{x}\\~^"]
 
 
-@pytest.mark.parametrize("cell", ["=cmd|'/c calc'!A0", "+1+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "-"])
+@pytest.mark.parametrize(
+    "cell",
+    ["=cmd|'/c calc'!A0", "+1+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "-", " =1", "\n=1", "＝1+1", "＠SUM(A1)"],
+)
 def test_formulas_are_text(cell):
     assert in_csv(cell).startswith("'")
 

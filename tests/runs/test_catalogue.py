@@ -57,13 +57,17 @@ def test_a_run_runs_as_long_as_its_process_does(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("run.json", '{"status": "compl', "run.json is not JSON"),
+        (
+            "run.json",
+            '{"status": "compl',
+            "run.json is not JSON: Unterminated string starting at: line 1 column 12 (char 11)",
+        ),
         ("run.json", "[]", "run.json is not a JSON object"),
         ("run.json", '{"status": "resting"}', "run.json has no status that a run can have"),
         ("run.json", '{"status": ["complete"]}', "run.json has no status that a run can have"),
         ("run.json", '{"status": "complete", "config": {}}', "run.json has no configuration of a run"),
-        ("run.json", b"\xff\xfe\x00", "run.json is not JSON"),
-        ("run.json", "[" * 100_000, "run.json is not JSON"),
+        ("run.json", b"\xff\xfe\x00", "run.json is not UTF-8"),
+        ("run.json", "[" * 100_000, "run.json is nested too deeply"),
         ("run.json", None, "run.json is missing"),
         ("metrics.json", None, "metrics.json is missing"),
         ("sweep.json", "{}", "run.json and sweep.json are in one folder"),

@@ -22,6 +22,7 @@ from bowstring.web.annotating.study import Study
 from bowstring.web.annotating.tasks import TASKS, Incomplete, Said, read_form
 from bowstring.web.annotating.units import Unit, gather, read_runs
 from tests.support.command import bowstring as command
+from tests.support.run_files import without_sums
 
 
 def units(n, types=("persona", "profile")):
@@ -245,7 +246,7 @@ def test_sources_tell_runs_of_the_same_name_apart(runs, tmp_path):
 
 def test_what_two_runs_answered_alike_is_left_out_and_counted(runs, tmp_path):
     same = tmp_path / "same"
-    shutil.copytree(runs / "one", same)
+    without_sums(shutil.copytree(runs / "one", same))
     rows = [json.loads(line) for line in (same / "records.jsonl").read_text().splitlines()]
     for n, row in enumerate(rows):
         row["answer"] = f"  {row['answer']}\n" if n < 5 else "another"

@@ -9,11 +9,10 @@ audit.json.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bowstring.benchmarks import cupid_audit, hicupid_audit
 from bowstring.benchmarks.correcting import correct
@@ -24,7 +23,7 @@ from bowstring.benchmarks.hicupid import HicupidSettings
 from bowstring.benchmarks.hicupid_audit import HicupidAudit
 from bowstring.benchmarks.reporting import refresh
 from bowstring.benchmarks.running import STORE_NAME, Evaluation, Run, Running, RunOptions
-from bowstring.errors import UsageError
+from bowstring.errors import DataError, UsageError
 from bowstring.judging import builtin, truth
 from bowstring.judging.truth import Truth
 from bowstring.models.interface import Model
@@ -32,13 +31,15 @@ from bowstring.models.names import open_model
 from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
 from bowstring.prompts import PromptFolder
-from bowstring.runs.folder import AUDIT_NAME, EndedRun, RunFolder, fingerprint, read_run, sum_of
+from bowstring.runs.folder import AUDIT_NAME, EndedRun, RunFolder, fingerprint, read_manifest, read_run, sum_of
 from bowstring.runs.runner import Snapshot
 
 FOLDER = "audit"
 SAMPLE = 200
 CHECKS: Mapping[str, tuple[str, ...]] = {"hicupid": hicupid_audit.CHECKS, "cupid": cupid_audit.CHECKS}
 _OWN = (builtin.NAME, truth.NAME)  # judges that are no models
+
+T = TypeVar("T", HicupidSettings, CupidSettings)
 
 
 @dataclass(slots=True)
@@ -106,7 +107,7 @@ def prepare_audit(
     named = {"judge": judge, "second": second_judge, "matcher": matcher, "model": model}
     roles, skipped = opened.roles(wanted, named)
     prompts = PromptFolder(opened.options.prompts)
-    settings, judged_by = _settings(configuration["settings"]), roles.names["judge"]
+    judged_by = roles.names["judge"]
     had = {role: configuration[role] for role in ("judge", "matcher") if role in configuration}
     same = all(roles.names.get(role, name) == name for role, name in had.items())
     run_judge = None if same else str(configuration["judge"])
@@ -114,7 +115,7 @@ def prepare_audit(
     if benchmark == "hicupid":
         items = HicupidAudit(
             records,
-            HicupidSettings(**settings),
+            _settings(HicupidSettings, run),
             prompts,
             checks=wanted,
             sample=sample,
@@ -126,7 +127,7 @@ def prepare_audit(
         matchers = {"judge": configuration.get("matcher"), "second": None}
         items = CupidAudit(
             records,
-            CupidSettings(**settings),
+            _settings(CupidSettings, run),
             prompts,
             checks=wanted,
             sample=sample,
@@ -158,6 +159,8 @@ def prepare_audit(
         "prompts": prompts.fingerprints,
     }
     folder = path / FOLDER / fingerprint(audited)[:8]
+    if linked := next((place for place in (folder.parent, folder) if place.is_symlink()), None):
+        raise UsageError(f"{linked} is a link, and nothing is written to where it leads; remove it")
     evaluation = Evaluation(benchmark, items, audited, folder, has_page=False)
     running = Running([evaluation], roles.models, opened.options, opened.prices, watch)
     return Audit(path, running, about)
@@ -177,18 +180,24 @@ def _checks(benchmark: str, asked: Sequence[str], *, second: bool) -> list[str]:
 
 def _options(run: EndedRun, given: Mapping[str, Any]) -> RunOptions:
     """As the run had them, unless said otherwise."""
-    manifest = json.loads((run.path / "run.json").read_text(encoding="utf-8"))
-    had = manifest.get("options", {})
-    prompts = given.get("prompts") or (Path(had["prompts"]) if had.get("prompts") else None)
+    manifest = read_manifest(run.path)
+    had = manifest.get("options")
+    had_prompts = had.get("prompts") if isinstance(had, dict) else None
+    prompts = given.get("prompts") or (Path(had_prompts) if isinstance(had_prompts, str) else None)
     beside = run.path.parent / STORE_NAME
-    had_store = Path(manifest.get("store", beside))
+    had_store = Path(had_at) if isinstance(had_at := manifest.get("store"), str) else beside
     store = given.get("store") or (had_store if had_store.exists() and not beside.exists() else beside)
     rest = {name: value for name, value in given.items() if name not in ("prompts", "store")}
     return RunOptions(out=run.path / FOLDER, store=Path(store), prompts=prompts, **rest)
 
 
-def _settings(said: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
+def _settings(kind: type[T], run: EndedRun) -> T:
+    said: dict[str, Any] = run.configuration["settings"]
+    given: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
+    try:
+        return kind(**given)
+    except (UsageError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"{run.path / 'run.json'}: its settings are not those of an evaluation: {error}") from error
 
 
 def _other_words(prompts: PromptFolder, had: Mapping[str, str]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,9 @@ from typing import Any
 
 from bowstring.benchmarks.run_names import short_names
 from bowstring.benchmarks.sweep import run_folders
-from bowstring.errors import DataError, UsageError
+from bowstring.errors import UsageError
+from bowstring.plain_json import read_json
+from bowstring.plain_yaml import NotPlain
 from bowstring.runs.folder import EndedRun, read_run
 from bowstring.runs.runner import Record
 
@@ -41,7 +42,7 @@ class Contender:
 
 def open_contenders(paths: Sequence[Path], baseline: Path | None) -> tuple[list[Contender], str, list[str]]:
     """The runs, the name of the one that others are compared with, and notes. A sweep stands for its runs."""
-    folders = {folder.resolve(): folder for path in paths for folder in _run_folders(path)}
+    folders = {folder.resolve(): folder for path in paths for folder in run_folders(path)}
     if baseline is not None and baseline.resolve() not in folders:
         folders = {baseline.resolve(): baseline} | folders
     ended = [read_run(folder) for folder in folders.values()]
@@ -62,13 +63,6 @@ def open_contenders(paths: Sequence[Path], baseline: Path | None) -> tuple[list[
     return contenders, names[at], notes + _notes(contenders, len(shared))
 
 
-def _run_folders(path: Path) -> list[Path]:
-    try:
-        return run_folders(path)
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path / 'sweep.json'} cannot be read; name the runs one by one") from error
-
-
 def common_keys(contenders: Sequence[Contender]) -> list[str]:
     """The items that all of them have, in the order of the data."""
     return _shared([run.records for run in contenders])
@@ -79,10 +73,7 @@ def _shared(records: Sequence[Mapping[str, Record]]) -> list[str]:
 
 
 def _records(run: EndedRun) -> dict[str, Record]:
-    try:
-        return {record["key"]: record for record in run.records()}
-    except (FileNotFoundError, KeyError, TypeError) as error:
-        raise DataError(f"{run.path / 'records.jsonl'}: holds no records of a run; run the evaluation again") from error
+    return {record["key"]: record for record in run.records()}
 
 
 def _check_benchmark(ended: Sequence[EndedRun]) -> None:
@@ -188,6 +179,6 @@ def _judging_notes(contenders: Sequence[Contender]) -> list[str]:
 
 def _own_notes(folder: Path) -> list[str]:
     try:
-        return list(json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["notes"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return [str(note) for note in read_json((folder / "metrics.json").read_bytes())["notes"]]
+    except (OSError, NotPlain, KeyError, TypeError):
         return []  # the records are what is compared

@@ -93,12 +93,14 @@ def _teacher(configuration: Mapping[str, Any]) -> str | None:
 def _new_file(out: Path, config: str) -> Path:
     """The file to write. What lies in a folder's config is one set: nothing is added to another's."""
     if out.suffix == ".parquet":
-        if out.exists():
+        if out.exists() or out.is_symlink():
             raise UsageError(f"{out} is there already; choose another --out")
         return out
     if out.suffix in (".json", ".jsonl", ".csv") or out.is_file():
         raise UsageError(f"--out {out}: expected a .parquet file or a folder")
     folder = out / config
+    if folder.is_symlink():
+        raise UsageError(f"{folder} is a link, and nothing is written to where it leads; choose another --out")
     if folder.is_dir() and any(folder.iterdir()):
         raise UsageError(f"{folder} is not empty; choose another --out")
     return folder / "train.parquet"

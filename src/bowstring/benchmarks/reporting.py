@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,14 +11,17 @@ from bowstring.benchmarks.histories import histories_of
 from bowstring.benchmarks.validity import with_audit
 from bowstring.datasets import load_cupid, load_hicupid
 from bowstring.datasets.cupid import CupidSet
+from bowstring.datasets.filenames import file_name
 from bowstring.datasets.hicupid import HicupidSet
 from bowstring.errors import BowstringError, DataError, UsageError
+from bowstring.plain_json import read_json
 from bowstring.reports import plots, tables
 from bowstring.reports.figures import Figure, figures_of
 from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import columns, sweep_figures, write_sweep_page
 from bowstring.reports.tables import Table
-from bowstring.runs.folder import EndedRun, read_metrics, read_run
+from bowstring.runs.folder import AUDIT_NAME, EndedRun, read_metrics, read_run
+from bowstring.writing import make_folder, write_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +32,19 @@ class Report:
 
     def write(self, folder: Path, *, figures: Sequence[str], as_tables: Sequence[str]) -> list[Path]:
         """report.html, figures/NAME.pdf …, tables/NAME.csv …; what was written."""
-        folder.mkdir(parents=True, exist_ok=True)
-        page = folder / "report.html"
-        page.write_text(self.page, encoding="utf-8", errors="replace", newline="\n")
+        page = make_folder(folder) / "report.html"
+        write_file(page, self.page)
         written = [page]
         if figures:
-            (folder / "figures").mkdir(exist_ok=True)
+            inside = make_folder(folder, "figures")
             for figure in self.figures:
-                written += plots.save(figure, folder / "figures", figures)
+                written += plots.save(figure, inside, figures)
         if as_tables:
-            (folder / "tables").mkdir(exist_ok=True)
+            inside = make_folder(folder, "tables")
         for table in self.numbers:
             for form in as_tables:
-                path = folder / "tables" / f"{table.name}.{form}"
-                path.write_text(tables.FORMATS[form](table), encoding="utf-8", errors="replace", newline="\n")
+                path = inside / file_name(table.name, f".{form}")
+                write_file(path, tables.FORMATS[form](table))
                 written.append(path)
         return written
 
@@ -68,8 +69,16 @@ def report(
     if why:
         tell(f"Without histories: {why} (--data says where the set lies now)")
     about = f"Without histories: {why}." if why else ""
-    page = write_page(metrics, records, histories_of(found) if found else None, about_histories=about)
-    return Report(page, figures_of(metrics, records), tables.tables_of(metrics))
+    try:
+        page = write_page(metrics, records, histories_of(found) if found else None, about_histories=about)
+        return Report(page, figures_of(metrics, records), tables.tables_of(metrics))
+    except BowstringError:
+        raise
+    except Exception as error:  # whatever a file of this shape makes of a template: it is the file's
+        name = "metrics.json" + (f" or {AUDIT_NAME}" if (folder / AUDIT_NAME).is_file() else "")
+        raise DataError(
+            f"{folder / name} is not as a run writes it; run the evaluation again: answers are in the store"
+        ) from error
 
 
 def refresh(folder: Path) -> bool:
@@ -84,12 +93,14 @@ def refresh(folder: Path) -> bool:
 
 def _of_sweep(folder: Path, out: Path) -> Report:
     try:
-        summary = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
+        summary = read_json((folder / "sweep.json").read_bytes())
         for point in summary["points"].values():
             point["folder"] = os.path.relpath(folder / point["folder"], out)
         found = tables.sweep_tables(summary, columns(summary["points"]))
         return Report(write_sweep_page(summary), sweep_figures(summary), found)
-    except (ValueError, KeyError, TypeError) as error:
+    except BowstringError:
+        raise
+    except Exception as error:  # as above
         raise UsageError(f"{folder / 'sweep.json'} cannot be read; run the sweep again") from error
 
 

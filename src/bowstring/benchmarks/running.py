@@ -7,7 +7,6 @@ derived from a history; a user's turn comes for all of them at once.
 from __future__ import annotations
 
 import asyncio
-import json
 import platform
 import threading
 from collections import Counter
@@ -29,6 +28,9 @@ from bowstring.errors import DataError, RunError, UsageError
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price, Prices
+from bowstring.plain_json import read_json
+from bowstring.plain_yaml import NotPlain
+from bowstring.redaction import redacted
 from bowstring.reports.page import write_page
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
@@ -168,7 +170,8 @@ class Running:
             ]
         except (Exception, asyncio.CancelledError) as error:
             if store is not None:
-                why = "interrupted" if isinstance(error, asyncio.CancelledError) else str(error) or repr(error)
+                cancelled = isinstance(error, asyncio.CancelledError)
+                why = "interrupted" if cancelled else redacted(str(error) or repr(error))
                 with suppress(OSError, RunError):  # the disk may be what failed
                     self._write_manifests(folders, "failed", why)
             raise
@@ -318,9 +321,9 @@ def _check_folder(evaluation: Evaluation) -> None:
     if not path.is_file():
         return
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read_json(path.read_bytes())
         prints = {found["fingerprint"], fingerprint(found["config"])}  # a flipped byte spoils one of them
-    except (ValueError, KeyError, TypeError):
+    except (NotPlain, KeyError, TypeError):
         return  # not a run of ours, or half of one
     if fingerprint(evaluation.configuration) not in prints:
         raise UsageError(f"{evaluation.folder} holds a run of another configuration; choose another --out")

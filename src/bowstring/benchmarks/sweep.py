@@ -6,7 +6,6 @@ sweep.json and report.html.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +17,8 @@ from typing import Any
 from bowstring.benchmarks.running import Evaluation, Run, Running
 from bowstring.errors import UsageError
 from bowstring.models.tokens import TokenCounter, counter_or_none
+from bowstring.plain_json import read_json
+from bowstring.plain_yaml import NotPlain
 from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.runs.folder import RunFolder, fingerprint
 
@@ -68,8 +69,8 @@ class Sweep:
         path = self.folder / "sweep.json"
         if path.is_file():
             try:
-                found = json.loads(path.read_text(encoding="utf-8"))["fingerprint"]
-            except (ValueError, KeyError, TypeError):
+                found = read_json(path.read_bytes())["fingerprint"]
+            except (NotPlain, KeyError, TypeError):
                 return
             if found != self._fingerprint():
                 raise UsageError(f"{self.folder} holds a sweep of another model, judge or data; choose another --out")
@@ -120,8 +121,11 @@ def run_folders(folder: Path) -> list[Path]:
     path = folder / "sweep.json"
     if not path.is_file():
         return [folder]
-    points = json.loads(path.read_text(encoding="utf-8"))["points"]
-    return [folder / point["folder"] for point in points.values()]
+    try:
+        places = [point["folder"] for point in read_json(path.read_bytes())["points"].values()]
+        return [folder / place for place in places]
+    except (OSError, NotPlain, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{path} cannot be read; name the runs one by one, or run the sweep again") from error
 
 
 def variant_name(one: Any, chosen: Sequence[Any]) -> str:

@@ -3,7 +3,6 @@ name. An audit asks further."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,8 @@ from bowstring.judging import builtin, verdicts
 from bowstring.metrics.correlation import correlation
 from bowstring.metrics.intervals import Estimate, Score
 from bowstring.metrics.length_control import Compared, length_controlled
+from bowstring.plain_json import read_json
+from bowstring.plain_yaml import NotPlain
 from bowstring.records import Persona
 from bowstring.runs.folder import AUDIT_NAME, sum_of
 from bowstring.runs.runner import Record
@@ -111,10 +112,10 @@ def with_audit(metrics: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     if not path.is_file():
         return dict(metrics)
     try:
-        audit = json.loads(path.read_text(encoding="utf-8"))
+        audit = read_json(path.read_bytes())
         if not {"findings", "skipped", "judge", "records", "notes", "failed", "unparsed"} <= audit.keys():
-            raise ValueError("not an audit")
-    except (ValueError, AttributeError, RecursionError) as error:
+            raise NotPlain("not an audit")
+    except (OSError, NotPlain, AttributeError) as error:
         raise DataError(f"{path} cannot be read; audit the run again: answers are in the store") from error
     same = audit["records"] == sum_of(folder / "records.jsonl")
     return {**metrics, "validity": metrics.get("validity", {}) | ({"audit": audit} if same else {"outdated": True})}

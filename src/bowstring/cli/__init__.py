@@ -112,6 +112,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:
         at = f"{error.filename}: " if error.filename else ""
         code = _say(f"bowstring: {at}{error.strerror or error}", 1)
+    except Exception:
+        code = _say_unforeseen()
     sys.exit(code)
 
 
@@ -162,6 +164,17 @@ def _usage_line(error: Exception, command: str) -> str:
 
 def _say(line: str, code: int) -> int:
     from bowstring.cli.output import plain
+    from bowstring.redaction import redacted
 
-    print(plain(" ".join(line.splitlines())), file=sys.stderr)
+    print(plain(redacted(" ".join(line.splitlines()))), file=sys.stderr)
     return code
+
+
+def _say_unforeseen() -> int:
+    """An error that nobody meant: with its whole trace, for a report of it, and without keys."""
+    import traceback
+
+    from bowstring.redaction import redacted
+
+    print(redacted(traceback.format_exc()), end="", file=sys.stderr)
+    return 1

@@ -19,6 +19,7 @@ from bowstring.datasets.filenames import file_name
 from bowstring.datasets.layout import Benchmark, Parts
 from bowstring.datasets.problems import Problem, one_of, shown
 from bowstring.records import INSTANCE_TYPES, Dialogue, Instance, InstanceType, Message, Session
+from bowstring.writing import make_folder, open_new, write_file
 
 Text = Annotated[str, StringConstraints(pattern=r"\S")]
 
@@ -225,12 +226,12 @@ def to_row(instance: Instance) -> dict[str, object]:
 
 
 def write_parquet(instances: Sequence[Instance], folder: Path) -> list[Path]:
-    path = folder / "test.parquet"
-    folder.mkdir(parents=True, exist_ok=True)
+    path = make_folder(folder) / "test.parquet"
     known = any(i.category for i in instances)
     schema = SCHEMA.append(pa.field("preference_category", pa.string())) if known else SCHEMA
     draft = path.with_suffix(".draft")
-    pq.write_table(pa.Table.from_pylist([to_row(i) for i in instances], schema=schema), draft)
+    with open_new(draft) as file:
+        pq.write_table(pa.Table.from_pylist([to_row(i) for i in instances], schema=schema), file)
     draft.replace(path)
     return [path]
 
@@ -240,7 +241,7 @@ def write_json(instances: Sequence[Instance], folder: Path) -> list[Path]:
     written = []
     for instance in instances:
         path = folder / file_name(instance.key, ".json")
-        path.write_text(json.dumps(to_row(instance), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_file(path, json.dumps(to_row(instance), indent=2, ensure_ascii=False) + "\n")
         written.append(path)
     return written
 

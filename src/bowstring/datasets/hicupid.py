@@ -31,6 +31,7 @@ from bowstring.records import (
     Question,
     Schedule,
 )
+from bowstring.writing import make_folder, open_new
 
 PERSONA_FIELDS = ("category", "relation", "entity", "sentiment")
 PROFILE_FIELDS = ("age", "gender", "personality", "occupation", "income_range")
@@ -277,9 +278,8 @@ def write(data: HicupidSet, folder: Path, *, splits: Sequence[str] = (), users: 
             by_split.setdefault(data.dialogue_split(user), []).append(user)
     written = []
     for split, members in by_split.items():
-        path = folder / "dialogue" / f"{split}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with pq.ParquetWriter(path, DIALOGUE_SCHEMA) as writer:
+        path = make_folder(folder, "dialogue") / f"{split}.parquet"
+        with open_new(path) as file, pq.ParquetWriter(file, DIALOGUE_SCHEMA) as writer:
             for start in range(0, len(members), 100):
                 batch = members[start : start + 100]
                 writer.write_table(dialogue_table((u, data.history(u)) for u in batch))
@@ -289,9 +289,10 @@ def write(data: HicupidSet, folder: Path, *, splits: Sequence[str] = (), users: 
         for split in data.judgement_splits:
             tables[f"evaluation/{split}.parquet"] = evaluation_table(data.judgements(split))
     for name, table in tables.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table, path)
+        config, _, file_ = name.partition("/")
+        path = make_folder(folder, config) / file_
+        with open_new(path) as file:
+            pq.write_table(table, file)
         written.append(path)
     return written
 

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bowstring.errors import DataError, FetchError
+from bowstring.plain_json import read_json
+from bowstring.plain_yaml import NotPlain
+from bowstring.redaction import redacted
 
 _log = logging.getLogger("bowstring")
 
@@ -97,8 +100,17 @@ def _without_hub(repo_id: str, revision: str | None, into: Path | None, reason: 
         raise FetchError(f"{repo_id}{at} is not in the cache and the hub cannot be reached: {reason}") from cause
     _log.warning("The hub was not reached (%s); using %s at commit %s from the cache", reason, repo_id, commit[:12])
     noted = _listing_file(cache, commit)
-    listing = tuple(json.loads(noted.read_text(encoding="utf-8"))) if noted.is_file() else None
-    return Snapshot(folder, commit, listing)
+    return Snapshot(folder, commit, _noted(noted))
+
+
+def _noted(path: Path) -> tuple[str, ...] | None:
+    """A listing that was noted; None where there is none, or it is damaged."""
+    try:
+        found = read_json(path.read_bytes())
+    except (OSError, NotPlain):
+        return None
+    sound = isinstance(found, list) and all(isinstance(name, str) for name in found)
+    return tuple(found) if sound else None
 
 
 def _remember(repo_id: str, revision: str | None, commit: str, listing: Iterable[str]) -> None:
@@ -125,4 +137,4 @@ def _listing_file(cache: Path, commit: str) -> Path:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+    return redacted((str(error).splitlines() or [type(error).__name__])[0])[:200]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from bowstring.errors import DataError
+from bowstring.errors import shown as shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,8 @@ class Problem:
 
     def __str__(self) -> str:
         place = self.file if self.row is None else f"{self.file} row {self.row}"
-        return f"{place}: {self.column} {self.message}" if self.column else f"{place}: {self.message}"
+        said = f"{place}: {self.column} {self.message}" if self.column else f"{place}: {self.message}"
+        return " ".join(said.splitlines())  # names of files, columns and types are the set's own
 
     def as_json(self) -> dict[str, object]:
         return asdict(self)
@@ -39,9 +41,3 @@ def raise_if_any(problems: Sequence[Problem], source: str | None = None) -> None
 def one_of(choices: Sequence[str]) -> str:
     """'persona, profile or schedule': the way an error names what it expected."""
     return choices[0] if len(choices) == 1 else f"{', '.join(choices[:-1])} or {choices[-1]}"
-
-
-def shown(value: object, limit: int = 60) -> str:
-    """A value as an error quotes it: on one line, and cut where it is long."""
-    text = repr(value)
-    return text if len(text) <= limit else f"{text[:limit]}…"

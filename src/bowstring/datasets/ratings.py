@@ -111,7 +111,7 @@ def _table_rows(file: IO[str], path: Path) -> Iterator[tuple[str, dict[str, Any]
     try:
         names = [(name or "").strip() for name in rows.fieldnames or ()]
         if missing := [column for column in COLUMNS if column not in names]:
-            found = f"; it has {', '.join(names)}" if any(names) else ""
+            found = f"; it has {', '.join(names)[:200]}" if any(names) else ""
             raise DataError(f"{path} line 1: no column {one_of(missing)}; expected item, rater and label{found}")
         rows.fieldnames = names
         for row in rows:

@@ -11,15 +11,18 @@ writes the verdict lines that other judges write.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel, ValidationError
 
 from bowstring.errors import DataError, UsageError
 from bowstring.history.bm25 import singular, stems
+from bowstring.plain_json import read_json
+from bowstring.plain_yaml import NotPlain
 from bowstring.records import Question
 
 NAME = "truth"
@@ -58,6 +61,14 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+")
+
+
+class Known(BaseModel):
+    """As the generator writes it: entities and profiles with the words that tell of them."""
+
+    entities: dict[str, dict[str, list[str]]]
+    profiles: dict[Literal["age", "gender", "personality", "occupation", "income_range"], dict[str, str]]
+    events: list[str] = []
 
 
 class Truth:
@@ -181,7 +192,10 @@ def load_truth(data: str) -> Truth:
             f"--judge truth: {data} has no {FILE}; expected a set made by bowstring synth hicupid --offline"
         )
     try:
-        known = json.loads(path.read_text(encoding="utf-8"))
-        return Truth(known)
-    except (ValueError, KeyError, TypeError, OSError) as error:
+        return Truth(Known.model_validate(read_json(path.read_bytes())).model_dump())
+    except ValidationError as invalid:
+        error = invalid.errors(include_url=False)[0]
+        place = ".".join(map(str, error["loc"]))[:200]
+        raise DataError(f"{path}: cannot be read as a generator's truth: {place}: {error['msg']}") from invalid
+    except (NotPlain, OSError) as error:
         raise DataError(f"{path}: cannot be read as a generator's truth: {error}") from error

@@ -9,6 +9,7 @@ from typing import Any
 from bowstring.models.interface import RequestFailed
 from bowstring.models.transport import Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Finish, Prompt, Sampling, Trunk, Usage
+from bowstring.redaction import in_address
 
 _VERSION = "2023-06-01"
 _FINISH: dict[str, Finish] = {
@@ -28,7 +29,7 @@ class Anthropic:
         self._model = model
         self._url = url.rstrip("/") + "/messages"
         headers = {"x-api-key": key, "anthropic-version": _VERSION}
-        self._transport = Transport(name, headers, patience)
+        self._transport = Transport(name, headers, patience, secrets=[key, *in_address(url)])
         self._encoded: weakref.WeakKeyDictionary[Trunk, bytes] = weakref.WeakKeyDictionary()
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:

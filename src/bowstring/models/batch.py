@@ -21,7 +21,9 @@ from bowstring.errors import ModelError
 from bowstring.models.endpoint import Endpoint, read_completion
 from bowstring.models.interface import NotYet, RequestFailed
 from bowstring.models.transport import NotFound, is_too_long
+from bowstring.plain_json import read_json
 from bowstring.records import Completion, FailureKind, Prompt, Sampling, fields_of, request_key
+from bowstring.writing import open_new
 
 _QUIET = 1.0  # seconds without a new request, after which those that came go out
 _MOST_REQUESTS = 50_000
@@ -57,8 +59,8 @@ class Entry:
     def write(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         draft = self.path.with_suffix(".draft")
-        with draft.open("w", encoding="utf-8") as file:
-            json.dump({k: v for k, v in fields_of(self).items() if k != "path"}, file, indent=1)
+        with open_new(draft) as file:
+            file.write(json.dumps({k: v for k, v in fields_of(self).items() if k != "path"}, indent=1).encode())
             file.flush()
             os.fsync(file.fileno())
         draft.replace(self.path)
@@ -300,7 +302,8 @@ class Batch:
     async def _found_at_server(self, entry: Entry) -> bool:
         """Whether a batch whose id was never heard of exists all the same."""
         listed = await self._endpoint.get("batches?limit=100")
-        for batch in listed.get("data") or []:
+        known = listed.get("data")
+        for batch in known if isinstance(known, list) else []:
             if isinstance(batch, dict) and batch.get("input_file_id") == entry.file:
                 entry.id = _id(batch)
                 entry.write()
@@ -309,7 +312,7 @@ class Batch:
 
 
 def _entry(path: Path) -> Entry:
-    entry = Entry(path, **json.loads(path.read_text(encoding="utf-8")))
+    entry = Entry(path, **read_json(path.read_bytes()))
     texts = (entry.model, entry.file, entry.id or "", *(entry.keys if isinstance(entry.keys, list) else (None,)))
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("a field is not what it should be")
@@ -323,7 +326,7 @@ def _outcomes(content: str, name: str) -> Iterator[tuple[str, Completion | Reque
             continue
         try:
             row = json.loads(line)
-            key = row["custom_id"]
+            key = _text(row["custom_id"])
             response = row.get("response") or {}
             status = response.get("status_code")
             if status == 200 and not row.get("error"):
@@ -333,14 +336,20 @@ def _outcomes(content: str, name: str) -> Iterator[tuple[str, Completion | Reque
             error = row.get("error") or (body.get("error") if isinstance(body, dict) else body) or {}
             words = (error.get("message") or error.get("code") or error) if isinstance(error, dict) else error
             said = " ".join(str(words).split())[:300]
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
             continue  # a line that says nothing; its request counts as not answered
-        if status is None or status in _AGAIN:
+        if not isinstance(status, int) or status in _AGAIN:
             yield key, RequestFailed("server", f"{name}: {said}")
         elif is_too_long(said):
             yield key, RequestFailed("context", f"{name}: {said}")
         else:
             yield key, RequestFailed("rejected", f"{name}: {status} {said}")
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value
 
 
 def _id(batch: Any) -> str:
@@ -351,6 +360,8 @@ def _id(batch: Any) -> str:
 
 
 def _why(batch: dict[str, Any]) -> str:
-    errors = (batch.get("errors") or {}).get("data") or []
+    errors = batch.get("errors")
+    errors = errors.get("data") if isinstance(errors, dict) else None
+    errors = errors if isinstance(errors, list) else []
     said = [str(e.get("message") or e.get("code")) for e in errors if isinstance(e, dict)]
     return "; ".join(said)[:300] or "the server does not say why"

@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 from bowstring.models.interface import RequestFailed
 from bowstring.models.transport import Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Finish, Prompt, Sampling, Trunk, Usage
+from bowstring.redaction import in_address
 
 _FINISH: dict[str, Finish] = {
     "max_tokens": "length",
@@ -33,6 +34,10 @@ class Credentials:
     secret: str = ""
     session_token: str | None = None
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        return tuple(filter(None, (self.bearer, self.access_key, self.secret, self.session_token)))
+
 
 class Bedrock:
     def __init__(
@@ -50,7 +55,7 @@ class Bedrock:
         self.concurrency = 8
         self._url = f"{url.rstrip('/')}/model/{quote(model, safe='')}/converse"
         self._credentials = credentials
-        self._transport = Transport(name, {}, patience)
+        self._transport = Transport(name, {}, patience, secrets=[*credentials.secrets, *in_address(url)])
         self._marks_trunks = True
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:

@@ -8,7 +8,6 @@ make a text's embedding depend on its neighbours in the batch.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import threading
 from collections.abc import Callable, Sequence
@@ -20,6 +19,8 @@ import numpy.typing as npt
 
 from bowstring.errors import DataError, UsageError
 from bowstring.models.hubfiles import model_folder
+from bowstring.plain_json import read_json
+from bowstring.plain_yaml import NotPlain
 
 Vectors = npt.NDArray[np.float32]
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin", "*.json")
@@ -99,7 +100,7 @@ def _fingerprint(folder: Path) -> str:
 def _similarity(folder: Path) -> str | None:
     path = folder / "config_sentence_transformers.json"
     try:
-        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except ValueError:
+        found = read_json(path.read_bytes()) if path.is_file() else {}
+    except NotPlain:
         return None
     return found.get("similarity_fn_name") if isinstance(found, dict) else None

@@ -14,6 +14,7 @@ from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
 from bowstring.models.transport import NotFound, Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Finish, Message, Prompt, Sampling, Trunk, Usage
+from bowstring.redaction import in_address
 
 if TYPE_CHECKING:
     import httpx
@@ -44,7 +45,8 @@ class Endpoint:
         self.dropped: list[str] = []
         self._model = model
         self.url = url.rstrip("/")
-        self._transport = Transport(name, {"Authorization": f"Bearer {key}"} if key else {}, patience)
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._transport = Transport(name, headers, patience, secrets=[key or "", *in_address(url)])
         self._leave_out = set(leave_out)
         self._length_field = length_field
         self._encoded: weakref.WeakKeyDictionary[Trunk, bytes] = weakref.WeakKeyDictionary()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from bowstring.errors import FetchError, UsageError
+from bowstring.plain_json import read_json
+from bowstring.plain_yaml import NotPlain
+from bowstring.redaction import redacted
 
 _NOT_NEEDED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "*.gguf", "onnx/*", "openvino/*", "original/*", "consolidated*"]
 TRAINING = "training.json"  # in an adapter's folder: what it was trained on
@@ -32,10 +34,10 @@ class ModelFiles:
         if path is None or not path.is_file():
             return {}
         try:
-            found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))["configuration"]["prompts"]
-        except (ValueError, KeyError, TypeError):  # a file of another's that has the same name
+            found = read_json(path.read_bytes())["configuration"]["prompts"]
+            return {str(name): str(words) for name, words in found.items()}
+        except (NotPlain, KeyError, TypeError, AttributeError):  # a file of another's that has the same name
             return {}
-        return found
 
 
 def model_files(kind: str, reference: str, tell: Callable[[str], None]) -> ModelFiles:
@@ -66,7 +68,7 @@ def model_folder(name: str, said_as: str, tell: Callable[[str], None]) -> Path:
     except HFValidationError as error:
         raise UsageError(f"{said_as}: no such folder, and no hub id; expected one of them") from error
     except Exception as error:  # whatever the network does, it is one line here
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        reason = redacted((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
         raise FetchError(f"{said_as} could not be fetched: {reason}") from error
 
 

@@ -65,6 +65,8 @@ PROVIDERS = {
 }
 _NAME = re.compile(r"(?P<provider>[a-z]+)/(?P<model>.+?)(?:@(?P<url>https?://\S+))?", re.DOTALL)
 
+_STEERING = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+
 
 def open_model(
     name: Any,
@@ -96,23 +98,40 @@ def open_model(
 
         return load_own(name)
     match = _NAME.fullmatch(name)
-    if match is None or match["provider"] not in PROVIDERS or not match["model"].strip():
-        raise UsageError(f"{name!r} is no model; expected embedded, python:module:name, or {_forms()}")
-    url = _checked_url(name, match["url"]) if match["url"] else None
-    if url is None and re.search(r"@[^@]*[:/.]", match["model"]):
-        raise UsageError(f"{name}: a server is named with its scheme, as in openai/NAME@http://host:port/v1")
+    if match is None or match["provider"] not in PROVIDERS or not match["model"].strip() or _STEERING.search(name):
+        raise UsageError(f"{_without_server(name)!r} is no model; expected embedded, python:module:name, or {_forms()}")
+    url = _checked_url(_without_server(name), match["url"]) if match["url"] else None
+    if url is None and re.search(r"@[^@]*[:/.]|:.*@", match["model"]):
+        raise UsageError(
+            f"{_without_server(name)}: a server is named with its scheme, as in openai/NAME@http://host:port/v1"
+        )
     return _of_provider(PROVIDERS[match["provider"]], match["model"], url, patience, with_key=with_key)
 
 
-def _checked_url(name: str, url: str) -> str:
+def _checked_url(said_in: str, url: str) -> str:
+    """A server's address, if it is one; the error does not repeat it: there may be a password in it."""
     try:
         parts = urlsplit(url)
         sound = bool(parts.hostname) and not parts.query and not parts.fragment and (parts.port or 1) > 0
+        sound = sound and parts.scheme in ("http", "https") and url.isprintable() and len(url) < 2000
     except ValueError:
         sound = False
     if not sound:
-        raise UsageError(f"{name.split('@')[0]}@…: not a server's address; expected http://host:port/v1")
+        raise UsageError(f"{said_in}: not a server's address; expected http://host:port/v1")
     return url.rstrip("/").removesuffix("/chat/completions")
+
+
+def _without_server(name: str) -> str:
+    """A model's name as an error may repeat it: without an address, and whatever password is in that."""
+    model, at, _ = name.partition("@")
+    if not at:
+        return name[:200]
+    return f"{model[:200]}@…" if ":" not in model else "…@…"
+
+
+def _configured(variable: str | None) -> str | None:
+    url = os.environ.get(variable) if variable else None
+    return _checked_url(str(variable), url) if url else None
 
 
 def _of_object(found: Any) -> Model:
@@ -128,14 +147,14 @@ def _of_provider(
 ) -> Model:
     name = f"{provider.name}/{model}" + (f"@{_shown(url)}" if url else "")
     identity = f"{provider.name}/{model}" + (f"@{_place(url)}" if url else "")
-    configured = os.environ.get(provider.url_variable) if provider.url_variable else None
+    configured = _configured(provider.url_variable)
     # A service's own key goes to that service only. Any other server has a key of its own, or none.
     own_key = _sound(SERVER_KEY, os.environ.get(SERVER_KEY)) if url else None
     if provider.name == "bedrock":
         from bowstring.models.bedrock import Bedrock, Credentials
 
         credentials = Credentials("us-east-1", own_key or "none") if url else _aws_credentials(name, with_key=with_key)
-        configured = os.environ.get("AWS_ENDPOINT_URL_BEDROCK_RUNTIME")
+        configured = _configured("AWS_ENDPOINT_URL_BEDROCK_RUNTIME")
         at = url or configured or provider.url.format(region=credentials.region)
         return Bedrock(name, identity, model, at, credentials, patience=patience)
     key = own_key if url else _key(name, provider, with_key=with_key)
@@ -196,7 +215,8 @@ def _aws_credentials(name: str, *, with_key: bool) -> Any:
     if with_key and not (access and secret):
         either = "AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,"
         raise UsageError(f"{name} needs {either} in the environment (or try --model embedded)")
-    return Credentials(region, None, access or "", secret or "", os.environ.get("AWS_SESSION_TOKEN"))
+    session = _sound("AWS_SESSION_TOKEN", os.environ.get("AWS_SESSION_TOKEN"))
+    return Credentials(region, None, access or "", secret or "", session)
 
 
 def _forms() -> str:

@@ -26,7 +26,8 @@ from typing import Any, get_args
 from bowstring.errors import UsageError
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
-from bowstring.records import Completion, Finish, Prompt, Sampling, Usage
+from bowstring.records import Completion, Finish, Prompt, Sampling, Usage, fields_of
+from bowstring.redaction import redacted
 
 
 class OwnModel:
@@ -48,7 +49,7 @@ class OwnModel:
             if inspect.isawaitable(answer):
                 answer = await answer
         except (Exception, SystemExit) as error:  # whatever the user's code raises belongs to this request
-            raise RequestFailed("server", f"{self.name} raised {type(error).__name__}: {error}") from error
+            raise RequestFailed("server", f"{self.name} raised {_said(error)}") from error
         if isinstance(answer, Completion):
             return self._checked(answer)
         if not isinstance(answer, str):
@@ -59,9 +60,11 @@ class OwnModel:
     def _checked(self, answer: Completion) -> Completion:
         sound = (
             isinstance(answer.text, str)
+            and isinstance(answer.finish, str)
             and answer.finish in get_args(Finish)
             and isinstance(answer.reasoning, str | None)
             and isinstance(answer.usage, Usage)
+            and all(isinstance(n, int) and 0 <= n < 1 << 63 for n in fields_of(answer.usage).values())
         )
         if not sound:
             raise RequestFailed("protocol", f"{self.name} returned a Completion with fields of the wrong type")
@@ -107,7 +110,7 @@ def load_own(name: str) -> OwnModel:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # the module is the user's, and may raise anything
-        raise UsageError(f"{name}: {module_name} cannot be imported: {type(error).__name__}: {error}") from error
+        raise UsageError(f"{name}: {module_name} cannot be imported: {_said(error)}") from error
     found = getattr(module, attribute, None)
     if found is None:
         raise UsageError(f"{name}: {module_name} has no {attribute}")
@@ -130,12 +133,17 @@ def own_model(found: Any) -> OwnModel:
     return OwnModel(_callable(found, name), name, identity)
 
 
+def _said(error: BaseException) -> str:
+    """What the user's code raised. Whatever it asks may have quoted a key to it."""
+    return f"{type(error).__name__}: {redacted(str(error))}"
+
+
 def _callable(found: Any, name: str) -> Callable[..., Any]:
     if inspect.isclass(found):
         try:
             found = found()
         except Exception as error:  # the class is the user's
-            raise UsageError(f"{name}: made without arguments, it raised {type(error).__name__}: {error}") from error
+            raise UsageError(f"{name}: made without arguments, it raised {_said(error)}") from error
     if not callable(found):
         raise UsageError(f"{name} is not callable; expected a function or a class with __call__")
     return found  # type: ignore[no-any-return]

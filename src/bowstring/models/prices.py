@@ -6,6 +6,7 @@ openai/my-model: {input: 1.0, cached: 0.25, output: 4.0}
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -67,8 +68,8 @@ def load_prices(override: Path | None = None) -> Prices:
 def _price(path: Path, name: str, row: Any) -> Price:
     try:
         price = Price(float(row["input"]), float(row.get("cached", row["input"])), float(row["output"]))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise UsageError(f"{path}: {name}: expected input and output, and cached if it differs") from error
-    if min(price.input, price.cached, price.output) < 0:
-        raise UsageError(f"{path}: {name}: a price is negative")
+    if not all(math.isfinite(dollars) and dollars >= 0 for dollars in (price.input, price.cached, price.output)):
+        raise UsageError(f"{path}: {name}: a price is negative, or no number")
     return price

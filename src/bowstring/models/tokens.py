@@ -15,6 +15,7 @@ from typing import Any
 
 from bowstring.errors import DataError, FetchError
 from bowstring.models import gguf, weights
+from bowstring.redaction import redacted
 
 _BATCH = 4096  # texts encoded at once: enough for every core, little memory
 
@@ -83,7 +84,7 @@ def _from_hub(name: str) -> Path:
     except HFValidationError as error:
         raise DataError(f"{name}: no such tokenizer; expected embedded, a tokenizer.json or a hub id") from error
     except (EntryNotFoundError, HfHubHTTPError, OSError) as error:  # OSError: and the cache has none
-        reason = str(error).strip().splitlines()[0][:200]
+        reason = redacted((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
         raise FetchError(f"the tokenizer of {name} could not be fetched: {reason}") from error
 
 

@@ -9,7 +9,7 @@ import random
 import re
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +18,7 @@ import httpx
 
 from bowstring.errors import ModelError
 from bowstring.models.interface import RequestFailed
+from bowstring.redaction import redacted, sought, without
 
 _RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _CONTEXT = re.compile(
@@ -40,6 +41,8 @@ class Patience:
 
 _OUT_OF_FORM = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError)
 _CONNECT_ATTEMPTS = 3  # to a server that has never answered
+_MOST_SAID = 100_000  # characters of an error that are looked through
+_UNMISTAKABLE = 16  # characters of a key that no model's answer holds by chance; "EMPTY" and "test" are words
 
 
 class NotFound(ModelError):
@@ -55,12 +58,19 @@ class Rejected(Exception):
 
 
 class Transport:
-    """Posts prepared bodies to one server. A pause that the server asks for holds for all requests to it."""
+    """Posts prepared bodies to one server. A pause that the server asks for holds for all requests to it.
 
-    def __init__(self, name: str, headers: Mapping[str, str], patience: Patience | None = None) -> None:
+    What it answers is rid of the `secrets` that were sent to it before anybody reads it: servers repeat them.
+    """
+
+    def __init__(
+        self, name: str, headers: Mapping[str, str], patience: Patience | None = None, *, secrets: Sequence[str] = ()
+    ) -> None:
         self.name = name
         self.patience = patience or Patience()
         self._headers = {"Content-Type": "application/json", **headers}
+        self._secrets = tuple(secrets)
+        self._sought = [form for secret in secrets if len(secret) >= _UNMISTAKABLE for form in sought(secret)]
         # A client a connection: the pool inside one looks through all of its connections at every request.
         self._idle: list[httpx.AsyncClient] = []
         self._urls: dict[str, httpx.URL] = {}
@@ -92,7 +102,7 @@ class Transport:
             client = self._idle.pop() if self._idle else self._open()
             try:
                 async with asyncio.timeout(self.patience.timeout):
-                    response = await client.send(request())
+                    response = self._cleaned(await client.send(request()))
                 self._reached = True
                 if response.status_code < 300:
                     return read(response)
@@ -139,22 +149,30 @@ class Transport:
             self._certificates = httpx.create_ssl_context()
         limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0)
         # No redirects: they would carry a key, or a prompt, to a place that nobody named.
-        return httpx.AsyncClient(verify=self._certificates, limits=limits)
+        try:
+            return httpx.AsyncClient(verify=self._certificates, limits=limits)
+        except (ValueError, ImportError, httpx.InvalidURL) as error:  # of the proxy that the environment names
+            raise ModelError(self._redacted(f"{self.name}: no connection can be made: {error}")) from error
+
+    def _cleaned(self, response: httpx.Response) -> httpx.Response:
+        content = without(response.content, self._sought)
+        if content is response.content:
+            return response
+        coded = ("content-encoding", "content-length", "transfer-encoding")
+        headers = {name: value for name, value in response.headers.items() if name not in coded}
+        return httpx.Response(response.status_code, headers=headers, content=content, request=response.request)
 
     def _redacted(self, text: str) -> str:
-        """A reason as it may be stored and shown: without what the headers keep secret."""
-        for value in self._headers.values():
-            secret = value.removeprefix("Bearer ").strip()
-            if len(secret) > 3 and value != self._headers["Content-Type"]:
-                text = text.replace(secret, "…")
-        return text
+        """A reason as it may be stored and shown."""
+        return redacted(text, self._secrets)
 
     def _sorted(self, response: httpx.Response) -> tuple[RequestFailed, float | None]:
         """A failure that is worth another attempt, and the pause the server asked for; raises the others."""
-        status, message = response.status_code, self._redacted(_message(response))
+        status, message = response.status_code, _message(response, self._redacted)
         said = f"{self.name}: {status} {message}".rstrip()
         if 300 <= status < 400:
-            raise ModelError(f"{said} redirects to {response.headers.get('location', '?')}: name that server instead")
+            place = self._redacted(response.headers.get("location", "?"))[:300]
+            raise ModelError(f"{said} redirects to {place}: name that server instead")
         if status in (401, 403):
             raise ModelError(f"{said} (is the key right, and allowed to use this model?)")
         if status == 404:
@@ -191,18 +209,18 @@ def is_too_long(message: str) -> bool:
     return bool(_CONTEXT.search(message))
 
 
-def _message(response: httpx.Response) -> str:
-    """What the server said, on one line; pages of HTML are not quoted."""
+def _message(response: httpx.Response, redact: Callable[[str], str]) -> str:
+    """What the server said, on one line; pages of HTML are not quoted. Cut last, lest half a key stays."""
     try:
         answer = response.json()
     except (ValueError, RecursionError):
-        text = response.text.strip()
+        text = redact(response.text[:_MOST_SAID].strip())
         return "" if text.startswith("<") else " ".join(text.split())[:300]
     error = answer.get("error", answer) if isinstance(answer, dict) else answer
     if isinstance(error, dict):
         parts = [str(error[k]) for k in ("code", "type", "message", "Message") if isinstance(error.get(k), str)]
         error = ": ".join(dict.fromkeys(parts)) or json.dumps(error)
-    return " ".join(str(error).split())[:300]
+    return " ".join(redact(str(error)[:_MOST_SAID]).split())[:300]
 
 
 def _retry_after(response: httpx.Response) -> float | None:

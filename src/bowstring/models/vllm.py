@@ -6,19 +6,20 @@ vLLM's prefix cache. Prompts are rendered here, as they are for `hf/`, and given
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bowstring.errors import ModelError, UsageError
+from bowstring.errors import DataError, ModelError, UsageError
 from bowstring.models.gathering import GatheringModel, Request
 from bowstring.models.hubfiles import ModelFiles, model_files
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
 from bowstring.models.rendering import Rendering, too_long
+from bowstring.plain_json import read_json
+from bowstring.plain_yaml import NotPlain
 from bowstring.records import Completion, Sampling, Usage, fields_of
 
 _OWN = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty")  # what vLLM reads from a generation config
@@ -120,8 +121,12 @@ def _completion(output: Any) -> Completion | RequestFailed:
 
 def _rank(adapter: Path) -> int:
     """The smallest that vLLM takes for an adapter; one that is too large for it, it refuses itself."""
-    config = json.loads((adapter / "adapter_config.json").read_text())
-    rank: int = max([config["r"], *config.get("rank_pattern", {}).values()])
+    path = adapter / "adapter_config.json"
+    try:
+        config = read_json(path.read_bytes())
+        rank = max(int(n) for n in [config["r"], *config.get("rank_pattern", {}).values()])
+    except (OSError, NotPlain, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"{path} cannot be read as an adapter's: {error}") from error
     return next((allowed for allowed in _RANKS if allowed >= rank), rank)
 
 

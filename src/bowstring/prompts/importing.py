@@ -17,7 +17,8 @@ import yaml
 from bowstring.errors import DataError, UsageError
 from bowstring.plain_yaml import NotPlain, read_yaml
 from bowstring.prompts.constants import NotData, read_constants
-from bowstring.prompts.templates import Template
+from bowstring.prompts.templates import Template, check_inside
+from bowstring.writing import make_folder, write_file
 
 _LARGEST = 1 << 20
 
@@ -77,6 +78,7 @@ def import_cupid(checkout: Path, out: Path) -> Imported:
     for name, needs in CUPID_FILES.items():
         path = root / f"{name}.yaml"
         if path.is_file():
+            check_inside(path, checkout)
             templates[name] = _read(path, needs)
         else:
             done.missing.append(name)
@@ -94,6 +96,7 @@ def import_hicupid(checkout: Path, out: Path) -> Imported:
     path = next((c for c in candidates if c.is_file()), None)
     if path is None:
         raise DataError(f"{checkout}: no src/constants.py; expected a checkout of HiCUPID, or that file")
+    check_inside(path, checkout if checkout.is_dir() else path.parent)
     constants = read_constants(_text(path), str(path))
     templates, missing = {}, []
     for key, name in HICUPID_ASKING.items():
@@ -120,10 +123,8 @@ def import_hicupid(checkout: Path, out: Path) -> Imported:
 def _write(folder: Path, templates: Mapping[str, Mapping[str, str]]) -> list[Path]:
     written = []
     for name, template in templates.items():
-        target = folder / f"{name}.yaml"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        text = yaml.safe_dump(dict(template), sort_keys=False, allow_unicode=True, width=110)
-        target.write_text(text, encoding="utf-8")
+        target = make_folder(folder.parent, folder.name, *name.split("/")[:-1]) / f"{name.rpartition('/')[2]}.yaml"
+        write_file(target, yaml.safe_dump(dict(template), sort_keys=False, allow_unicode=True, width=110))
         written.append(target)
     return written
 
@@ -138,10 +139,16 @@ def _entry(constants: Mapping[str, Any], path: Path, name: str, key: str) -> Any
 
 
 def _line_of_what_is_no_data(value: Any) -> int | None:
-    if isinstance(value, NotData):
-        return value.line
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    return next((line for part in parts if (line := _line_of_what_is_no_data(part)) is not None), None)
+    """Each part is looked at once, however often it stands there: names can double a list on every line."""
+    left, seen = [value], set()
+    while left:
+        one = left.pop()
+        if isinstance(one, NotData):
+            return one.line
+        if isinstance(one, dict | list | tuple) and id(one) not in seen:
+            seen.add(id(one))
+            left += reversed(list(one.values() if isinstance(one, dict) else one))
+    return None
 
 
 def _messages(found: Any, path: Path, where: str) -> list[dict[str, str]]:

@@ -143,8 +143,15 @@ class PromptFolder:
         if self._override is not None:
             path = self._override / f"{name}.yaml"
             if path.is_file():
+                check_inside(path, self._override)
                 try:
                     return path.read_text(encoding="utf-8"), True
                 except (OSError, UnicodeDecodeError) as error:
                     raise DataError(f"{path}: cannot be read: {error}") from error
         return (files("bowstring.prompts") / f"{name}.yaml").read_text(encoding="utf-8"), False
+
+
+def check_inside(path: Path, folder: Path) -> None:
+    """Prompts go to servers: a link must not make one of what lies elsewhere on this disk."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise DataError(f"{path} is a link that leads out of {folder}; put the file itself there")

@@ -39,5 +39,5 @@ def in_latex(text: str) -> str:
 
 def in_csv(text: str) -> str:
     """A cell that a spreadsheet would take for a formula, as text; numbers stay numbers."""
-    formula = re.match(r"[=+\-@\t\r]", text) and not re.fullmatch(r"[+-]?[\d.,]+(e[+-]?\d+)?", text)
+    formula = re.match(r"\s*[=+\-@＝＋－＠]|[\t\r\n]", text) and not re.fullmatch(r"[+-]?[\d.,]+(e[+-]?\d+)?", text)
     return f"'{visible(text)}" if formula else visible(text)

@@ -5,14 +5,17 @@ The same figure from the same run is the same file, to the byte: no date is writ
 
 from __future__ import annotations
 
+import io
 import math
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bowstring.datasets.filenames import file_name
 from bowstring.reports.figures import SEGMENTS, Curve, Figure, Histogram, Intervals, Scatter, Stack
 from bowstring.reports.numbers import short
+from bowstring.writing import write_file
 
 FORMATS = ("svg", "pdf", "png")
 # Told apart by those who do not see all colours, and in grey.
@@ -68,8 +71,9 @@ def save(figure: Figure, folder: Path, formats: Sequence[str]) -> list[Path]:
             _curve(axes, figure)
         written = []
         for form in formats:
-            path = folder / f"{figure.name}.{form}"
-            canvas.savefig(path, format=form, dpi=200, metadata=_NO_DATE[form])
+            path, drawn = folder / file_name(figure.name, f".{form}"), io.BytesIO()
+            canvas.savefig(drawn, format=form, dpi=200, metadata=_NO_DATE[form])
+            write_file(path, drawn.getvalue())
             written.append(path)
     return written
 

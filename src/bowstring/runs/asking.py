@@ -127,8 +127,10 @@ class Asker:
             raise
         turn.warms = True
         # Half a surrogate pair, which JSON lets through, fits into no file: what is stored must be what is used.
-        text = completion.text.encode("utf-8", "replace").decode()
-        return completion if text == completion.text else replace(completion, text=text)
+        text = _whole(completion.text)
+        reasoning = _whole(completion.reasoning) if completion.reasoning is not None else None
+        as_it_is = text == completion.text and reasoning == completion.reasoning
+        return completion if as_it_is else replace(completion, text=text, reasoning=reasoning)
 
     def _count(self, prompt: Prompt, completion: Completion, *, follows: bool) -> None:
         self.tally.asked += 1
@@ -141,6 +143,10 @@ class Asker:
             self.tally.cost += cost
             if self._budget:
                 self._budget.spend(self._price, cost, prompt, completion.usage)
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 def trunk_share(prompt: Prompt) -> float:

@@ -9,7 +9,6 @@ cannot be read is an entry that says why.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import stat
@@ -21,6 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
+from bowstring import plain_json
+from bowstring.plain_yaml import NotPlain
 from bowstring.runs.folder import is_at_work
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 
@@ -184,9 +185,9 @@ def read_json(path: Path) -> dict[str, Any]:
     if len(content) > _MOST:
         raise Unreadable(f"{path.name} is larger than {_MOST:,} bytes")
     try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise Unreadable(f"{path.name} is not JSON") from error
+        found = plain_json.read_json(content)
+    except NotPlain as error:
+        raise Unreadable(f"{path.name} {error}") from error
     if not isinstance(found, dict):
         raise Unreadable(f"{path.name} is not a JSON object")
     return found

@@ -18,13 +18,16 @@ import os
 import re
 import stat
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from bowstring.errors import DataError, RunError, UsageError
-from bowstring.records import RECORD_FIELDS
+from bowstring.errors import DataError, RunError, UsageError, shown
+from bowstring.plain_json import read_json
+from bowstring.plain_yaml import NotPlain
+from bowstring.record_forms import RECORDS, ConfigurationForm, Form, KeyForm, problem_in
+from bowstring.writing import open_lock, open_new
 
 AUDIT_NAME = "audit.json"
 # Looking whether a lock is held takes it for an instant: whoever wants it waits that long.
@@ -64,59 +67,76 @@ class EndedRun:
         return str(self.data_path if there else self.configuration["data"]["name"])
 
     def records(self) -> Iterator[dict[str, Any]]:
-        return read_records(self.path, RECORD_FIELDS.get(self.configuration.get("benchmark", ""), ()))
+        return read_records(self.path, RECORDS[self.configuration["benchmark"]])
 
 
 def read_run(path: Path) -> EndedRun:
-    try:
-        manifest = json.loads((path / "run.json").read_text(encoding="utf-8"))
-        status, configuration = manifest["status"], manifest["config"]
-    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path} holds no run; expected the folder of one, such as runs/NAME") from error
-    if isinstance(configuration, dict) and "audited" in configuration:
+    manifest = read_manifest(path)
+    if isinstance(manifest["config"], dict) and "audited" in manifest["config"]:
         run = path.absolute().parent.parent  # its folder is inside the run's
         raise UsageError(f"{path} is an audit of a run, not a run; give the run's folder, {run}")
-    if status not in ("complete", "stopped"):
+    if manifest["status"] not in ("complete", "stopped"):
         raise UsageError(
-            f"{path} has not ended: its run.json says {status!r}; the command that began it goes on with it"
+            f"{path} has not ended: its run.json says {shown(manifest['status'])}; the command that began it goes on "
+            "with it"
         )
     if manifest.get("sum", summed(manifest)["sum"]) != summed(manifest)["sum"]:
         raise _unreadable(path / "run.json")
-    return EndedRun(path, configuration, manifest.get("data_path"))
+    if problem := problem_in(ConfigurationForm, manifest["config"]):
+        raise DataError(f"{path / 'run.json'}: config {problem}; run the evaluation again: answers are in the store")
+    where = manifest.get("data_path")
+    return EndedRun(path, manifest["config"], where if isinstance(where, str) else None)
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """A run's run.json, which has a status and a configuration."""
+    try:
+        found = read_json((path / "run.json").read_bytes())
+        if isinstance(found, dict) and {"status", "config"} <= found.keys():
+            return found
+    except (OSError, NotPlain) as error:
+        raise UsageError(f"{path} holds no run; expected the folder of one, such as runs/NAME") from error
+    raise UsageError(f"{path} holds no run; expected the folder of one, such as runs/NAME")
 
 
 def read_metrics(path: Path) -> dict[str, Any]:
     """The numbers of a run that has ended."""
     _check_sum(path, "metrics.json")
     try:
-        found = json.loads((path / "metrics.json").read_text(encoding="utf-8"))
-        if isinstance(found, dict) and {"benchmark", "metrics", "groups", "usage", "config"} <= found.keys():
+        found = read_json((path / "metrics.json").read_bytes())
+        if isinstance(found, dict) and {"benchmark", "n", "metrics", "groups", "usage", "config"} <= found.keys():
             return found
-    except (OSError, ValueError):
+    except (OSError, NotPlain):
         pass
     raise DataError(f"{path / 'metrics.json'} cannot be read; run the evaluation again: answers are in the store")
 
 
-def read_records(path: Path, needs: Collection[str] = ("key",)) -> Iterator[dict[str, Any]]:
-    """A run's records, one after another: a full-size run has 10,000 of them. Each has what it `needs`."""
+def read_records(path: Path, form: type[Form] | None = None) -> Iterator[dict[str, Any]]:
+    """A run's records, one after another: a full-size run has 10,000 of them. With a `form` each has it, and a key of
+    its own; without, some key."""
     _check_sum(path, "records.jsonl")
+    keys: set[str] = set()
+    for n, line in enumerate(_lines(path / "records.jsonl"), 1):
+        place = f"{path / 'records.jsonl'} line {n}"
+        try:
+            record = read_json(line)
+        except NotPlain as error:
+            raise DataError(f"{place}: {error}; run the evaluation again") from error
+        problem = problem_in(form or KeyForm, record)
+        if problem is None and form is not None and record["key"] in keys:
+            problem = f"key {shown(record['key'])} is there twice"
+        if problem is not None:
+            raise DataError(f"{place}: {problem}; run the evaluation again")
+        keys.add(record["key"])
+        yield record
+
+
+def _lines(path: Path) -> Iterator[bytes]:
     try:
-        opened = (path / "records.jsonl").open(encoding="utf-8", newline="\n")
+        with path.open("rb") as file:
+            yield from file
     except OSError as error:
-        raise _unreadable(path / "records.jsonl", str(error.strerror)) from error
-    with opened as file:
-        for n, line in enumerate(file, 1):
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise DataError(f"{path / 'records.jsonl'} line {n}: is not JSON; run the evaluation again") from error
-            lacking = [name for name in needs if not isinstance(record, dict) or name not in record]
-            if lacking:
-                raise DataError(
-                    f"{path / 'records.jsonl'} line {n}: has no {lacking[0]}, as every record of a run has; run the "
-                    "evaluation again"
-                )
-            yield record
+        raise _unreadable(path, str(error.strerror)) from error
 
 
 def summed(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,7 +153,7 @@ def sum_of(path: Path) -> str:
 def _check_sum(path: Path, name: str) -> None:
     """That a file is the one of which run.json has the hash; runs of before have none."""
     try:
-        wanted = json.loads((path / "run.json").read_text(encoding="utf-8"))["files"][name]
+        wanted = read_json((path / "run.json").read_bytes())["files"][name]
         found = sum_of(path / name)
     except (OSError, ValueError, KeyError, TypeError):
         return  # whoever reads the file will say what is wrong with it
@@ -192,7 +212,7 @@ class RunFolder:
 
     def _write_draft(self, draft: Path, name: str, content: str | Iterable[str], *, lasting: bool) -> None:
         found = hashlib.sha256()
-        with draft.open("wb") as file:
+        with open_new(draft) as file:
             for part in [content] if isinstance(content, str) else content:
                 raw = part.encode("utf-8", "replace")
                 found.update(raw)
@@ -223,14 +243,15 @@ def is_at_work(path: Path) -> bool:
 
 def hold(lock: Path, in_use: str) -> IO[str]:
     """A lock that goes with the process; `in_use` is what to say, with a place for {by} whom, where another has it."""
-    file = lock.open("a+", encoding="utf-8")
+    file = open_lock(lock)
     if not _taken(file, lock.parent):
         file.seek(0)
         who = file.read().strip()
         file.close()
         by = f"process {who}" if who else "another process"
         raise RunError(in_use.replace("{by}", by))
-    file.truncate(0)
+    file.seek(0)
+    file.truncate()
     file.write(str(os.getpid()))
     file.flush()
     return file

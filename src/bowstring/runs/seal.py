@@ -16,6 +16,7 @@ from types import TracebackType
 
 from bowstring.errors import StoreError
 from bowstring.runs.folder import NoLocks, say_no_locks, take_lock
+from bowstring.writing import NO_LINKS
 
 _PATIENCE = 60.0  # seconds, for whoever is mending the store
 _BETWEEN = 0.05
@@ -32,7 +33,7 @@ class Seal:
                 self._file = os.open(self._path, os.O_RDONLY)
             return
         try:
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o666)
         except OSError as error:
             raise StoreError(
                 f"{store} cannot be used as a store: {error.strerror}; choose another with --store"

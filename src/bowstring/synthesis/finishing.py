@@ -16,8 +16,11 @@ from bowstring.datasets.hicupid import HicupidSet
 from bowstring.datasets.personal import find
 from bowstring.errors import UsageError
 from bowstring.models.tokens import counter_or_none
+from bowstring.plain_json import read_json
+from bowstring.plain_yaml import NotPlain
 from bowstring.runs.folder import hold
 from bowstring.synthesis.quality import Quality
+from bowstring.writing import write_file
 
 QUALITY, MADE, CARD = "quality.json", "made.json", "README.md"
 _MANY = 300  # users from which on tokens and personal information are not looked at again for the card
@@ -30,8 +33,8 @@ def check_out(folder: Path, configuration: Mapping[str, Any]) -> None:
     path = folder / MADE
     if path.is_file():
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))["config"]
-        except (ValueError, KeyError, TypeError):
+            found = read_json(path.read_bytes())["config"]
+        except (NotPlain, KeyError, TypeError):
             found = None
         if found != json.loads(json.dumps(configuration)):
             raise UsageError(f"{folder} holds a set that was made otherwise; choose another --out")
@@ -51,14 +54,7 @@ def at_work_on(folder: Path) -> Iterator[None]:
 def begin(folder: Path, configuration: Mapping[str, Any]) -> None:
     """Say whose folder it is before anything else is in it: the command that was killed from here on can go on."""
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / MADE, json.dumps({"bowstring": __version__, "unfinished": True, "config": dict(configuration)}))
-
-
-def _write(path: Path, text: str) -> None:
-    """All of it or nothing."""
-    draft = path.with_suffix(".draft")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
+    write_file(folder / MADE, json.dumps({"bowstring": __version__, "unfinished": True, "config": dict(configuration)}))
 
 
 def finish(folder: Path, configuration: Mapping[str, Any], quality: Quality, *, made: str, title: str) -> list[Path]:
@@ -73,5 +69,5 @@ def finish(folder: Path, configuration: Mapping[str, Any], quality: Quality, *, 
         MADE: json.dumps({"bowstring": __version__, "config": dict(configuration)}, indent=2) + "\n",
     }
     for name, text in texts.items():
-        _write(folder / name, text)
+        write_file(folder / name, text)
     return [folder / name for name in texts]

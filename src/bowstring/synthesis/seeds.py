@@ -7,7 +7,6 @@ proj-persona/PersonaHub:instruction      a data set on the hub, a part of it, an
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
@@ -15,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError, FetchError, UsageError
+from bowstring.plain_json import read_json
+from bowstring.plain_yaml import NotPlain
+from bowstring.redaction import redacted
 
 FIELD = "input persona"  # as PersonaHub calls it
 _KNOWN = (".txt", ".jsonl", ".json", ".parquet")
@@ -61,9 +63,9 @@ def _read(source: str, field: str) -> Iterator[str]:
 
 def _from_json(path: Path, field: str) -> Iterator[str]:
     try:
-        rows: Any = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise DataError(f"{path}: not JSON: {error}") from error
+        rows: Any = read_json(path.read_bytes())
+    except NotPlain as error:
+        raise DataError(f"{path}: {error}") from error
     for n, row in enumerate(rows[:_MOST] if isinstance(rows, list) else [rows], 1):
         yield _text(row, field, f"{path} entry {n}")
 
@@ -83,9 +85,9 @@ def _from_jsonl(path: Path, field: str) -> Iterator[str]:
             if not line.strip():
                 continue
             try:
-                row: Any = json.loads(line)
-            except ValueError as error:
-                raise DataError(f"{path} line {n}: not JSON: {error}") from error
+                row: Any = read_json(line)
+            except NotPlain as error:
+                raise DataError(f"{path} line {n}: {error}") from error
             yield _text(row, field, f"{path} line {n}")
 
 
@@ -95,7 +97,7 @@ def _from_parquet(path: Path, field: str) -> Iterator[str]:
 
     try:
         column = pq.read_table(path, columns=[field])[field].slice(0, _MOST)
-    except (pa.ArrowInvalid, KeyError) as error:
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise DataError(f"{path}: no field {field!r} that can be read; name another with --seeds-field") from error
     yield from (text for text in column.to_pylist() if isinstance(text, str))
 
@@ -119,5 +121,5 @@ def _from_hub(source: str) -> Path:
     except UsageError:
         raise
     except Exception as error:  # whatever the network does, it is one line here
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        reason = redacted((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
         raise FetchError(f"--seeds {source} could not be fetched: {reason}") from error

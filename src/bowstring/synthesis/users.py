@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from bowstring.datasets.hicupid import DIALOGUE_SCHEMA, QA_SCHEMA, dialogue_table, qa_table
 from bowstring.errors import UsageError
 from bowstring.records import Dialogue, History, Message, Persona, Profile, Question, QuestionType, Schedule
+from bowstring.writing import make_folder, open_new
 
 PROFILE_FIELDS = ("age", "gender", "personality", "occupation", "income_range")
 _STRIDE = 40  # dialogue and question ids of a user, as published
@@ -199,11 +200,12 @@ class SetWriter:
 
     def _writer(self, name: str, schema: object) -> pq.ParquetWriter:
         if name not in self._writers:
-            path = self.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
+            part, _, file = name.rpartition("/")
+            path = make_folder(self.folder, part) / file
             self.written.append(path)
             draft = path.with_suffix(".draft")
-            self._writers[name] = self._open.enter_context(pq.ParquetWriter(draft, schema))
+            opened = self._open.enter_context(open_new(draft))
+            self._writers[name] = self._open.enter_context(pq.ParquetWriter(opened, schema))
         return self._writers[name]
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

@@ -60,7 +60,7 @@ def last_checkpoint(folder: Path) -> Path | None:
     for path in folder.glob("checkpoint-*"):
         try:
             json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         found.append(path)
     return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)

@@ -9,7 +9,6 @@ call resumes a training that was ended, and leaves one alone that is done.
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 from collections.abc import Callable, Sequence
@@ -23,6 +22,8 @@ from bowstring.datasets import HicupidSet, load, load_coverage, load_judgements
 from bowstring.errors import UsageError
 from bowstring.models.hubfiles import TRAINING, ModelFiles, model_files
 from bowstring.models.loading import Weights, load_weights, require_torch
+from bowstring.plain_json import read_json
+from bowstring.plain_yaml import NotPlain
 from bowstring.prompts import PromptFolder
 from bowstring.reports.training_curve import draw_training
 from bowstring.runs.folder import RunFolder, fingerprint
@@ -165,9 +166,9 @@ class _Job:
                 raise UsageError(f"{self.out} is not empty, and no training of ours; give another --out")
             return None
         try:
-            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            found: dict[str, Any] = read_json(path.read_bytes())
             same = found["fingerprint"] == fingerprint(self.configuration)
-        except (ValueError, KeyError, TypeError) as error:
+        except (NotPlain, KeyError, TypeError) as error:
             raise UsageError(f"{path} is no record of a training of ours; give another --out") from error
         if fresh:
             return None

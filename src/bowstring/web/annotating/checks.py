@@ -16,6 +16,7 @@ from pathlib import Path
 from bowstring.benchmarks.benchmark import number_of
 from bowstring.datasets.problems import one_of, shown
 from bowstring.errors import DataError, UsageError
+from bowstring.plain_json import read_json
 from bowstring.web.annotating.tasks import Task
 from bowstring.web.annotating.units import Unit
 
@@ -114,9 +115,11 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
                 return
             for n, line in enumerate(file, 1):
                 if line.strip():
-                    row = json.loads(line)
+                    row = read_json(line)
                     if not isinstance(row, dict):
                         raise DataError(f"{path} line {n}: is {shown(row)}; expected an object with item and label")
                     yield f"{path} line {n}", row
-    except (ValueError, csv.Error) as error:
+    except DataError:
+        raise
+    except (ValueError, csv.Error) as error:  # NotPlain is one of the former
         raise DataError(f"{path} cannot be read: {error}; expected rows with item and label") from error

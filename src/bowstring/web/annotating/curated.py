@@ -27,8 +27,9 @@ from bowstring.datasets.cupid import write_parquet
 from bowstring.datasets.describe import describe
 from bowstring.datasets.hicupid import dialogue_table, qa_table
 from bowstring.datasets.personal import find
-from bowstring.errors import UsageError
+from bowstring.errors import DataError, UsageError
 from bowstring.models.tokens import counter_or_none
+from bowstring.plain_json import read_json
 from bowstring.plain_yaml import NotPlain, read_yaml
 from bowstring.records import Instance, Question
 from bowstring.web.annotating.study import Given, Study
@@ -137,7 +138,7 @@ def _mended_instance(instance: Instance, given: Given) -> Instance:
 def _origin(name: str, license: str | None, counts: Mapping[str, int], curators: int) -> Origin:
     """What the set's own card says of it, and what happened since."""
     card = Path(name) / CARD
-    text = card.read_text(encoding="utf-8") if card.is_file() else ""
+    text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
     header = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
     try:
         found = read_yaml(header[1]) if header else {}
@@ -162,6 +163,13 @@ def _origin(name: str, license: str | None, counts: Mapping[str, int], curators:
     return Origin(origin.license, f"{origin.made}\n\n{said}")
 
 
+def _read_made(path: Path) -> Any:
+    try:
+        return read_json(path.read_bytes())
+    except NotPlain as error:
+        raise DataError(f"{path}: {error}; mend it, or move it out of the set") from error
+
+
 def _write_beside(
     folder: Path, study: Study, lines: Sequence[Mapping[str, Any]], counts: Mapping[str, int], origin: Origin
 ) -> None:
@@ -171,7 +179,7 @@ def _write_beside(
     before = Path(source["name"]) / MADE
     made = {
         "bowstring": __version__,
-        "source": source | ({"made": json.loads(before.read_text(encoding="utf-8"))} if before.is_file() else {}),
+        "source": source | ({"made": _read_made(before)} if before.is_file() else {}),
         "curators": settings["annotators"],
         "limit": settings["limit"],
         "seed": settings["seed"],

@@ -21,15 +21,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter
 
 from bowstring.errors import StoreError, UsageError
+from bowstring.plain_json import read_json
 from bowstring.web.annotating.dealing import Turn
-from bowstring.web.annotating.tasks import TASKS, Said, Task
+from bowstring.web.annotating.tasks import DEGREES, TASKS, Said, Task
 from bowstring.web.annotating.units import Unit
+from bowstring.writing import NO_LINKS
 
 _SCHEMA = """
 CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -59,16 +61,45 @@ CREATE TABLE annotations (
 _VERSION = 1
 _FORMAT = 0x426F7741  # SQLite's application id: what kind of file this is
 _PATIENCE_S = 30.0
+_LATEST = 32_503_680_000.0  # the year 3000
 _UNIT: TypeAdapter[Unit] = TypeAdapter(Unit)
+_OUT_OF_FORM = (ValueError, KeyError, TypeError, AttributeError)  # NotPlain and ValidationError are ValueErrors
 _SAID = "a.choices, a.criteria, a.edits, a.comment, a.seconds, a.at, a.changes"
 
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
     said: Said
-    seconds: float
-    at: float
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    at: Annotated[float, Field(ge=0, lt=_LATEST)]
     changes: int
+
+
+_ANNOTATION: TypeAdapter[Annotation] = TypeAdapter(Annotation)
+
+
+class _Settings(BaseModel):
+    task: Literal[tuple(TASKS)]  # type: ignore[valid-type]
+    annotators: list[str]
+    criteria: list[str]
+    limit: int | None
+
+
+class _Counts(BaseModel):
+    items: int
+    shared: int
+
+
+class _About(BaseModel):
+    """What pages and exports ask of a study."""
+
+    settings: _Settings
+    counts: _Counts
+    runs: list[str] = []
+    data: dict[str, Any] = {}
+
+
+_ABOUT: TypeAdapter[_About] = TypeAdapter(_About)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +140,12 @@ class Study:
                     f"{path} was written by a newer version (format {found[1]}); use that, or another --db"
                 )
             rows = connection.execute("SELECT name, value FROM study").fetchall()
-        self.about: dict[str, Any] = {name: json.loads(value) for name, value in rows}
-        self._who = {token: name for name, token in self.links().items()}
+        try:
+            self.about: dict[str, Any] = {name: read_json(value) for name, value in rows}
+            self._who = {token: name for name, token in self.links().items()}
+            _ABOUT.validate_python(self.about)
+        except _OUT_OF_FORM as error:
+            raise self._damaged(error) from error
 
     @property
     def task(self) -> Task:
@@ -215,9 +250,18 @@ class Study:
                 values,
             ).fetchall()
         for page, annotator, place, swapped, sent_at, content, *said in rows:
-            annotation = None if said[0] is None else _annotation(said)
-            unit = _UNIT.validate_json(content)
+            try:
+                annotation = None if said[0] is None else _annotation(said)
+                unit = _UNIT.validate_json(content)
+                if annotation is not None:
+                    _check_said(annotation, unit, self.task)
+            except _OUT_OF_FORM as error:
+                raise self._damaged(error) from error
             yield Given(page, annotator, place, bool(swapped), sent_at, unit, annotation)
+
+    def _damaged(self, error: Exception) -> StoreError:
+        reason = " ".join(str(error).split())[:200]
+        return StoreError(f"{self.path} is damaged: it is not as a study was written: {reason}")
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -242,6 +286,15 @@ class Study:
                 raise
 
 
+def _check_said(annotation: Annotation, unit: Unit, task: Task) -> None:
+    """An unknown choice would count as the last that there is."""
+    said = annotation.said
+    sound = len(said.choices) == len(unit.ids) and set(said.choices) <= set(task.choices)
+    sound = sound and set(said.criteria.values()) <= set(DEGREES) and said.edits.keys() <= dict(unit.fields).keys()
+    if not sound:
+        raise ValueError(f"{said!r:.100} is no answer to {task.name}")
+
+
 def is_made(path: Path) -> bool:
     """Whether there is anything in this file. A process that was killed while it made a study leaves an empty one."""
     if not path.is_file():
@@ -254,7 +307,10 @@ def create(path: Path, about: Mapping[str, Any], units: Sequence[Unit], turns: S
     """All of it or nothing: a study that somebody else made meanwhile is left as it is."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Tokens and comments are nobody else's; what SQLite lays beside the file is given the same mode.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o600))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be used for a study: {error.strerror}; choose another --db") from error
     with closing(_connect(path)) as connection:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -305,5 +361,16 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _annotation(row: Sequence[Any]) -> Annotation:
     choices, criteria, edits, comment, seconds, at, changes = row
-    said = Said(tuple(json.loads(choices)), json.loads(criteria), json.loads(edits), comment)
-    return Annotation(said, seconds, at, changes)
+    return _ANNOTATION.validate_python(
+        {
+            "said": {
+                "choices": read_json(choices),
+                "criteria": read_json(criteria),
+                "edits": read_json(edits),
+                "comment": comment,
+            },
+            "seconds": seconds,
+            "at": at,
+            "changes": changes,
+        }
+    )
