@@ -62,7 +62,7 @@ def make_runs(folder: Path) -> None:
     bowstring.evaluate("cupid", model=gold_preferences(instances), out=folder / "other" / "cupid", task="inference")
     # An hour apart, however fast they were made.
     for hour, name in enumerate(("gold", "general", "sweep/none", "sweep/gold", "other/cupid")):
-        path = folder / name / "run.json"
+        path = without_sums(folder / name) / "run.json"
         written = f"2026-01-01T{hour:02}:00:00+00:00"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"written": written}))
     moment = datetime(2026, 1, 1, 3, 30, tzinfo=UTC).timestamp()

@@ -228,7 +228,7 @@ def test_odd_names_work_and_are_text(runs, name):
 def test_what_a_run_holds_is_text(runs):
     folder = copied(runs / "gold", runs / "evil", config={"model": EVIL, "judge": EVIL}, reason=EVIL)
     metrics = json.loads((folder / "metrics.json").read_text())
-    metrics["notes"] = [EVIL, "half a pair: \ud800"]
+    metrics["notes"] = [EVIL]
     metrics["metrics"][EVIL] = metrics["metrics"]["win"]
     (folder / "metrics.json").write_text(json.dumps(metrics))
     copied(runs / "evil", runs / "stopped", status="running")
@@ -252,7 +252,16 @@ def test_what_a_run_holds_is_text(runs):
 
 
 BROKEN = {
-    "metrics.json": ["x", "[]", "{}", '{"metrics": [1], "groups": 3}', '{"metrics": {"score.total": 1}}', None],
+    "metrics.json": [
+        "x",
+        '{"notes": ["half a pair: \\ud800"]}',
+        '{"n": NaN}',
+        "[]",
+        "{}",
+        '{"metrics": [1], "groups": 3}',
+        '{"metrics": {"score.total": 1}}',
+        None,
+    ],
     "records.jsonl": ["x", '{"key": 1}\n[', "[]\n", "3\n"],
     "run.json": ["x", "{}", None],
 }
