@@ -337,7 +337,7 @@ def test_runs_of_other_data_or_still_running_are_refused(made, tmp_path):
     (tmp_path / "empty" / "records.jsonl").unlink()
     ran = compare(made, "runs/weak", tmp_path / "empty")
     assert ran.code == 2
-    assert "holds no records" in ran.err
+    assert "records.jsonl cannot be read: No such file" in ran.err
     (tmp_path / "elsewhere" / "records.jsonl").write_text("", encoding="utf-8")
     ran = compare(made, "runs/weak", tmp_path / "elsewhere")
     assert ran.code == 2

@@ -96,7 +96,7 @@ def test_data_that_is_not_the_runs_is_wrong_usage(run, tmp_path):
 
 
 def test_records_that_do_not_fit_are_said(run):
-    path = without_sums(run) / "records.jsonl"
+    path = run / "records.jsonl"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:-3]))
     assert "records.jsonl cannot be read: it is not as it was written" in bowstring("report", run).err
