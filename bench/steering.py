@@ -51,9 +51,7 @@ def main() -> None:
     given = {"types": ("persona", "profile", "schedule"), "shots": 0, "instruction": "system"}
     with tempfile.TemporaryDirectory() as folder:
         frames = {"framed": PromptFolder(), "bare": PromptFolder(unframed(Path(folder)))}
-        prompts = {
-            name: HicupidPrompts(found, **given, summaries=False, branches=1) for name, found in frames.items()
-        }
+        prompts = {name: HicupidPrompts(found, **given, summaries=False, branches=1) for name, found in frames.items()}
     rates: dict[tuple[str, str], list[bool]] = {}
     for n, question in enumerate(questions):
         other = questions[(n + len(questions) // 2) % len(questions)].general_answer

@@ -20,6 +20,10 @@ _LATEX = {
 }
 
 
+def is_steering(text: str) -> bool:
+    return _STEERING.search(text) is not None
+
+
 def visible(text: str) -> str:
     """With control characters made visible instead of obeyed."""
     return _STEERING.sub(lambda m: f"\\x{ord(m[0]):02x}" if ord(m[0]) < 256 else f"\\u{ord(m[0]):04x}", text)

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from bowstring.reports.escaping import visible
+from bowstring.reports.escaping import is_steering, visible
 
 _CHUNK = 250  # items
 _TITLE = 160  # characters
 _MOST = 400_000_000  # characters of history on one page; beyond, it would not open
+_ESCAPED = re.compile(r"\\(?:u00|[rbf])")  # what JSON writes for control characters
 _QUICK = 4  # of gzip's levels
 
 Record = Mapping[str, Any]
@@ -86,9 +88,14 @@ def blocks(items: Sequence[Item], histories: Histories | None) -> Iterator[Block
 
 
 def _block(name: str, content: Any) -> Block:
-    content = _visible(content)
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-    return Block(name, b64encode(gzip.compress(text, _QUICK, mtime=0)).decode("ascii"))
+    text = _as_json(content)
+    if is_steering(text) or _ESCAPED.search(text):  # hardly ever, and looking at all of it at once is quick
+        text = _as_json(_visible(content))
+    return Block(name, b64encode(gzip.compress(text.encode("utf-8", "replace"), _QUICK, mtime=0)).decode("ascii"))
+
+
+def _as_json(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
 
 def _visible(content: Any) -> Any:
