@@ -43,7 +43,10 @@ _LEFT = (
     *("adapter_model.safetensors", "adapter_config.json", "training_args.bin", "reference.json"),
     *("held_out.jsonl", "curve.svg", "README.md", TRAINING),
 )
-_AT_A_TIME = 20_480  # tokens: what the published settings allow an example
+# Tokens of several packs that go through the model together. A GPU wants as many as the published settings allow an
+# example; elsewhere more at a time is not faster, and without checkpointing takes memory that a laptop does not have.
+_AT_A_TIME = 20_480
+_AT_A_TIME_ELSEWHERE = 4_096
 Tell = Callable[[str], None]
 
 
@@ -201,7 +204,8 @@ class _Job:
             raise UsageError(f"--users-per-step {per_step}: expected a multiple of {arguments.world_size} processes")
         order = arrange([pack.owner for pack in packing.packs], per_step, s.epochs, s.seed)
         steps = math.ceil(len(order) / per_step)
-        together = _together(per_step // arguments.world_size, max(len(pack.tokens) for pack in packing.packs))
+        most = _AT_A_TIME if arguments.device.type == "cuda" else _AT_A_TIME_ELSEWHERE
+        together = _together(per_step // arguments.world_size, max(len(pack.tokens) for pack in packing.packs), most)
         arguments.per_device_train_batch_size = together
         arguments.gradient_accumulation_steps = per_step // arguments.world_size // together
         arguments.warmup_steps = math.floor(s.warmup * steps)
@@ -315,9 +319,9 @@ class _Job:
             (self.out / "reference.json").unlink(missing_ok=True)
 
 
-def _together(packs: int, longest: int) -> int:
-    """How many of a step's packs go through the model at a time: as many as one full history would take."""
-    return max(n for n in range(1, packs + 1) if packs % n == 0 and (n == 1 or n * longest <= _AT_A_TIME))
+def _together(packs: int, longest: int, most: int) -> int:
+    """How many of a step's packs go through the model at a time: as many as have no more tokens than `most`."""
+    return max(n for n in range(1, packs + 1) if packs % n == 0 and (n == 1 or n * longest <= most))
 
 
 def _dtype(arguments: Any) -> Any:
