@@ -55,6 +55,7 @@ def main() -> None:
     parser.add_argument("--dpo-lr", type=float, default=5e-6)
     parser.add_argument("--users-per-step", type=int, default=4)
     parser.add_argument("--rank", type=int, default=256)
+    parser.add_argument("--seed", type=int, default=0, help="of the trainings; the set is always the same")
     parser.add_argument("--arms", nargs="*", default=["base", "sft", "dpo", "sft-dpo"])
     parser.add_argument("--history", nargs="*", default=HISTORIES)
     parser.add_argument("--max-seconds", type=float, default=1e9, help="begin no further arm after this")
@@ -84,6 +85,7 @@ def main() -> None:
                 model="embedded",
                 out=args.work / name,
                 checkpointing=False,
+                seed=args.seed,
                 tell=tell,
                 **lora,
                 **settings,

@@ -18,6 +18,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from bowstring.tree.choosing import Draw
 from bowstring.tree.decoding import decode
 from bowstring.tree.layers import NAME, register
+from bowstring.tree.norms import join_norms
 from bowstring.tree.packing import cut
 
 SIZES = {
@@ -45,6 +46,15 @@ def make(size: str, device: str):
     return model.eval()
 
 
+def attend_by(model, implementation: str) -> None:
+    """The tree's attention, with the norms that `load_weights` gives a model on a GPU; or another's, and its own."""
+    model.set_attn_implementation(implementation)
+    for module in model.modules():
+        vars(module).pop("forward", None)
+    if implementation == NAME and model.device.type == "cuda":
+        join_norms(model)
+
+
 def wait() -> float:
     if torch.cuda.is_available():
         torch.cuda.synchronize()
@@ -56,7 +66,7 @@ def continuous(model, prompts, tokens: int) -> str:
     from transformers import GenerationConfig
 
     config = GenerationConfig(max_new_tokens=tokens, do_sample=False, eos_token_id=-1, pad_token_id=0)
-    model.set_attn_implementation("sdpa")
+    attend_by(model, "sdpa")
     try:
         for _ in range(2):
             start = wait()
@@ -84,7 +94,7 @@ def main() -> None:
     vocabulary = model.config.vocab_size
     trunk = [rng.randrange(vocabulary) for _ in range(args.trunk)]
     prompts = [trunk + [rng.randrange(vocabulary) for _ in range(rng.randint(12, 24))] for _ in range(args.branches)]
-    model.set_attn_implementation("sdpa")
+    attend_by(model, "sdpa")
     alone = []
     with torch.inference_mode():
         for n, prompt in enumerate([prompts[0], *prompts[: args.reference]]):
@@ -96,7 +106,7 @@ def main() -> None:
             )
             alone.append(out[0, len(prompt) :].tolist())
     reference = (wait() - start) / args.reference
-    model.set_attn_implementation(NAME)
+    attend_by(model, NAME)
     tree, draws = cut(prompts), [Draw(args.tokens)] * args.branches
     decode(model, tree, [Draw(2)] * args.branches, set())
     if device == "cuda":

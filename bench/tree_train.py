@@ -21,7 +21,7 @@ from peft import LoraConfig, get_peft_model
 from bowstring.training.objectives import Dpo, Sft, by_answer, log_probabilities, to_batch
 from bowstring.training.packs import Tokens, pack
 from bowstring.tree.layers import NAME, register
-from tree_decode import SIZES, make, wait
+from tree_decode import SIZES, attend_by, make, wait
 
 
 def examples(n: int, trunk: int, vocabulary: int) -> list[Tokens]:
@@ -87,7 +87,7 @@ def main() -> None:
     singles = [Tokens(t.key, t.owner, t.prompt, t.answers[:1]) for t in pairs]
 
     def tree(implementation: str) -> None:
-        model.base_model.model.set_attn_implementation(implementation)
+        attend_by(model.base_model.model, implementation)
 
     def sft(packs, plain: bool) -> None:
         for batch in packs:

@@ -29,6 +29,7 @@ def load_weights(folder: Path, *, dtype: Any, device: Any, tell: Callable[[str],
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
     from bowstring.tree.layers import register
+    from bowstring.tree.norms import join_norms
 
     logging.getLogger("transformers").setLevel(logging.ERROR)
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -42,6 +43,8 @@ def load_weights(folder: Path, *, dtype: Any, device: Any, tell: Callable[[str],
         model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).to(device)
     if plain is None:
         plain = _without_tree(model)
+    if plain is None and model.device.type == "cuda":
+        join_norms(model)
     found = model.generation_config.eos_token_id
     listed = found if isinstance(found, list | tuple) else [found]
     ends = frozenset(token for token in (*listed, tokenizer.eos_token_id) if token is not None)

@@ -71,13 +71,10 @@ class TreeState:
         if len(self._keys) > layer:
             return
         _, heads, _, width = like.shape
-        for found, shape in (
-            (self._keys, (1, heads, self._size, width)),
-            (self._values, (1, heads, self._size, width)),
-            (self._branch_keys, (self._branches, self._width, heads, width)),
-            (self._branch_values, (self._branches, self._width, heads, width)),
-        ):
-            found.append(like.new_zeros(shape))
+        for trunk in (self._keys, self._values):
+            trunk.append(like.new_empty(1, heads, self._size, width))
+        for branch in (self._branch_keys, self._branch_values):  # what hides a slot cannot hide that it is no number
+            branch.append(like.new_zeros(self._branches, self._width, heads, width))
 
     def _of_trunk(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
         start, end = self._filled, self._filled + key.shape[2]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 import torch
@@ -65,9 +66,15 @@ def decode(
     width = max(len(own) + draw.max_tokens for own, draw in zip(tree.branches, draws, strict=True))
     chooser = Chooser(draws, tree, device)
     state = TreeState(trunk=len(tree.trunk), branches=len(everyone), width=width)
-    _prefill(model, state, tree.trunk, chunk)
-    branches, logits = everyone, _first(model, state, tree)
+    # Numbers that are copied to a GPU wait for it to finish, so all of these go there before it has anything to do.
+    trunk = torch.tensor([tree.trunk], dtype=torch.long, device=device)
+    grid, last = _grid(tree, device)
+    _prefill(model, state, trunk, chunk)
+    branches = everyone
+    logits = _through(model, state, grid, torch.zeros_like(last), len(tree.trunk), last)
     step: _Step | None = None
+    if any(draw.max_tokens > 1 for draw in draws):
+        step = _Step(model, state, len(branches), len(tree.trunk))
     while not stopped():
         tokens = chooser.choose(logits)
         goes_on = [branch.take(token, ends) for branch, token in zip(branches, tokens, strict=True)]
@@ -86,27 +93,26 @@ def decode(
     return [branch.drawn for branch in everyone]
 
 
-def _prefill(model: Any, state: TreeState, trunk: Sequence[int], chunk: int) -> None:
-    for start in range(0, len(trunk), chunk):
-        part = torch.tensor([trunk[start : start + chunk]], device=model.device)
+def _prefill(model: Any, state: TreeState, trunk: Tensor, chunk: int) -> None:
+    for start in range(0, trunk.shape[1], chunk):
+        part = trunk[:, start : start + chunk]
         places = torch.arange(start, start + part.shape[1], device=model.device).unsqueeze(0)
         with state.trunk_chunk(part.shape[1]):
             model(input_ids=part, position_ids=places, use_cache=False, logits_to_keep=1, tree=state)
 
 
-def _first(model: Any, state: TreeState, tree: Tree) -> Tensor:
-    """The branches' own tokens as a grid, padded on the right; the logits behind each one's last."""
+def _grid(tree: Tree, device: torch.device) -> tuple[Tensor, Tensor]:
+    """The branches' own tokens, padded on the right; and the column of each one's last."""
     columns = max(map(len, tree.branches))
     padded = [[*branch, *[0] * (columns - len(branch))] for branch in tree.branches]
-    last = torch.tensor([len(branch) - 1 for branch in tree.branches], device=model.device)
-    grid = torch.tensor(padded, device=model.device)
-    none = torch.zeros(len(padded), dtype=torch.long, device=model.device)
-    return _through(model, state, grid, none, len(tree.trunk), last)
+    last = torch.tensor([len(branch) - 1 for branch in tree.branches], device=device)
+    return torch.tensor(padded, device=device), last
 
 
 class _Step:
     """One more token for every branch. On a GPU the step is recorded once and replayed: it is hundreds of small
-    kernels, and starting them one by one would take longer than running them."""
+    kernels, and starting them one by one would take longer than running them. Recording runs nothing, so that it can
+    be done while the GPU still reads the trunk."""
 
     def __init__(self, model: Any, state: TreeState, rows: int, trunk: int) -> None:
         self._model, self._state, self._trunk = model, state, trunk
@@ -116,21 +122,36 @@ class _Step:
         self._wanted = torch.zeros(rows, dtype=torch.long, device=device)
         self._graph: Any = None
         self._logits = torch.empty(0)
+        if device.type == "cuda":
+            self._record()
 
     def __call__(self, tokens: Sequence[int], lengths: Sequence[int]) -> Tensor:
         self._tokens.copy_(torch.tensor(tokens).view(-1, 1))
         self._lengths.copy_(torch.tensor(lengths))
-        if not self._tokens.is_cuda:
+        if self._graph is None:
             return self._run()
-        if self._graph is None:  # the branches' own tokens have warmed up what it needs
-            self._graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph):
-                self._logits = self._run()
         self._graph.replay()
         return self._logits
 
+    def _record(self) -> None:
+        """The branches' own tokens have warmed up what it needs. (`torch.cuda.graph` would wait for the GPU, and give
+        back memory that the next trunk wants.)"""
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.stream(_recorder(self._model.device)):
+            self._graph.capture_begin(capture_error_mode="thread_local")
+            try:
+                self._logits = self._run()
+            finally:
+                self._graph.capture_end()
+
     def _run(self) -> Tensor:
         return _through(self._model, self._state, self._tokens, self._lengths, self._trunk, self._wanted)
+
+
+@cache
+def _recorder(device: torch.device) -> Any:
+    """The stream on which steps are recorded: one, for libraries keep memory for every stream that they have seen."""
+    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 
 def _through(model: Any, state: TreeState, grid: Tensor, before: Tensor, trunk: int, wanted: Tensor) -> Tensor:

@@ -40,9 +40,8 @@ def _attention(
 
 
 def register() -> None:
-    """Tell transformers of the attention, and that it needs no mask."""
+    """Tell transformers of the attention. It is told of no mask for it and so makes none; to find out which one to make
+    it would wait for the GPU at every call."""
     from transformers import AttentionInterface
-    from transformers.masking_utils import AttentionMaskInterface
 
     AttentionInterface.register(NAME, _attention)
-    AttentionMaskInterface.register(NAME, lambda *args, **kwargs: None)
