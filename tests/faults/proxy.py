@@ -13,12 +13,12 @@ import email.utils
 import hashlib
 import json
 import random
-import threading
 import time
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from tests.support.listening import Listening
 from tests.support.server import Server, text_of
 
 PASSING = (
@@ -66,51 +66,19 @@ def digest(model: str, settings: dict[str, Any], text: str) -> str:
     return hashlib.sha256(json.dumps([model, kept, text]).encode()).hexdigest()
 
 
-class Proxy:
+class Proxy(Listening):
     def __init__(
         self, server: Server, *, seed: int, share: float = 0.3, silence: float = 30.0, lasting_only: bool = False
     ) -> None:
+        super().__init__()
         self.server = server
         self.share = share
         self.silence = silence
         self.process = 0
         self.events: list[Event] = []
-        self.port = 0
         self._seed = seed
         self._lasting_only = lasting_only
         self._came: Counter[str] = Counter()
-        self._loop = asyncio.new_event_loop()
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    def __enter__(self) -> "Proxy":
-        ready = threading.Event()
-
-        def run() -> None:
-            asyncio.set_event_loop(self._loop)
-            self._listening = self._loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", 0))
-            self.port = self._listening.sockets[0].getsockname()[1]
-            ready.set()
-            self._loop.run_forever()
-
-        self._thread = threading.Thread(target=run, daemon=True)
-        self._thread.start()
-        ready.wait()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        async def stop() -> None:
-            self._listening.close()
-            for task in list(self._tasks):
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-
-        asyncio.run_coroutine_threadsafe(stop(), self._loop).result(10)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
-        self._loop.close()
-
-    def model(self, name: str) -> str:
-        return f"openai/{name}@http://127.0.0.1:{self.port}/v1"
 
     def fault(self, asked: str, n: int) -> str:
         """What happens to a request that came n times before."""
@@ -122,21 +90,7 @@ class Proxy:
             return passing.choice(PASSING)
         return "answered"
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task
-        self._tasks.add(task)
-        try:
-            while await self._serve_one(reader, writer):
-                pass
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass
-        finally:
-            self._tasks.discard(task)
-            writer.close()
-
     async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """One request; False where the connection ends with it."""
         head = await reader.readuntil(b"\r\n\r\n")
         length = next(int(v) for k, _, v in _fields(head) if k.lower() == "content-length")
         content = await reader.readexactly(length)

@@ -11,10 +11,11 @@ import asyncio
 import hashlib
 import json
 import random
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+
+from tests.support.listening import Listening
 
 
 @dataclass
@@ -56,7 +57,7 @@ def digest_answer(messages: list[dict[str, Any]], body: dict[str, Any]) -> str:
     return f"answer {digest}"
 
 
-class Server:
+class Server(Listening):
     def __init__(
         self,
         answer: Callable[[list[dict[str, Any]], dict[str, Any]], str] = digest_answer,
@@ -64,63 +65,13 @@ class Server:
         delay: Callable[[], float] = lambda: 0.0,
         faults: Callable[[Request], Reply | None] = lambda request: None,
     ) -> None:
+        super().__init__()
         self.answer = answer
         self.delay = delay
         self.faults = faults
         self.requests: list[Request] = []
         self.in_flight = 0
         self.most_in_flight = 0
-        self._loop = asyncio.new_event_loop()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self.port = 0
-
-    def __enter__(self) -> "Server":
-        ready = threading.Event()
-
-        def run() -> None:
-            asyncio.set_event_loop(self._loop)
-            server = self._loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", 0))
-            self.port = server.sockets[0].getsockname()[1]
-            self._server = server
-            ready.set()
-            self._loop.run_forever()
-
-        self._thread = threading.Thread(target=run, daemon=True)
-        self._thread.start()
-        ready.wait()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        async def stop() -> None:
-            self._server.close()
-            for task in list(self._tasks):
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-
-        asyncio.run_coroutine_threadsafe(stop(), self._loop).result(10)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
-        self._loop.close()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
-
-    def model(self, name: str, provider: str = "openai") -> str:
-        return f"{provider}/{name}@{self.url}"
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task
-        self._tasks.add(task)
-        try:
-            while await self._serve_one(reader, writer):
-                pass
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass
-        finally:
-            self._tasks.discard(task)
-            writer.close()
 
     async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = await reader.readuntil(b"\r\n\r\n")

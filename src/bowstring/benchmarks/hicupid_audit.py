@@ -14,14 +14,14 @@ from typing import Any
 from bowstring.benchmarks.benchmark import Known, Planned, drawn, gather_in_order, number_of
 from bowstring.benchmarks.hicupid import HicupidSettings
 from bowstring.benchmarks.hicupid_findings import findings_of
-from bowstring.benchmarks.hicupid_judging import JUDGE_SAMPLING, SCORES, HicupidJudging, verdict_of
+from bowstring.benchmarks.hicupid_judging import JUDGE_SAMPLING, SCORES, HicupidJudging, question_of, verdict_of
 from bowstring.benchmarks.hicupid_prompts import HicupidPrompts
 from bowstring.benchmarks.validity import KnownPersonas
 from bowstring.judging import builtin, probes, verdicts
 from bowstring.judging.truth import Truth
 from bowstring.models.interface import RequestFailed
 from bowstring.prompts import PromptFolder
-from bowstring.records import Message, Persona, Profile, Prompt, Question, Sampling, Schedule, Trunk
+from bowstring.records import Message, Prompt, Question, Sampling, Trunk
 from bowstring.runs.asking import Asker
 from bowstring.runs.runner import Record, Work
 
@@ -255,23 +255,6 @@ class _OwnQuestions:
             return self._truth.dislike(question, answer) if self._truth else builtin.dislike(answer, entity)
         named = [persona.entity for persona in self._known.irrelevant(record)]
         return self._truth.dragged_in(answer, named) if self._truth else builtin.dragged_in(answer, named)
-
-
-def question_of(record: Record) -> Question:
-    """The question that a record is of; it has all of it."""
-    return Question(
-        split=record["split"],
-        user_id=record["user"],
-        question_id=int(record["key"].rpartition("/")[2]),
-        type=record["type"],
-        question=record["question"],
-        personalized_answer=record["personalized_answer"],
-        general_answer=record["general_answer"],
-        evidence=tuple(record["evidence"]),
-        persona=Persona(**record["persona"]) if record["persona"] else None,
-        profile=Profile(**record["profile"]) if record["profile"] else None,
-        schedule=Schedule(**record["schedule"]) if record["schedule"] else None,
-    )
 
 
 def _own_verdicts(record: Record) -> dict[str, Record]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from bowstring.benchmarks.hicupid_prompts import HicupidPrompts
 from bowstring.judging import builtin, verdicts
 from bowstring.judging.truth import Truth
-from bowstring.records import Question, Sampling
+from bowstring.records import Persona, Profile, Question, Sampling, Schedule
 from bowstring.runs.asking import Asker
+from bowstring.runs.runner import Record
 
 JUDGE_SAMPLING = Sampling(max_tokens=512, temperature=0.0)
 SCORES = {"win": 1.0, "tie": 0.5, "lose": 0.0, "yes": 1.0, "no": 0.0}
@@ -41,3 +42,20 @@ def verdict_of(question: Question, said: str, side: str) -> str | None:
     if choice is None or choice == "tie":
         return choice
     return "win" if choice == side else "lose"
+
+
+def question_of(record: Record) -> Question:
+    """The question that a record is of; it has all of it."""
+    return Question(
+        split=record["split"],
+        user_id=record["user"],
+        question_id=int(record["key"].rpartition("/")[2]),
+        type=record["type"],
+        question=record["question"],
+        personalized_answer=record["personalized_answer"],
+        general_answer=record["general_answer"],
+        evidence=tuple(record["evidence"]),
+        persona=Persona(**record["persona"]) if record["persona"] else None,
+        profile=Profile(**record["profile"]) if record["profile"] else None,
+        schedule=Schedule(**record["schedule"]) if record["schedule"] else None,
+    )

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import pyarrow.parquet as pq
 
+from bowstring.benchmarks.hicupid_judging import question_of
 from bowstring.benchmarks.sweep import run_folders
 from bowstring.datasets.coverage import coverage_table
 from bowstring.datasets.hicupid import evaluation_table
@@ -28,10 +29,6 @@ from bowstring.records import (
     COVERAGE_SIDES,
     Coverage,
     Judgement,
-    Persona,
-    Profile,
-    Question,
-    Schedule,
     Side,
 )
 from bowstring.runs.folder import EndedRun, read_run
@@ -127,7 +124,7 @@ def _judgements(record: Record, left_out: Counter[str]) -> Iterator[Judgement]:
     if "judgement" not in record:  # retrieval alone
         left_out["never judged"] += 1
         return
-    question = _question(record)
+    question = question_of(record)
     side: Side = record["answer_is"]
     said = [(side, record["judgement"], record["verdict"])]
     if "swapped_judgement" in record:
@@ -137,22 +134,6 @@ def _judgements(record: Record, left_out: Counter[str]) -> Iterator[Judgement]:
             left_out["unparsed"] += 1
         else:
             yield Judgement(question, record["answer"], judgement, None if question.type == "schedule" else answer_is)
-
-
-def _question(record: Record) -> Question:
-    return Question(
-        split=record["split"],
-        user_id=record["user"],
-        question_id=int(record["key"].split("/")[1]),
-        type=record["type"],
-        question=record["question"],
-        personalized_answer=record["personalized_answer"],
-        general_answer=record["general_answer"],
-        evidence=tuple(record["evidence"]),
-        persona=Persona(**record["persona"]) if record["persona"] else None,
-        profile=Profile(**record["profile"]) if record["profile"] else None,
-        schedule=Schedule(**record["schedule"]) if record["schedule"] else None,
-    )
 
 
 def _coverage(record: Record, left_out: Counter[str]) -> Iterator[Coverage]:

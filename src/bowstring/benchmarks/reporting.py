@@ -77,7 +77,8 @@ def report(
     except Exception as error:  # whatever a file of this shape makes of a template: it is the file's
         name = "metrics.json" + (f" or {AUDIT_NAME}" if (folder / AUDIT_NAME).is_file() else "")
         raise DataError(
-            f"{folder / name} is not as a run writes it; run the evaluation again: answers are in the store"
+            f"{folder / name} is not as a run writes it ({_in_words(error)}); run the evaluation again: answers are in "
+            "the store"
         ) from error
 
 
@@ -101,7 +102,12 @@ def _of_sweep(folder: Path, out: Path) -> Report:
     except BowstringError:
         raise
     except Exception as error:  # as above
-        raise UsageError(f"{folder / 'sweep.json'} cannot be read; run the sweep again") from error
+        raise UsageError(f"{folder / 'sweep.json'} cannot be read ({_in_words(error)}); run the sweep again") from error
+
+
+def _in_words(error: Exception) -> str:
+    """A mistake of ours would look like one of the file's; so it is said what it was."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
 def data_of(
