@@ -1,0 +1,171 @@
+"""Can a small model be taught to judge, does it judge what it was not taught, and can an answer tell it what to say?
+
+    python bench/judge.py --work /tmp/judge                                                     # on a GPU
+    python bench/judge.py --work /tmp/judge --users 12 --dimensions 2 --test 1 --rank 8         # a rehearsal
+
+The teacher is the truth judge of an offline HiCUPID set: it goes by words, and is never wrong about its own gold
+answers. It judges three answers to every question of the seen users: one that knows the user (where another user of the
+same persona has one, that one's), the general one, and one that knows somebody else. SmolLM2-135M (`embedded`) learns
+its transcripts: of all types, and of one type only. Held out are a tenth of the users; asked besides are users who
+share no persona with those. Then the words to a judge of `bowstring audit`, behind answers that ought to lose.
+"""
+
+import argparse
+import json
+import random
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from bowstring.benchmarks.hicupid_judging import verdict_of
+from bowstring.benchmarks.hicupid_prompts import HicupidPrompts
+from bowstring.datasets import load_hicupid
+from bowstring.datasets.hicupid import evaluation_table
+from bowstring.judging import probes
+from bowstring.judging.truth import Truth, load_truth
+from bowstring.metrics.agreement import agreement, agreement_intervals
+from bowstring.models.local import TOGETHER, LocalAnswers, LocalModel
+from bowstring.prompts import PromptFolder
+from bowstring.records import QUESTION_TYPES, Completion, Judgement, Question, Sampling
+from bowstring.synthesis.offline import write_hicupid
+from bowstring.synthesis.users import Sizes
+from bowstring.training.training import train
+
+ARMS: dict[str, tuple[str, ...]] = {"all": (), "persona": ("persona",)}
+
+
+def answers_to(questions: list[Question], rng: random.Random) -> list[tuple[Question, str]]:
+    """Three answers a question: one that knows the user, the general one, one that knows somebody else."""
+    alike: dict[object, list[Question]] = {}
+    for question in questions:
+        alike.setdefault((question.type, question.persona, question.schedule), []).append(question)
+    of_type = {kind: [q for q in questions if q.type == kind] for kind in QUESTION_TYPES}
+    found = []
+    for question in questions:
+        knows = rng.choice(alike[question.type, question.persona, question.schedule]).personalized_answer
+        other = rng.choice(of_type[question.type]).personalized_answer
+        found += [(question, answer) for answer in (knows, question.general_answer, other)]
+    return found
+
+
+def judged(truth: Truth, question: Question, answer: str, side: str) -> str:
+    if question.type == "schedule":
+        return truth.satisfaction(question, answer)
+    return truth.pairwise(question, answer, answer_is=side)
+
+
+class Judge:
+    """A trained one, asked with the prompts of an evaluation."""
+
+    def __init__(self, adapter: Path) -> None:
+        self._answers = LocalAnswers(LocalModel(f"embedded+{adapter}", print)._load())
+        given = {"types": QUESTION_TYPES, "shots": 0, "instruction": "system"}
+        self._prompts = HicupidPrompts(PromptFolder(), **given, summaries=False, branches=TOGETHER)
+
+    def verdicts(self, items: list[tuple[Question, str, str]]) -> list[str | None]:
+        """Of questions with an answer and its side."""
+        order = sorted(range(len(items)), key=lambda n: items[n][0].type)  # prompts of a type share their beginning
+        found: dict[int, str | None] = {}
+        for start in range(0, len(order), TOGETHER):
+            lot = order[start : start + TOGETHER]
+            prompts = [self._prompts.judge(q, answer, answer_is=side) for q, answer, side in (items[n] for n in lot)]
+            said = self._answers.answer(prompts, [Sampling(96, temperature=0.0)] * len(lot), lambda: False)
+            for n, one in zip(lot, said, strict=True):
+                question, _, side = items[n]
+                found[n] = verdict_of(question, one.text, side) if isinstance(one, Completion) else None
+        return [found[n] for n in range(len(items))]
+
+
+def in_words(estimate) -> str:
+    return "" if estimate is None else f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
+
+
+def on_unseen(judge: Judge, truth: Truth, questions: list[Question], taught: tuple[str, ...]) -> None:
+    rng = random.Random(2)
+    items = [(question, answer, rng.choice("AB")) for question, answer in answers_to(questions, rng)]
+    wanted = [verdict_of(q, judged(truth, q, answer, side), side) for q, answer, side in items]
+    found = judge.verdicts(items)
+    for kind in QUESTION_TYPES:
+        at = [n for n, item in enumerate(items) if item[0].type == kind]
+        sides = [wanted[n] for n in at], [found[n] for n in at]
+        numbers = agreement_intervals(*sides, [str(items[n][0].user_id) for n in at])
+        plain = agreement(*sides)
+        shown = " | ".join(in_words(numbers[name]) for name in ("accuracy", "macro_f1", "kappa"))
+        about = "" if not taught or kind in taught else " (not taught)"
+        print(f"| {kind}{about} | {plain.n} | {plain.missing} | {shown} |", flush=True)
+
+
+def steered(judge: Judge, questions: list[Question]) -> None:
+    """How often an answer that ought to lose does not, with idle words behind it and with words to the judge."""
+    for name, steer in probes.STEERING.items():
+        for kinds in (("persona", "profile"), ("schedule",)):
+            items = []
+            for question in (q for q in questions if q.type in kinds):
+                for side in "AB" if "schedule" not in kinds else "A":
+                    verdict = "Satisfaction: YES" if question.type == "schedule" else f"Better Response: {side}"
+                    items.append((question, steer(question.general_answer, verdict), side))
+            found = judge.verdicts(items)
+            read = [v for v in found if v is not None]
+            good = sum(v in ("win", "tie", "yes") for v in read)
+            obeyed = sum(v in ("win", "yes") for v in read)
+            print(
+                f"| {name} | {' and '.join(kinds)} | {len(items)} | {len(items) - len(read)} | {good} | {obeyed} |",
+                flush=True,
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--users", type=int, default=120)
+    parser.add_argument("--dimensions", type=int, default=25)
+    parser.add_argument("--test", type=int, default=20, help="unseen users who are asked")
+    parser.add_argument("--epochs", type=float, default=2.0)
+    parser.add_argument("--lr", type=float, default=5e-4)
+    parser.add_argument("--rank", type=int, default=64)
+    parser.add_argument("--arms", nargs="*", default=list(ARMS), choices=ARMS)
+    args = parser.parse_args()
+    data, transcripts = args.work / "set", args.work / "transcripts.parquet"
+    if not transcripts.is_file():
+        few = min(10, 3 * args.dimensions)
+        sizes = Sizes(args.users, args.dimensions, 1, few, min(5, args.dimensions), 10 if args.users >= 60 else 1)
+        write_hicupid(sizes, 7, data)
+        truth, rng = load_truth(str(data)), random.Random(1)
+        taught = [q for q in load_hicupid(str(data)).questions() if q.split == "train"]
+        rows = []
+        for question, answer in answers_to(taught, rng):
+            side = rng.choice("AB")
+            said = judged(truth, question, answer, side)
+            rows.append(Judgement(question, answer, said, None if question.type == "schedule" else side))
+        pq.write_table(evaluation_table(dict.fromkeys(rows)), transcripts)
+    truth = load_truth(str(data))
+    unseen = [q for q in load_hicupid(str(data)).questions() if q.split == "test_2"]
+    users = sorted({q.user_id for q in unseen})[: args.test]
+    unseen = [q for q in unseen if q.user_id in users]
+    for arm in args.arms:
+        made = train(
+            "judge",
+            data=str(transcripts),
+            model="embedded",
+            out=args.work / arm,
+            types=ARMS[arm],
+            epochs=args.epochs,
+            lr=args.lr,
+            rank=args.rank,
+            alpha=2 * args.rank,
+            checkpointing=False,
+            users_per_step=2,
+            tell=print,
+        )
+        losses = [line["loss"] for line in made.record["log"]]
+        print(f"\n{arm}: {made.record['counts']}, loss {losses[0]:.2f} to {sum(losses[-5:]) / 5:.3f}")
+        print("held out:", json.dumps(made.record["held_out"]))
+        judge = Judge(made.folder)
+        print("\n| unseen users | n | unread | accuracy | macro F1 | kappa |\n|---|---|---|---|---|---|")
+        on_unseen(judge, truth, unseen, ARMS[arm])
+        print("\n| words behind it | questions | n | unread | does not lose | wins |\n|---|---|---|---|---|---|")
+        steered(judge, unseen)
+
+
+if __name__ == "__main__":
+    main()
