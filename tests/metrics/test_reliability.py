@@ -42,9 +42,29 @@ def test_items_of_few_users_say_less_than_as_many_of_many():
     assert alphas[0] > 2 * alphas[1]
 
 
+def test_agreement_without_exception_is_not_certain():
+    """None of so many users was an exception; how many there may be is the exact binomial bound."""
+    for users in (5, 50):
+        least = 0.025 ** (1 / users)
+        first, second, clusters = rated(users, 4, right=1.0)
+        items = [{"a": a, "b": b} for a, b in zip(first, second, strict=True)]
+        scored = [{"a": ord(a), "b": ord(b)} for a, b in zip(first, second, strict=True)]
+        found = [*agreement_intervals(first, second, clusters).values(), fleiss_kappa(items, clusters)]
+        found += [krippendorff_alpha(items, "nominal", clusters)]
+        found += [krippendorff_alpha(scored, level, clusters) for level in ("ordinal", "interval")]
+        for one in found:
+            assert (one.value, one.high) == (1.0, 1.0)
+            assert abs(one.low - least) < 1e-12
+        other = agreement_intervals(*rated(users, 4, right=0.0))
+        assert (other["accuracy"].value, other["accuracy"].low) == (0.0, 0.0)
+        assert abs(other["accuracy"].high - (1 - least)) < 1e-12
+        assert other["kappa"].high < 0
+
+
 def test_labels_that_say_nothing_have_no_interval():
     found = agreement_intervals(["A", "A"], ["A", "A"], ["1", "2"])
     assert found["accuracy"].value == 1.0
+    assert found["accuracy"].low < 0.2
     assert found["kappa"] is None
     assert agreement_intervals([], [], []) == {"accuracy": None, "macro_f1": None, "kappa": None}
     assert krippendorff_alpha([{"a": "x"}, {"b": "y"}]) is None

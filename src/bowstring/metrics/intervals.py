@@ -92,7 +92,7 @@ def _with_room(
 ) -> tuple[float, float]:
     """The interval, unless every score is at the same end."""
     scores = {score.value for own in components.values() for score in own}
-    room = (1 - 0.025 ** (1 / clusters)) * (ends[1] - ends[0])
+    room = exceptions(clusters) * (ends[1] - ends[0])
 
     def at(score: float) -> float:
         return float(statistic({name: np.asarray([score]) for name in components})[0])
@@ -102,6 +102,11 @@ def _with_room(
     if scores == {ends[1]}:
         return at(ends[1] - room), interval[1]
     return interval
+
+
+def exceptions(clusters: int) -> float:
+    """How many there may be, as a share, where none of so many clusters was one: the exact binomial bound of 97.5%."""
+    return 1.0 - float(0.025 ** (1 / clusters))
 
 
 @lru_cache(maxsize=8)
