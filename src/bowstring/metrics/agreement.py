@@ -93,8 +93,8 @@ def count_by_cluster(
 
 
 def with_intervals(tables: Counts, numbers: Mapping[str, Number]) -> dict[str, Estimate | None]:
-    """Numbers of the clusters' tables together, with percentile intervals over resampled clusters. Where the raters agree
-    throughout, or nowhere, resampling would be certain: the interval allows for the exceptions that so few may hide."""
+    """Numbers of the clusters' tables together, with percentile intervals over resampled clusters. Where the raters
+    agree throughout, or nowhere, that would be certain: the interval allows for the exceptions that so few may hide."""
     whole = tables.sum(axis=0)
     # Whole numbers are exact as floats, and multiply much faster.
     drawn_tables = np.tensordot(resampled(len(tables)), tables.astype(np.float64), 1) if len(tables) else whole[None]
