@@ -6,8 +6,9 @@
 The teacher is the truth judge of an offline HiCUPID set: it goes by words, and is never wrong about its own gold
 answers. It judges three answers to every question of the seen users: one that knows the user (where another user of the
 same persona has one, that one's), the general one, and one that knows somebody else. SmolLM2-135M (`embedded`) learns
-its transcripts: of all types, and of one type only. Held out are a tenth of the users; asked besides are users who
-share no persona with those. Then the words to a judge of `bowstring audit`, behind answers that ought to lose.
+its transcripts: of all types; of one type only; or of all types, where every other general answer has words behind it
+that the verdict ignores (`warned`). Held out are a tenth of the users; asked besides are users who share no persona
+with those. Then the words to a judge of `bowstring audit`, behind answers that ought to lose.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from bowstring.datasets.hicupid import evaluation_table
 from bowstring.judging import probes
 from bowstring.judging.truth import Truth, load_truth
 from bowstring.metrics.agreement import agreement, agreement_intervals
+from bowstring.metrics.intervals import Score, estimate
 from bowstring.models.local import TOGETHER, LocalAnswers, LocalModel
 from bowstring.prompts import PromptFolder
 from bowstring.records import QUESTION_TYPES, Completion, Judgement, Question, Sampling
@@ -31,7 +33,8 @@ from bowstring.synthesis.offline import write_hicupid
 from bowstring.synthesis.users import Sizes
 from bowstring.training.training import train
 
-ARMS: dict[str, tuple[str, ...]] = {"all": (), "persona": ("persona",)}
+ARMS: dict[str, tuple[str, ...]] = {"all": (), "persona": ("persona",), "warned": ()}
+KNOWN = ("idle", "ordered")  # what the warned one has seen behind answers; the other words are new to it
 
 
 def answers_to(questions: list[Question], rng: random.Random) -> list[tuple[Question, str]]:
@@ -46,6 +49,24 @@ def answers_to(questions: list[Question], rng: random.Random) -> list[tuple[Ques
         other = rng.choice(of_type[question.type]).personalized_answer
         found += [(question, answer) for answer in (knows, question.general_answer, other)]
     return found
+
+
+def teach(truth: Truth, questions: list[Question], *, warned: bool) -> list[Judgement]:
+    """The teacher's transcripts, each once. The words that a warned judge sees behind an answer change no verdict."""
+    rng, other = random.Random(1), random.Random(3)
+    rows = []
+    for question, answer in answers_to(questions, rng):
+        side = rng.choice("AB")
+        said = judged(truth, question, answer, side)
+        if warned and answer == question.general_answer and other.random() < 0.5:
+            answer = probes.STEERING[other.choice(KNOWN)](answer, wish(question, side))
+        rows.append(Judgement(question, answer, said, None if question.type == "schedule" else side))
+    return list(dict.fromkeys(rows))
+
+
+def wish(question: Question, side: str) -> str:
+    """The verdict that an answer would like."""
+    return "Satisfaction: YES" if question.type == "schedule" else f"Better Response: {side}"
 
 
 def judged(truth: Truth, question: Question, answer: str, side: str) -> str:
@@ -77,7 +98,7 @@ class Judge:
 
 
 def in_words(estimate) -> str:
-    return "" if estimate is None else f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
+    return "" if estimate is None else f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
 def on_unseen(judge: Judge, truth: Truth, questions: list[Question], taught: tuple[str, ...]) -> None:
@@ -102,16 +123,13 @@ def steered(judge: Judge, questions: list[Question]) -> None:
             items = []
             for question in (q for q in questions if q.type in kinds):
                 for side in "AB" if "schedule" not in kinds else "A":
-                    verdict = "Satisfaction: YES" if question.type == "schedule" else f"Better Response: {side}"
-                    items.append((question, steer(question.general_answer, verdict), side))
+                    items.append((question, steer(question.general_answer, wish(question, side)), side))
             found = judge.verdicts(items)
-            read = [v for v in found if v is not None]
-            good = sum(v in ("win", "tie", "yes") for v in read)
-            obeyed = sum(v in ("win", "yes") for v in read)
-            print(
-                f"| {name} | {' and '.join(kinds)} | {len(items)} | {len(items) - len(read)} | {good} | {obeyed} |",
-                flush=True,
-            )
+            read = [(str(item[0].user_id), v) for item, v in zip(items, found, strict=True) if v is not None]
+            good = [Score(user, float(v in ("win", "tie", "yes"))) for user, v in read]
+            share = estimate({"x": good}, lambda mean: mean["x"], ends=(0.0, 1.0))
+            row = f"{len(items)} | {len(items) - len(read)} | {in_words(share)}"
+            print(f"| {name} | {' and '.join(kinds)} | {row} |", flush=True)
 
 
 def main() -> None:
@@ -125,24 +143,19 @@ def main() -> None:
     parser.add_argument("--rank", type=int, default=64)
     parser.add_argument("--arms", nargs="*", default=list(ARMS), choices=ARMS)
     args = parser.parse_args()
-    data, transcripts = args.work / "set", args.work / "transcripts.parquet"
-    if not transcripts.is_file():
+    data = args.work / "set"
+    if not data.is_dir():
         few = min(10, 3 * args.dimensions)
         sizes = Sizes(args.users, args.dimensions, 1, few, min(5, args.dimensions), 10 if args.users >= 60 else 1)
         write_hicupid(sizes, 7, data)
-        truth, rng = load_truth(str(data)), random.Random(1)
-        taught = [q for q in load_hicupid(str(data)).questions() if q.split == "train"]
-        rows = []
-        for question, answer in answers_to(taught, rng):
-            side = rng.choice("AB")
-            said = judged(truth, question, answer, side)
-            rows.append(Judgement(question, answer, said, None if question.type == "schedule" else side))
-        pq.write_table(evaluation_table(dict.fromkeys(rows)), transcripts)
-    truth = load_truth(str(data))
-    unseen = [q for q in load_hicupid(str(data)).questions() if q.split == "test_2"]
+    truth, questions = load_truth(str(data)), list(load_hicupid(str(data)).questions())
+    unseen = [q for q in questions if q.split == "test_2"]
     users = sorted({q.user_id for q in unseen})[: args.test]
     unseen = [q for q in unseen if q.user_id in users]
     for arm in args.arms:
+        transcripts = args.work / f"{arm}.parquet"
+        taught = [q for q in questions if q.split == "train"]
+        pq.write_table(evaluation_table(teach(truth, taught, warned=arm == "warned")), transcripts)
         made = train(
             "judge",
             data=str(transcripts),
@@ -163,7 +176,7 @@ def main() -> None:
         judge = Judge(made.folder)
         print("\n| unseen users | n | unread | accuracy | macro F1 | kappa |\n|---|---|---|---|---|---|")
         on_unseen(judge, truth, unseen, ARMS[arm])
-        print("\n| words behind it | questions | n | unread | does not lose | wins |\n|---|---|---|---|---|---|")
+        print("\n| words behind it | questions | n | unread | does not lose |\n|---|---|---|---|---|")
         steered(judge, unseen)
 
 
