@@ -56,7 +56,15 @@ def test_a_statistic_of_several_means_is_compared_as_one():
     def total(mean):
         return mean["x"] + mean["y"]
 
-    a = {"x": [Score("1", 1.0), Score("2", 1.0)], "y": [Score("1", 3.0), Score("2", 3.0)]}
-    b = {"x": [Score("3", 0.0), Score("4", 0.0)], "y": [Score("3", 1.0), Score("4", 1.0)]}
+    a = {"x": [Score("1", 1.0), Score("2", 1.0)], "y": [Score("1", 0.9), Score("2", 0.6)]}
+    b = {"x": [Score("3", 0.0), Score("4", 0.0)], "y": [Score("3", 0.3), Score("4", 0.2)]}
     gap = largest_gap({"a": a, "b": b}, total)
-    assert (gap.value, gap.low, gap.high) == pytest.approx((3.0, 3.0, 3.0))
+    assert gap.value == pytest.approx(1.5)
+    assert (gap.low, gap.high) == pytest.approx((1.3, 1.7))
+
+
+def test_groups_of_one_user_say_next_to_nothing_of_their_like():
+    gap = largest_gap({"a": {"x": [Score("1", 0.8)]}, "b": {"x": [Score("2", 0.3)]}}, percent)
+    assert gap.value == pytest.approx(50.0)
+    assert gap.low < -90
+    assert gap.high > 90

@@ -53,7 +53,7 @@ def test_intervals_that_forget_whose_questions_they_are_cover_too_seldom():
     assert hits["by question"] / 200 < 0.85
 
 
-def test_where_all_scores_are_at_an_end_so_many_clusters_still_leave_room():
+def test_where_all_clusters_are_alike_so_many_still_leave_room():
     none = [Score(str(u), 0.0) for u in range(20) for _ in range(10)]
     certain = estimate({"x": none}, mean_of)
     assert (certain.low, certain.high) == (0, 0)
@@ -65,7 +65,10 @@ def test_where_all_scores_are_at_an_end_so_many_clusters_still_leave_room():
     both = estimate({"x": none, "y": none}, lambda m: (30 * m["x"] + 10 * m["y"]) / 40, ends=(0, 1))
     assert both.high == pytest.approx(found.high / 100)
     inside = estimate({"x": [s._replace(value=0.5) for s in none]}, mean_of, ends=(0, 1))
-    assert (inside.low, inside.high) == (0.5, 0.5)
+    assert (inside.low, inside.high) == (pytest.approx(0.5 - found.high / 200), pytest.approx(0.5 + found.high / 200))
+    alone = estimate({"x": [Score("a", 0.0), Score("a", 1.0), Score("a", 1.0)]}, mean_of, ends=(0, 1))
+    assert alone.low < 0.02, "one user tells next to nothing of others"
+    assert alone.high > 0.98
     one = estimate({"x": [Score("a", 0.0), Score("b", 0.1)]}, mean_of, ends=(0, 1))
     assert one == estimate({"x": [Score("a", 0.0), Score("b", 0.1)]}, mean_of)
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import Estimate, Means, Score, estimate
+from bowstring.metrics.intervals import NOTHING, Estimate, Means, Score, estimate, exceptions
 
 Row = tuple[str, float, float]  # cluster, x, y
 
@@ -28,7 +28,12 @@ def correlation(rows: Sequence[Row]) -> Estimate | None:
         "xy": [Score(c, x * y) for c, x, y in rows],
     }
     found = estimate(columns, _pearson)
-    return found and replace(found, n=len(rows))
+    if found is None:
+        return None
+    if found.high - found.low < NOTHING:  # all clusters on one line, or one alone: others may be anywhere
+        off = 2 * exceptions(found.clusters)
+        found = replace(found, low=max(-1.0, found.value - off), high=min(1.0, found.value + off))
+    return replace(found, n=len(rows))
 
 
 def rank_correlation(rows: Sequence[Row]) -> Estimate | None:

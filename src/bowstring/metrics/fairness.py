@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import DRAWS, TRUSTED_CLUSTERS, Means, Score
+from bowstring.metrics.intervals import DRAWS, NOTHING, TRUSTED_CLUSTERS, Means, Score, room
 
 SHUFFLES = 1000
 FEWEST = 10  # users in a group that is compared, as long as two groups have that many
+_ENDS = (0.0, 1.0)  # of the scores
 
 Array = npt.NDArray[np.float64]
 
@@ -48,18 +49,27 @@ def largest_gap(groups: Mapping[str, Mapping[str, Sequence[Score]]], statistic: 
     best, worst = max(values, key=lambda g: values[g]), min(values, key=lambda g: values[g])
     rng = np.random.default_rng(20250603)
     with np.errstate(invalid="ignore", divide="ignore"):
-        drawn = statistic(tables[best].resampled(rng)) - statistic(tables[worst].resampled(rng))
+        above, below = (statistic(tables[name].resampled(rng)) for name in (best, worst))
         shuffled = _shuffled_gaps(list(tables.values()), statistic, rng)
-    drawn = drawn[np.isfinite(drawn)]
     gap = values[best] - values[worst]
     if gap <= 0:
         return None
-    low, high = np.percentile(drawn, [2.5, 97.5]) if len(drawn) else (gap, gap)
+    drawn = (above - below)[np.isfinite(above - below)]
+    if min(_spread(above), _spread(below)) > NOTHING and len(drawn):
+        low, high = np.percentile(drawn, [2.5, 97.5])
+    else:  # a group whose users are all alike, or that is one user, says little of others
+        least, most = (room(tables[name].means(), statistic, _ENDS, tables[name].users) for name in (worst, best))
+        low, high = most[0] - least[1], most[1] - least[0]
     # One is added on both sides: the order that was found is one of those possible.
     p = (1 + int((shuffled >= gap - 1e-9).sum())) / (1 + len(shuffled))
     users = sum(table.users for table in tables.values())
     trusted = min(tables[best].users, tables[worst].users) >= TRUSTED_CLUSTERS
     return Gap(gap, float(low), float(high), users, best, worst, p, trusted)
+
+
+def _spread(drawn: Array) -> float:
+    found = drawn[np.isfinite(drawn)]
+    return float(np.ptp(found)) if len(found) else 0.0
 
 
 class _Table:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 DRAWS = 2000
 TRUSTED_CLUSTERS = 30  # below this the interval is given, and marked
+NOTHING = 1e-12  # a spread that is rounding
 
 Means = Mapping[str, npt.NDArray[np.float64]]
 
@@ -57,8 +58,8 @@ def estimate(
     """A statistic of the components' means, with a percentile interval over resampled clusters.
 
     None where a component has no scores at all. All components share the clusters that are drawn. `ends` are the least
-    and the greatest score there can be: where all scores are at one of them, resampling would be certain, and the
-    interval is instead that of so many clusters without exception, by the exact binomial bound.
+    and the greatest score there can be: where all clusters are alike (or there is but one), resampling would be
+    certain, and the interval is instead that of so many clusters without exception, by the exact binomial bound.
     """
     if not components or not all(components.values()):
         return None
@@ -70,38 +71,29 @@ def estimate(
         at = [index[score.cluster] for score in scores]
         np.add.at(sums[name], at, [score.value for score in scores])
         np.add.at(counts[name], at, 1.0)
-    value = statistic({name: np.asarray([sums[name].sum() / counts[name].sum()]) for name in components})[0]
+    means = {name: np.asarray([sums[name].sum() / counts[name].sum()]) for name in components}
+    value = statistic(means)[0]
     weights = resampled(len(clusters))
     with np.errstate(invalid="ignore", divide="ignore"):
         # A draw may hold no score of some component; it says nothing then.
         drawn = statistic({name: (weights @ sums[name]) / (weights @ counts[name]) for name in components})
     drawn = drawn[np.isfinite(drawn)]
     low, high = np.percentile(drawn, [2.5, 97.5]) if len(drawn) else (value, value)
-    if ends is not None:
-        low, high = _with_room(components, statistic, ends, len(clusters), (low, high))
+    if ends is not None and high - low < NOTHING:
+        low, high = room(means, statistic, ends, len(clusters))
     n = sum(len(scores) for scores in components.values())
     return Estimate(float(value), float(low), float(high), n, len(clusters))
 
 
-def _with_room(
-    components: Mapping[str, Sequence[Score]],
-    statistic: Callable[[Means], npt.NDArray[np.float64]],
-    ends: tuple[float, float],
-    clusters: int,
-    interval: tuple[float, float],
+def room(
+    means: Means, statistic: Callable[[Means], npt.NDArray[np.float64]], ends: tuple[float, float], clusters: int
 ) -> tuple[float, float]:
-    """The interval, unless every score is at the same end."""
-    scores = {score.value for own in components.values() for score in own}
-    room = exceptions(clusters) * (ends[1] - ends[0])
-
-    def at(score: float) -> float:
-        return float(statistic({name: np.asarray([score]) for name in components})[0])
-
-    if scores == {ends[0]}:
-        return interval[0], at(ends[0] + room)
-    if scores == {ends[1]}:
-        return at(ends[1] - room), interval[1]
-    return interval
+    """What a statistic may be where so many clusters were all alike: as many as may be exceptions could be anything."""
+    other = exceptions(clusters)
+    low, high = sorted(
+        float(statistic({n: (1 - other) * m + other * end for n, m in means.items()})[0]) for end in ends
+    )
+    return low, high
 
 
 def exceptions(clusters: int) -> float:
