@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 from markupsafe import escape
 
+import bowstring
 from bowstring.reports import page
 from bowstring.reports.escaping import visible
 from tests.support.viewer import TOKEN, Viewer, copied
@@ -323,6 +324,21 @@ def test_a_failed_run_says_why(runs):
     with Viewer(runs) as seen:
         assert "failed the key was refused" in row(seen.get("/"), "failed")
         assert "the key was refused" in text(seen.get("/run/failed").text)
+
+
+def test_a_run_without_a_score_is_not_ticked_off(runs, monkeypatch, tmp_path):
+    (tmp_path / "broken_models.py").write_text(
+        "def model(prompt, **settings):\n    raise ValueError('the <b>cable</b> is out')\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    bowstring.evaluate("hicupid", model="python:broken_models:model", limit=3, out=runs / "unscored")
+    with Viewer(runs) as seen:
+        told = row(seen.get("/"), "unscored")
+        shown = text(seen.get("/run/unscored").text)
+    assert "nothing could be scored 0 unscored 3 failed" in told
+    assert "complete" not in told
+    assert "3 of the failures:" in shown
+    assert "the <b>cable</b> is out" in shown
 
 
 def test_an_empty_folder_says_how_to_fill_it(tmp_path):

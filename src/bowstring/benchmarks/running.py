@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import platform
 import threading
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -31,6 +30,7 @@ from bowstring.models.prices import Price, Prices
 from bowstring.plain_json import read_json
 from bowstring.plain_yaml import NotPlain
 from bowstring.redaction import redacted
+from bowstring.reports.items import commonest_failure
 from bowstring.reports.page import write_page
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
@@ -85,14 +85,7 @@ class Run:
     stopped: str | None = None
 
     def commonest_failure(self) -> tuple[str, int]:
-        """The reason that most failed requests have, and how many have it."""
-        reasons = Counter(
-            part["failure"]["reason"]
-            for record in self.records()
-            for part in (record, record.get("inference", {}), record.get("generation", {}))
-            if "failure" in part
-        )
-        return reasons.most_common(1)[0] if reasons else ("", 0)
+        return commonest_failure(self.records())
 
     def records(self) -> list[dict[str, Any]]:
         return list(read_records(self.folder))

@@ -70,7 +70,9 @@ def length_controlled(compared: Sequence[Compared]) -> LengthControl | None:
     scaled = longer / spread if spread else longer  # not centred: zero stays equal length
     found = fit_logistic(outcomes, scaled)
     if found is None:
-        return LengthControl(None, None, spread, why="length alone tells wins from losses: nothing is left to control")
+        return LengthControl(
+            None, None, spread, why="length alone tells the better answers from the worse: nothing is left to control"
+        )
     drawn = _drawn(outcomes, scaled, np.asarray(at).ravel(), len(clusters), found)
     rates = np.percentile(100 * _logistic(drawn[:, 0]), [2.5, 97.5])
     slopes = np.percentile(drawn[:, 1], [2.5, 97.5])

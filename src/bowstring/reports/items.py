@@ -11,6 +11,7 @@ import gzip
 import json
 import re
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -227,3 +228,14 @@ def _mean(values: Sequence[float] | None) -> float | None:
 
 def _present(parts: Sequence[tuple[str, str | None]]) -> list[tuple[str, str]]:
     return [(label, text) for label, text in parts if text is not None]
+
+
+def commonest_failure(records: Iterable[Mapping[str, Any]]) -> tuple[str, int]:
+    """The reason that most failed requests have, and how many have it."""
+    reasons = Counter(
+        part["failure"]["reason"]
+        for record in records
+        for part in (record, record.get("inference", {}), record.get("generation", {}))
+        if "failure" in part
+    )
+    return reasons.most_common(1)[0] if reasons else ("", 0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bowstring.reports.drawing import draw
 from bowstring.reports.escaping import visible
 from bowstring.reports.figures import Figure, figures_of
-from bowstring.reports.items import Histories, blocks, items_of
+from bowstring.reports.items import Histories, blocks, commonest_failure, items_of
 from bowstring.reports.numbers import number, place
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def write_page(
         m=metrics,
         columns={axis: _columns(metrics, groups) for axis, groups in metrics["groups"].items()},
         headline=[name for name in _HEADLINE if name in metrics["metrics"]],
+        failure=commonest_failure(records),
         figures=figures,
         of_axis={axis: [svg for n, svg in figures.items() if n.endswith(f"-by-{axis}")] for axis in metrics["groups"]},
         blocks=blocks(list(items_of(metrics["benchmark"], records)), histories),

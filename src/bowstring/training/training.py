@@ -213,7 +213,7 @@ class _Job:
         with arguments.main_process_first():
             if fresh and folder is not None:  # all that can be wrong with the new one has been looked at
                 self._clear()
-        self.tell(f"Loss: {record['loss']}; {steps:,} steps.")
+        self.tell(f"Loss: {record['loss']}; {steps:,} {'step' if steps == 1 else 'steps'}.")
         if folder is not None:
             folder.write_json(TRAINING, record)
         watcher = Watcher(watch, self.tell, stop_on_collapse)

@@ -61,7 +61,10 @@ class Row:
 
     @property
     def status(self) -> str:
-        return "broken" if self.problem else self.entry.status
+        if self.problem:
+            return "broken"
+        scored = self.headline is None or self.headline.metric
+        return self.entry.status if scored else "unscored"
 
     @property
     def reason(self) -> str:
@@ -257,7 +260,7 @@ def _read_headline(folder: Path) -> Headline | str:
     try:
         name = main_metric({"": m}) or next(iter(m["metrics"]), None)
         if name is None:  # nothing could be scored; that is counted beside it
-            return Headline("", None, None, None, int(m["n"]), True, int(m["failed"]), int(m["unparsed"]))
+            return Headline("", None, None, None, 0, True, int(m["failed"]), int(m["unparsed"]))
         e = m["metrics"][name]
         value, low, high = (float(e[k]) for k in ("value", "low", "high"))
         return Headline(name, value, low, high, int(e["n"]), bool(e["trusted"]), int(m["failed"]), int(m["unparsed"]))
@@ -271,8 +274,7 @@ def _headline_of_sweep(summary: Mapping[str, Any]) -> Headline | str:
         name = main_metric(points)
         if name is None:
             failed, unparsed = (sum(int(point[k]) for point in points.values()) for k in ("failed", "unparsed"))
-            n = max(int(point["n"]) for point in points.values())
-            return Headline("", None, None, None, n, True, failed, unparsed, len(points))
+            return Headline("", None, None, None, 0, True, failed, unparsed, len(points))
         found = [point for point in points.values() if name in point["metrics"]]
         values = [float(point["metrics"][name]["value"]) for point in found]
         failed, unparsed = (sum(int(point[k]) for point in points.values()) for k in ("failed", "unparsed"))
