@@ -32,7 +32,7 @@ def _lines(given: Given, annotation: Annotation, task: Task) -> Iterator[dict[st
             "task": task.name,
             "cluster": unit.cluster,
             "type": unit.type,
-            "seconds": round(annotation.seconds, 2),
+            "seconds": round(annotation.seconds / len(unit.ids), 2),  # a page with several points is shared by them
             "gold": bool(unit.expected),
             "criteria": _degrees(said, "B" if given.swapped else "A", task),
             "comment": said.comment,
