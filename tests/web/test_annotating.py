@@ -464,6 +464,36 @@ def test_criteria_are_rated_beside_the_choice(browser, runs, tmp_path):
     assert line["criteria_of_other"] == {"personalization": 5}
 
 
+def test_a_digit_is_for_the_criterion_that_has_the_focus(browser, runs, tmp_path):
+    db = tmp_path / "study.sqlite"
+    with Annotating(
+        *(runs["secret-alpha"], "--limit", "3", "--checks", "0", "--db", db),
+        *("--criteria", "personalization,logical-validity"),
+    ) as study:
+        page = enter(browser, study.links["annotator-1"])
+        assert "where a criterion has the focus" in page.locator("dl.keys").inner_text()
+        begin(page)
+        whimsy = side_of(page, "Whimsy")
+        rated = page.get_by_role("group", name=f"personalization, answer {whimsy}")
+        page.keyboard.press("a" if whimsy == "A" else "b")
+        rated.get_by_text("3", exact=True).click()
+        page.keyboard.press("2")  # on second thoughts; elsewhere it would choose answer B
+        assert rated.get_by_label("2").is_checked()
+        for beyond in "079":  # no degree, and yet no choice: 0 is a tie elsewhere
+            page.keyboard.press(beyond)
+        page.keyboard.press("4")  # the focus is where it was
+        assert rated.get_by_label("4").is_checked()
+        page.keyboard.press("Tab")
+        page.keyboard.press("1")
+        assert page.locator("input[name=choice]:checked").input_value() == whimsy
+        page.keyboard.press("b" if whimsy == "A" else "a")  # letters are the question's own everywhere
+        press(page, "Enter")
+    (line,) = exported(db)
+    assert line["label"] == "lose"
+    assert line["criteria"] == {"personalization": 4}
+    assert line["criteria_of_other"] == {"personalization" if whimsy == "A" else "logical-validity": 1}
+
+
 def test_an_answer_is_rated_from_1_to_10(browser, runs, tmp_path):
     db = tmp_path / "study.sqlite"
     with Annotating(runs["secret-delta"], "--limit", "3", "--checks", "0.4", "--db", db) as study:

@@ -59,6 +59,18 @@ function label(key) {
   return true;
 }
 
+// A digit where a criterion has the focus rates by that criterion, and never answers the page's own question.
+function rate(key) {
+  const group = document.activeElement.closest(".criteria fieldset");
+  if (!group || !/^\d$/.test(key)) return false;
+  const radio = group.querySelector(`[value="${key}"]`);
+  if (radio) radio.click();
+  return true;
+}
+
+// Not every browser gives the focus to a radio that is clicked.
+for (const radio of document.querySelectorAll(".criteria input")) radio.addEventListener("click", () => radio.focus());
+
 document.addEventListener("keydown", (event) => {
   if (event.repeat || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
   if (!("ready" in document.body.dataset) || writing(event.target)) return;
@@ -77,7 +89,7 @@ document.addEventListener("keydown", (event) => {
   }
   // Arrows move inside a group of choices, and scroll a text that is wider than its place.
   if (key.startsWith("Arrow") && (event.target.matches("input") || event.target.scrollWidth > event.target.clientWidth)) return;
-  if (label(key)) {
+  if (rate(key) || label(key)) {
     event.preventDefault();
     return;
   }
