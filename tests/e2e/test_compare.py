@@ -198,6 +198,22 @@ def test_power_says_how_many_users_would_be_needed(made):
     assert observed["clusters"] < 36 < asked["clusters"]
 
 
+@pytest.mark.parametrize(("others", "least", "why"), [(1, 6, ""), (2, 7, " for p < 0.05 after Holm over 2 runs")])
+def test_too_few_personas_are_told_that_they_show_nothing(made, others, least, why):
+    runs = ("runs/vague", "runs/knowing", "runs/mute")[: others + 1]
+    found = compared(made, *runs)
+    known = found["differences"]["inference.f1"]["knowing"]
+    assert (known["clusters"], known["detectable"], known["least_clusters"]) == (4, None, least)
+    assert found["power"]["knowing"][0]["clusters"] >= least
+    ran = compare(made, *runs, "--out", "pages/few.html")
+    said = f"with 4 personas no difference can be shown: at least {least} are needed{why}."
+    assert said in " ".join(ran.out.split())
+    assert "suffice" not in ran.out
+    page = (made / "pages" / "few.html").read_text(encoding="utf-8")
+    assert said.replace("<", "&lt;") in page
+    assert "suffice" not in page
+
+
 def test_runs_on_other_items_are_compared_on_those_they_share(made):
     found = compared(made, "runs/weak", "runs/some")
     assert found["items"] == 50

@@ -1,10 +1,20 @@
 """Differences between runs: as sure as they say, surer when paired, and nothing where there is nothing."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from bowstring.metrics.comparing import clusters_needed, difference, holm, rank_ranges
+from bowstring.metrics.comparing import (
+    Against,
+    at_least_times,
+    clusters_needed,
+    difference,
+    holm,
+    least_clusters,
+    rank_ranges,
+)
 from bowstring.metrics.intervals import DRAWS, Score, estimate, resampled
 
 USERS, QUESTIONS = 40, 6
@@ -128,6 +138,35 @@ def test_few_users_cannot_be_sure_however_much_they_agree(users, least):
     found = of(first, second)
     assert found.p == least
     assert not found.trusted
+
+
+def all_but_alike(users: int):
+    """Two runs that are as far apart as can be for every user, give or take little."""
+    first = {"x": [Score(str(n), 0.0) for n in range(users)]}
+    return first, {"x": [Score(str(n), 1.0 - n / 100) for n in range(users)]}
+
+
+@pytest.mark.parametrize("comparisons", [1, 2, 3, 10])
+def test_power_promises_nothing_that_p_forbids(comparisons):
+    """The least number of users is the first whose p passes, when all of them agree and Holm has corrected it."""
+    least = least_clusters(0.05 / comparisons)
+    for users in range(2, 14):
+        alone = of(*all_but_alike(users), fine=True)
+        corrected = max(holm([alone.p] * comparisons))
+        found = Against(**asdict(alone), corrected=corrected, comparisons=comparisons, left_out=0)
+        assert found.significant == (users >= least)
+        assert (found.detectable is None) == (not found.significant)
+        assert clusters_needed(found, found.value) == least, "however large, and however much alike"
+    assert least_clusters() == 6
+
+
+def test_a_comparison_with_more_users_does_not_stand_in_the_way_of_one_with_fewer():
+    many, few = (of(*all_but_alike(users), fine=True) for users in (40, 6))
+    times = at_least_times([many.clusters, few.clusters])
+    assert times == [2, 1]
+    shown = Against(**asdict(few), corrected=holm([many.p, few.p])[1], comparisons=times[1], left_out=0)
+    assert shown.significant
+    assert shown.detectable is not None
 
 
 def test_what_only_one_side_has_cannot_be_compared():

@@ -21,7 +21,15 @@ from bowstring.benchmarks.differing import Example, most_different
 from bowstring.benchmarks.running import Run
 from bowstring.errors import UsageError
 from bowstring.metrics import demographics
-from bowstring.metrics.comparing import Against, Difference, clusters_needed, difference, holm, rank_ranges
+from bowstring.metrics.comparing import (
+    Against,
+    Difference,
+    at_least_times,
+    clusters_needed,
+    difference,
+    holm,
+    rank_ranges,
+)
 from bowstring.metrics.intervals import Estimate, Score
 from bowstring.metrics.measures import Measure, Parts
 from bowstring.records import QUESTION_TYPES
@@ -239,9 +247,10 @@ class _Comparing:
         found = {pair: self._paired(metric, *pair, self.keys, fine=fine) for pair in pairs}
         known = {pair: (own, left_out) for pair, (own, left_out) in found.items() if own is not None}
         corrected = holm([own.p for own, _ in known.values()])
+        times = at_least_times([own.clusters for own, _ in known.values()])
         return {
-            pair: Against(**asdict(own), corrected=p, left_out=left_out)
-            for (pair, (own, left_out)), p in zip(known.items(), corrected, strict=True)
+            pair: Against(**asdict(own), corrected=p, comparisons=n, left_out=left_out)
+            for (pair, (own, left_out)), p, n in zip(known.items(), corrected, times, strict=True)
         }
 
     def _groups(self, main: str) -> dict[str, dict[str, dict[str, dict[str, InGroup]]]]:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import count
 from statistics import NormalDist
 from typing import Any
 
@@ -46,21 +47,37 @@ class Difference:
         return self.clusters >= TRUSTED_CLUSTERS
 
     @property
-    def detectable(self) -> float:
-        """The smallest true difference that so many clusters would show with 80% power."""
-        return _REACH * self.error
+    def level(self) -> float:
+        """What p has to be below; where there are several comparisons, this is before Holm."""
+        return LEVEL
+
+    @property
+    def least_clusters(self) -> int:
+        """With fewer, no difference can be shown, however large."""
+        return least_clusters(self.level)
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest true difference that so many clusters would show with 80% power; None where they show none."""
+        return _reach(self.level) * self.error if self.clusters >= self.least_clusters else None
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self) | {"trusted": self.trusted, "detectable": self.detectable}
+        told = {"trusted": self.trusted, "least_clusters": self.least_clusters, "detectable": self.detectable}
+        return asdict(self) | told
 
 
 @dataclass(frozen=True, slots=True)
 class Against(Difference):
-    """One of several comparisons: `corrected` is p as Holm corrects it for their number, `left_out` counts the items
-    that only one side has."""
+    """One of several comparisons: `corrected` is p as Holm corrects it for their number, `comparisons` how many times
+    over at the least, `left_out` counts the items that only one side has."""
 
     corrected: float
+    comparisons: int
     left_out: int
+
+    @property
+    def level(self) -> float:
+        return LEVEL / self.comparisons
 
     @property
     def significant(self) -> bool:
@@ -71,8 +88,9 @@ class Against(Difference):
         return replace(self, value=-self.value, low=-self.high, high=-self.low)
 
 
-# How many standard errors a true difference has to be for 80% power at the two-sided 5% level.
-_REACH = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
+def _reach(level: float) -> float:
+    """How many standard errors a true difference has to be for 80% power, two-sided."""
+    return NormalDist().inv_cdf(1 - level / 2) + NormalDist().inv_cdf(POWER)
 
 
 def difference(
@@ -131,12 +149,22 @@ def _means(
 def _p_value(drawn: Floats, clusters: int) -> float:
     """Two-sided, in keeping with the interval: how small its share outside has to be to leave out zero.
 
-    One is added on both sides, for what was found is one of the outcomes possible. And c clusters that all point one
-    way do so by chance once in 2^(c-1): no p from so few can be smaller.
+    One is added on both sides, for what was found is one of the outcomes possible.
     """
     beyond = min(int((drawn <= _NOTHING).sum()), int((drawn >= -_NOTHING).sum()))
     p = 2 * (1 + beyond) / (1 + len(drawn))
-    return min(1.0, max(p, 2.0 ** (1 - clusters)))
+    return min(1.0, max(p, _least_p(clusters)))
+
+
+def _least_p(clusters: int) -> float:
+    """c clusters that all point one way do so by chance once in 2^(c-1): no p from so few can be smaller."""
+    return 2.0 ** (1 - clusters)
+
+
+@cache
+def least_clusters(level: float = LEVEL) -> int:
+    """How many users or personas it takes for a p below `level` to be possible at all."""
+    return next(clusters for clusters in count(1) if _least_p(clusters) < level)
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -149,14 +177,22 @@ def holm(ps: Sequence[float]) -> list[float]:
     return corrected
 
 
+def at_least_times(clusters: Sequence[int]) -> list[int]:
+    """By how much Holm multiplies each p at the least, given the clusters of every comparison: only comparisons that
+    have more of them can have a p below its own smallest one, and stand before it."""
+    return [sum(other <= own for other in clusters) for own in clusters]
+
+
 def clusters_needed(found: Difference, apart: float) -> int | None:
     """How many users or personas would show a true difference of `apart` in four comparisons out of five.
 
-    From the standard error that was found, which shrinks with the root of their number. None where it says nothing.
+    From the standard error that was found, which shrinks with the root of their number; never fewer than can show
+    anything. None where it says nothing.
     """
     if found.clusters < 2 or found.error <= _NOTHING or abs(apart) <= _NOTHING:
         return None
-    return max(2, math.ceil(found.clusters * (_REACH * found.error / apart) ** 2))
+    enough = math.ceil(found.clusters * (_reach(found.level) * found.error / apart) ** 2)
+    return max(found.least_clusters, enough)
 
 
 def rank_ranges(names: Sequence[str], beaten: Collection[tuple[str, str]]) -> dict[str, tuple[int, int]]:

@@ -13,6 +13,7 @@ from bowstring.reports.page import environment
 
 if TYPE_CHECKING:
     from bowstring.benchmarks.comparing import Comparison, Power
+    from bowstring.metrics.comparing import Against
 
 _MOST = 1_000_000  # users beyond this: nobody will ask so many
 
@@ -99,12 +100,24 @@ def power_notes(compared: Comparison) -> list[str]:
     for name, told in compared.power.items():
         found = compared.differences[compared.metric][name]
         takes = "; ".join(_takes(compared, power) for power in told if power.clusters is not None)
-        if not takes:
+        here = _suffice(compared, found)
+        if takes:
+            notes.append(f"{name}: to show, four times out of five, {takes}; {here}.")
+        elif found.detectable is None:
+            notes.append(f"{name}: {here}.")
+        else:
             notes.append(f"{name}: no power to tell of, for nothing varies between {cluster_word(compared)} here.")
-            continue
-        here = f"the {found.clusters:,} here suffice for {number(found.detectable, compared.metric)} and more"
-        notes.append(f"{name}: to show, four times out of five, {takes}; {here}.")
     return notes
+
+
+def _suffice(compared: Comparison, found: Against) -> str:
+    """What the users or personas at hand can show, if anything."""
+    if found.detectable is None:
+        clusters = cluster_word(compared)
+        here = f"{found.clusters:,} {clusters if found.clusters != 1 else clusters.removesuffix('s')}"
+        corrected = f" for p < 0.05 after Holm over {found.comparisons:,} runs" if found.comparisons > 1 else ""
+        return f"with {here} no difference can be shown: at least {found.least_clusters} are needed{corrected}"
+    return f"the {found.clusters:,} here suffice for {number(found.detectable, compared.metric)} and more"
 
 
 def _takes(compared: Comparison, power: Power) -> str:
