@@ -367,16 +367,40 @@ def test_tables_for_papers(made):
     markdown = compare(made, *runs, "--format", "markdown").out.splitlines()
     assert markdown[0].startswith("| run | score.total |")
     assert len({line.count("|") for line in markdown[:5]}) == 1
-    assert f"| strong | {value}\\* [{own['low']:.1f}, {own['high']:.1f}] |" in markdown[3]
+    assert f"| strong | {value}† [{own['low']:.1f}, {own['high']:.1f}] |" in markdown[3]
+    differs = "differs from weak, p < 0.05 by a paired bootstrap, corrected for the number of runs (Holm)."
+    assert f"† {differs}".replace("<", "\\<") in markdown
     latex = compare(made, *runs, "--format", "latex").out
     assert "rouge\\_l" in latex
-    assert f"strong & {value}$^{{*}}$ &" in latex
+    assert f"strong & {value}$^{{\\dagger}}$ &" in latex
+    assert f"\\dag{{}} {differs}\\par".replace("<", "\\textless{}") in latex.partition("\\end{tabular}")[2].splitlines()
+    few = sum(not e["trusted"] for name in compared(made, *runs)["metrics"].values() for e in name.values())
+    assert latex.count("]*}") == "".join(markdown).count("]\\* |") == few > 0, "a star is for few users, nothing else"
     assert latex.count("\\begin{tabular}") == latex.count("\\end{tabular}") == 1
     rows = list(csv.DictReader(io.StringIO(compare(made, *runs, "--format", "csv").out)))
     (row,) = (r for r in rows if (r["run"], r["metric"]) == ("strong", "score.total"))
     assert float(row["value"]) == own["value"]
     found = compared(made, *runs)["differences"]["score.total"]["strong"]
     assert float(row["difference_corrected"]) == found["corrected"]
+
+
+def test_a_star_means_few_clusters_and_nothing_else(made):
+    """In the terminal, in every table and on the page: four personas are few, and cannot differ."""
+    runs = ("runs/vague", "runs/knowing")
+    own = compared(made, *runs)["metrics"]["inference.f1"]["knowing"]
+    interval = f"[{own['low']:.1f}, {own['high']:.1f}]"
+    few = "* fewer than 30 personas: do not trust the interval."
+    plain, markdown, latex = (
+        compare(made, *runs, *form).out for form in ((), ("--format", "markdown"), ("--format", "latex"))
+    )
+    assert f"{interval}*" in plain
+    assert few in " ".join(plain.split())
+    assert f"{own['value']:.1f} {interval}\\* |" in markdown
+    assert f"\\{few}" in markdown.splitlines()
+    assert f"{{\\scriptsize {interval}*}}" in latex
+    assert f"{few}\\par" in latex.partition("\\end{tabular}")[2].splitlines()
+    assert "†" not in markdown
+    assert "dag" not in latex
 
 
 def test_names_cannot_break_out_of_a_table(made, tmp_path):

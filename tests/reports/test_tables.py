@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import pytest
 
@@ -50,6 +51,19 @@ def test_latex_says_what_was_meant():
     assert lines[0] == r"\begin{tabular}{lrr}"
     assert lines[4] == r"\$0-\$20,000 \& more & 1,030.8 {\scriptsize [27.6, 33.7]* $n$ 12} & a\textbar{}b \\"
     assert lines[5] == r"=1+1 &  & 50\%\_\{x\}\textbackslash{}\textasciitilde{}\textasciicircum{} \\"
+
+
+def test_the_legend_is_printed_in_every_paper():
+    """In LaTeX a comment would be nowhere to be read."""
+    text = to_latex(TABLE)
+    beneath = text.partition("\\end{tabular}\n")[2]
+    assert "* fewer than 30 users or personas: do not trust the interval." in beneath
+    assert beneath.startswith("\\par\\smallskip\n{\\footnotesize")
+    assert beneath.count("{") == beneath.count("}")
+    assert not re.search(r"(?<!\\)%", text)
+    sure = Table("sure", ["metric", "value"], [["bleu", Value("0.1", "0.1", "0.2", 40, 40, True)]])
+    assert to_latex(sure).endswith("\\end{tabular}\n")
+    assert len(to_markdown(sure).splitlines()) == 3
 
 
 def test_every_breakdown_has_its_table():

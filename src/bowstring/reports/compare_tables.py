@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 from bowstring.reports.escaping import in_csv, in_latex, in_markdown, one_line
 from bowstring.reports.numbers import number
+from bowstring.reports.tables import under_latex, under_markdown
 
 if TYPE_CHECKING:
     from bowstring.benchmarks.comparing import Comparison
+    from bowstring.metrics.intervals import Estimate
 
 Format = Literal["markdown", "csv", "latex"]
 
@@ -30,14 +32,15 @@ def _mark(compared: Comparison, metric: str, name: str) -> bool:
     return found is not None and found.significant
 
 
-def _caption(compared: Comparison) -> str:
+def _legend(compared: Comparison) -> list[str]:
     clusters = "personas" if compared.benchmark == "cupid" else "users"
-    said = (
-        f"{compared.items:,} items; 95% intervals by bootstrap over {clusters}. A mark: differs from "
-        f"{compared.baseline}, p < 0.05 by a paired bootstrap, corrected for the number of runs (Holm)."
-    )
-    few = any(not e.trusted for own in compared.metrics.values() for e in own.values())
-    return said + (f" Fewer than 30 {clusters}: the intervals are not to be trusted." if few else "")
+    told = [f"{compared.items:,} items; 95% intervals by bootstrap over {clusters}."]
+    if any(found.significant for own in compared.differences.values() for found in own.values()):
+        corrected = ", corrected for the number of runs (Holm)" if len(compared.runs) > 2 else ""
+        told.append(f"† differs from {compared.baseline}, p < 0.05 by a paired bootstrap{corrected}.")
+    if any(not e.trusted for metric in _columns(compared) for e in compared.metrics[metric].values()):
+        told.append(f"* fewer than 30 {clusters}: do not trust the interval.")
+    return told
 
 
 def _markdown(compared: Comparison) -> str:
@@ -47,11 +50,12 @@ def _markdown(compared: Comparison) -> str:
         cells = []
         for metric in columns:
             e = compared.metrics[metric].get(name)
-            mark = "\\*" if _mark(compared, metric, name) else ""
-            cells.append("–" if e is None else f"{number(e.value, metric)}{mark} [{_interval(e.low, e.high, metric)}]")
+            mark = "†" if _mark(compared, metric, name) else ""
+            few = "" if e is None or e.trusted else "\\*"
+            cells.append("–" if e is None else f"{number(e.value, metric)}{mark} {_interval(e, metric)}{few}")
         rows.append([in_markdown(name), *cells])
     lines = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([*lines, "", in_markdown(_caption(compared))]) + "\n"
+    return "\n".join([*lines, *under_markdown(_legend(compared))]) + "\n"
 
 
 def _latex(compared: Comparison) -> str:
@@ -68,11 +72,12 @@ def _latex(compared: Comparison) -> str:
         values, intervals = [], []
         for metric in columns:
             e = compared.metrics[metric].get(name)
-            mark = "$^{*}$" if _mark(compared, metric, name) else ""
+            mark = r"$^{\dagger}$" if _mark(compared, metric, name) else ""
             values.append("--" if e is None else f"{number(e.value, metric)}{mark}")
-            intervals.append("" if e is None else f"{{\\scriptsize [{_interval(e.low, e.high, metric)}]}}")
+            few = "" if e is None or e.trusted else "*"
+            intervals.append("" if e is None else f"{{\\scriptsize {_interval(e, metric)}{few}}}")
         lines += [f"{in_latex(name)} & {' & '.join(values)} \\\\", f" & {' & '.join(intervals)} \\\\"]
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", f"% {one_line(_caption(compared))}"]) + "\n"
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", *under_latex(_legend(compared))]) + "\n"
 
 
 def _csv(compared: Comparison) -> str:
@@ -102,5 +107,5 @@ def _csv_rows(compared: Comparison, of: tuple[str, ...], against: tuple[str, ...
             ]
 
 
-def _interval(low: float, high: float, metric: str) -> str:
-    return f"{number(low, metric)}, {number(high, metric)}"
+def _interval(e: Estimate, metric: str) -> str:
+    return f"[{number(e.low, metric)}, {number(e.high, metric)}]"

@@ -17,6 +17,7 @@ _LATEX = {
     '"': r"\textquotedbl{}",
     "–": "--",
     "…": r"\ldots{}",
+    "†": r"\dag{}",
 }
 
 

@@ -79,12 +79,17 @@ def to_markdown(table: Table) -> str:
         return "| " + " | ".join(_text(c) if isinstance(c, Value) else in_markdown(c or "") for c in cells) + " |"
 
     rule = "|" + "|".join("---" if n == 0 else "---:" for n in range(len(table.columns))) + "|"
-    return "\n".join([line(table.columns), rule, *map(line, table.rows), *_footnote(table, "\n")]) + "\n"
+    return "\n".join([line(table.columns), rule, *map(line, table.rows), *under_markdown(_legend(table))]) + "\n"
 
 
-def _footnote(table: Table, before: str) -> list[str]:
+def under_markdown(said: Sequence[str]) -> list[str]:
+    """Sentences under a table, each a paragraph."""
+    return [f"\n{in_markdown(sentence)}" for sentence in said]
+
+
+def _legend(table: Table) -> list[str]:
     few = any(isinstance(cell, Value) and not cell.trusted for row in table.rows for cell in row)
-    return [f"{before}\\* fewer than 30 users or personas: do not trust the interval."] if few else []
+    return ["* fewer than 30 users or personas: do not trust the interval."] if few else []
 
 
 def to_csv(table: Table) -> str:
@@ -129,11 +134,18 @@ def to_latex(table: Table) -> str:
                 *body,
                 r"\bottomrule",
                 r"\end{tabular}",
-                *_footnote(table, "% "),
+                *under_latex(_legend(table)),
             ]
         )
         + "\n"
     )
+
+
+def under_latex(said: Sequence[str]) -> list[str]:
+    """Sentences under a table, in small print: they belong to the numbers, and go into the paper with them."""
+    if not said:
+        return []
+    return [r"\par\smallskip", r"{\footnotesize\raggedright", *(f"{in_latex(sentence)}\\par" for sentence in said), "}"]
 
 
 FORMATS: dict[str, Callable[[Table], str]] = {"md": to_markdown, "csv": to_csv, "tex": to_latex}
