@@ -403,6 +403,27 @@ def test_a_star_means_few_clusters_and_nothing_else(made):
     assert "dag" not in latex
 
 
+def test_what_to_keep_in_mind_is_under_the_tables_and_on_the_page(made, browser):
+    runs = ("runs/builtin", "runs/hostile")
+    builtin = "judged by the builtin word counter: a smoke test, not a measurement"
+    notes = compared(made, *runs)["notes"]
+    assert any(note.endswith(builtin) for note in notes)
+    assert any("failed and 0 could not be read" in note and " 0 failed" not in note for note in notes)
+    assert any("the generator's own truth" in note for note in notes)
+    markdown = compare(made, *runs, "--format", "markdown").out.splitlines()
+    latex = compare(made, *runs, "--format", "latex").out.partition("\\end{tabular}")[2].splitlines()
+    assert [line.startswith("Note: ") for line in markdown].count(True) == len(notes)
+    assert [line.startswith("Note: ") for line in latex].count(True) == len(notes)
+    for note in notes:
+        assert f"Note: {note}." in markdown
+        assert f"Note: {note}.\\par" in latex
+    compare(made, *runs, "--out", "pages/notes.html")
+    page = browser.new_page()
+    page.goto((made / "pages" / "notes.html").as_uri())
+    assert page.locator("p.note").all_inner_texts() == notes
+    page.close()
+
+
 def test_names_cannot_break_out_of_a_table(made, tmp_path):
     for n, name in enumerate(("=1+1 & | <b>_50%", "@sum\u202e")):
         without_sums(shutil.copytree(made / "runs" / ("weak", "strong")[n], tmp_path / str(n)))

@@ -42,6 +42,13 @@ def test_page_figures_and_tables(run, tmp_path):
     assert {"scores.md", "scores.csv", "scores.tex", "by-type.csv"} <= {p.name for p in (run / "tables").iterdir()}
 
 
+def test_a_smoke_test_is_called_one_under_every_table(run):
+    assert bowstring("report", run, "--figures", "none").code == 0
+    for path in (run / "tables").iterdir():
+        said = "Note: judged by the builtin word counter: a smoke test, not a measurement." in path.read_text()
+        assert said == (path.suffix != ".csv"), path.name
+
+
 def test_only_what_is_asked_for(run, tmp_path):
     ran = bowstring("report", run, "--out", tmp_path / "o", "--figures", "none", "--tables", "csv", "--tables", "md")
     assert ran.code == 0, ran.err

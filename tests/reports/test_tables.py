@@ -7,7 +7,7 @@ import re
 import pytest
 
 from bowstring.reports.escaping import in_csv
-from bowstring.reports.tables import Table, Value, tables_of, to_csv, to_latex, to_markdown
+from bowstring.reports.tables import Table, Value, sweep_tables, tables_of, to_csv, to_latex, to_markdown
 
 TABLE = Table(
     "by-income",
@@ -73,3 +73,31 @@ def test_every_breakdown_has_its_table():
     assert scores.rows[0] == ["score.total", Value("50.0", "40.0", "60.0", 9, 3, False)]
     assert (by_split.name, list(by_split.columns)) == ("by-split", ["split", "bleu"])
     assert by_split.rows[1] == ["b", None]
+
+
+def test_what_makes_a_number_meaningless_is_under_it_wherever_it_is_pasted():
+    e = {"value": 50.0, "low": 40.0, "high": 60.0, "n": 9, "clusters": 40, "trusted": True}
+    metrics = {
+        **dict.fromkeys(("truncated", "refused"), 0),
+        "n": 1200,
+        "failed": 1100,
+        "unparsed": 3,
+        "notes": ["judged by 50% <b>luck</b>."],
+        "metrics": {"bleu": e},
+        "groups": {"type": {"a": {"bleu": e}}},
+    }
+    for table in tables_of(metrics):
+        *_, luck, _, lost = to_markdown(table).splitlines()
+        assert luck == "Note: judged by 50% \\<b\\>luck\\</b\\>."
+        assert lost == "Note: of 1,200 items 1,100 failed, 3 unparsed."
+        beneath = to_latex(table).partition("\\end{tabular}\n")[2].splitlines()
+        assert r"Note: judged by 50\% \textless{}b\textgreater{}luck\textless{}/b\textgreater{}.\par" in beneath
+        assert r"Note: of 1,200 items 1,100 failed, 3 unparsed.\par" in beneath
+        assert len(to_csv(table).splitlines()) == 2, "a program would take a note for a row"
+
+
+def test_a_sweeps_table_says_which_points_lack_items():
+    point = {"n": 9, "failed": 2, "context_tokens": None, "metrics": {}}
+    summary = {"notes": ["a smoke test"], "points": {"none": point, "full": point | {"failed": 0}}}
+    (table,) = sweep_tables(summary, [])
+    assert table.notes == ["a smoke test", "none: of 9 items 2 failed"]

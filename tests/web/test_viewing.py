@@ -365,6 +365,18 @@ def test_runs_that_cannot_be_paired_stand_side_by_side_with_the_reason(seen):
     assert str(seen.folder) not in shown
 
 
+def test_what_to_keep_in_mind_of_runs_stands_above_their_numbers(runs):
+    for name, said in (("gold", {"failed": 3}), ("other/cupid", {"failed": EVIL, "notes": [EVIL, 7]})):
+        path = runs / name / "metrics.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | said))
+    with Viewer(runs) as seen:
+        shown = seen.get("/compare", params={"run": ["gold", "general", "other/cupid"]}).text
+    notes = [text(note) for note in re.findall(r'<p class="note">.*?</p>', shown)]
+    builtin = "judged by the builtin word counter: a smoke test, not a measurement"
+    evil = EVIL.replace("\u202e", "\\u202e")
+    assert notes[1:] == [f"gold , general : {builtin}", "gold : of 60 items 3 failed", f"other/cupid : {evil}"]
+
+
 def test_one_run_is_not_compared(seen):
     for asked in ({}, {"run": "gold"}, {"run": ["gold", "gold"]}):
         assert seen.get("/compare", params=asked).status_code == 400

@@ -15,9 +15,7 @@ from bowstring.cli.output import plain
 from bowstring.cli.progress import short
 from bowstring.reports.numbers import number
 from bowstring.reports.sweep_page import columns, main_metric
-
-# What a table of numbers does not show.
-_COUNTS = {"failed": "failed", "unparsed": "unparsed", "truncated": "cut at their limit", "refused": "refused"}
+from bowstring.reports.tables import COUNTS
 
 
 def print_plan(plan: Plan, to: Console) -> None:
@@ -82,7 +80,7 @@ def print_sweep(swept: Swept, to: Console) -> None:
     to.print(told + (f" Fewer than 30 {clusters}: do not trust the intervals." if untrusted else ""), style="dim")
     for note in swept.summary["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
-    for field, what in _COUNTS.items():
+    for field, what in COUNTS.items():
         if n := sum(point[field] for point in points.values()):
             to.print(f"! {n:,} {what}")
 
@@ -113,7 +111,7 @@ def print_run(run: Run, to: Console) -> None:
     _print_sides_and_gaps(m, to)
     for note in m["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
-    counts = {what: m[field] for field, what in _COUNTS.items()}
+    counts = {what: m[field] for field, what in COUNTS.items()}
     if any(counts.values()):
         to.print("! " + ", ".join(f"{n:,} {what}" for what, n in counts.items() if n))
     for role, usage in m["usage"].items():

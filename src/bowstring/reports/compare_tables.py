@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bowstring.reports.escaping import in_csv, in_latex, in_markdown, one_line
 from bowstring.reports.numbers import number
-from bowstring.reports.tables import under_latex, under_markdown
+from bowstring.reports.tables import as_sentences, under_latex, under_markdown
 
 if TYPE_CHECKING:
     from bowstring.benchmarks.comparing import Comparison
@@ -40,7 +40,7 @@ def _legend(compared: Comparison) -> list[str]:
         told.append(f"† differs from {compared.baseline}, p < 0.05 by a paired bootstrap{corrected}.")
     if any(not e.trusted for metric in _columns(compared) for e in compared.metrics[metric].values()):
         told.append(f"* fewer than 30 {clusters}: do not trust the interval.")
-    return told
+    return [*told, *as_sentences(compared.notes)]
 
 
 def _markdown(compared: Comparison) -> str:

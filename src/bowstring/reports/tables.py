@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from bowstring.reports.escaping import in_csv, in_latex, in_markdown
@@ -30,18 +30,31 @@ class Value(NamedTuple):
 Cell = str | Value | None
 
 
+# What numbers do not show.
+COUNTS = {"failed": "failed", "unparsed": "unparsed", "truncated": "cut at their limit", "refused": "refused"}
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
+    """`notes` is what its numbers must not be read without; it goes wherever people read the table."""
+
     name: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
+    notes: Sequence[str] = ()
+
+
+def notes_of(metrics: Mapping[str, Any]) -> list[str]:
+    """What a run says of itself, and how many of its items went wrong."""
+    lost = [f"{n:,} {what}" for field, what in COUNTS.items() if (n := metrics.get(field, 0))]
+    return [*metrics.get("notes", ()), *([f"of {metrics['n']:,} items {', '.join(lost)}"] if lost else [])]
 
 
 def tables_of(metrics: Mapping[str, Any]) -> list[Table]:
     """All scores with their intervals, and every breakdown."""
     found = [_estimates("scores", metrics["metrics"])]
     found += [_breakdown(axis, metrics["metrics"], groups) for axis, groups in metrics["groups"].items()]
-    return found
+    return [replace(table, notes=notes_of(metrics)) for table in found]
 
 
 def sweep_tables(summary: Mapping[str, Any], columns: Sequence[str]) -> list[Table]:
@@ -50,7 +63,8 @@ def sweep_tables(summary: Mapping[str, Any], columns: Sequence[str]) -> list[Tab
         tokens = point["context_tokens"]
         values = [_value(point["metrics"].get(column), column) for column in columns]
         rows.append([name, "" if tokens is None else f"{tokens:.0f}", *values])
-    return [Table("sweep", ["history", "tokens", *columns], rows)]
+    lost = [f"{name}: {note}" for name, point in summary["points"].items() for note in notes_of(point)]
+    return [Table("sweep", ["history", "tokens", *columns], rows, [*summary.get("notes", ()), *lost])]
 
 
 def _estimates(name: str, metrics: Mapping[str, Mapping[str, Any]]) -> Table:
@@ -89,11 +103,16 @@ def under_markdown(said: Sequence[str]) -> list[str]:
 
 def _legend(table: Table) -> list[str]:
     few = any(isinstance(cell, Value) and not cell.trusted for row in table.rows for cell in row)
-    return ["* fewer than 30 users or personas: do not trust the interval."] if few else []
+    star = ["* fewer than 30 users or personas: do not trust the interval."] if few else []
+    return [*star, *as_sentences(table.notes)]
+
+
+def as_sentences(notes: Sequence[str]) -> list[str]:
+    return [f"Note: {note.rstrip('.')}." for note in notes]
 
 
 def to_csv(table: Table) -> str:
-    """An estimate takes six columns, so that a program can read it."""
+    """An estimate takes six columns, so that a program can read it; notes would be rows to it, and are left out."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     wide = [any(isinstance(row[n], Value) for row in table.rows) for n in range(len(table.columns))]

@@ -22,6 +22,7 @@ from bowstring.errors import BowstringError, UsageError
 from bowstring.reports import page
 from bowstring.reports.items import Histories
 from bowstring.reports.sweep_page import write_sweep_page
+from bowstring.reports.tables import COUNTS, notes_of
 from bowstring.runs.catalogue import Catalogue, Entry, Kept, Unreadable, check_plain, read_json, read_progress
 from bowstring.runs.folder import read_records, read_run
 from bowstring.web.listing import COLUMNS, Asked, Listing
@@ -164,9 +165,14 @@ class _Pages:
 
     def _side_by_side(self, entries: Sequence[Entry], why: str) -> Response:
         rows = self._listing.rows(entries)
-        metrics = [_metrics(row.entry) for row in rows]
+        found = [_metrics(row.entry) for row in rows]
+        metrics = [_estimates(own) for own in found]
         names = list(dict.fromkeys(name for own in metrics for name in own))
-        return self._html("view_compare.html", 200, rows=rows, metrics=metrics, names=names, why=why)
+        notes: dict[str, list[str]] = {}  # with the runs that they are of
+        for row, own in zip(rows, found, strict=True):
+            for note in _notes(own):
+                notes.setdefault(note, []).append(row.entry.name)
+        return self._html("view_compare.html", 200, rows=rows, metrics=metrics, names=names, notes=notes, why=why)
 
     def _with_way_back(self, made: str, names: Sequence[str]) -> str:
         """A report knows no list: this is the way back to it, and to the runs that are compared."""
@@ -234,13 +240,26 @@ def _paired(entries: Sequence[Entry]) -> str:
     return _written(lambda: write_compare_page(compare(paths, items=_EXAMPLES)), "one of these runs")
 
 
-def _metrics(entry: Entry) -> dict[str, Mapping[str, Any]]:
-    """Those of a run that are sound; none where there are none."""
+def _metrics(entry: Entry) -> Mapping[str, Any]:
+    """A run's metrics.json; nothing where it cannot be read."""
     try:
-        found = read_json(entry.path / "metrics.json").get("metrics")
+        return read_json(entry.path / "metrics.json")
     except Unreadable:
         return {}
+
+
+def _estimates(metrics: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Those that are sound."""
+    found = metrics.get("metrics")
     return {name: e for name, e in found.items() if _is_estimate(e)} if isinstance(found, dict) else {}
+
+
+def _notes(metrics: Mapping[str, Any]) -> list[str]:
+    """As far as they are sound."""
+    said = metrics.get("notes")
+    counts = {name: metrics[name] for name in ("n", *COUNTS) if isinstance(metrics.get(name), int)}
+    notes = [note for note in said if isinstance(note, str)] if isinstance(said, list) else []
+    return notes_of({"n": 0} | counts | {"notes": notes})
 
 
 def _is_estimate(e: object) -> bool:
