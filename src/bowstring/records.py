@@ -181,7 +181,8 @@ class Rating:
     """What one rater, a person, a judge or a metric, says of one item.
 
     `task` is what was asked, "" where nobody says; ratings of two tasks are never compared. `cluster` is whose item it
-    is, a user or persona; `type` that of the question; `personalization` how personalized the rater found it.
+    is, a user or persona; `type` that of the question; `personalization` how personalized the rater found it; `sides`
+    the two runs whose answers were compared, where it was not the gold one: the label is of the first.
     """
 
     item: str
@@ -191,6 +192,7 @@ class Rating:
     task: str = ""
     type: str | None = None
     personalization: str | None = None
+    sides: tuple[str, str] | None = None
 
 
 class Trunk:

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from bowstring.metrics.preference import prefer_personalized
+from bowstring.metrics.preference import prefer_first, prefer_personalized
 from bowstring.records import Rating
 
 
@@ -48,3 +48,29 @@ def test_degrees_in_words_are_told_without_a_slope():
 @pytest.mark.parametrize("labels", [[], ["tie", "tie"], ["win", "lose"]])
 def test_nobody_who_chose_says_nothing(labels):
     assert prefer_personalized([Rating(str(n), "a", label) for n, label in enumerate(labels)]) is None
+
+
+def test_of_two_runs_every_item_counts_once_however_many_rated_it():
+    said = {"1": {"ann": "win", "bob": "lose"}, "2": {"ann": "win"}, "3": {"bob": "tie"}, "4": {"bob": "lose"}}
+    ratings = [
+        Rating(item, rater, label, cluster=item, type="persona", sides=("strong", "weak"))
+        for item, own in said.items()
+        for rater, label in own.items()
+    ]
+    found = prefer_first([*ratings, Rating("5", "ann", "unclear", cluster="5")])
+    assert (found["win_rate"]["value"], found["win_rate"]["n"]) == (pytest.approx(50), 4)
+    assert {name: (rate["value"], rate["n"]) for name, rate in found["by_rater"].items()} == {
+        "ann": (pytest.approx(100), 2),
+        "bob": (pytest.approx(50 / 3), 3),
+    }
+    assert found["by_rater"]["ann"]["low"] < 100, "two users without exception are not certain"
+    assert found["by_type"]["persona"]["n"] == 4
+    assert prefer_first([Rating("1", "ann", "yes")]) is None
+
+
+def test_the_win_rate_of_a_run_is_as_sure_as_its_users_are_many():
+    ratings = [Rating(str(n), "ann", "win" if n // 10 % 2 else "lose", cluster=str(n // 10)) for n in range(400)]
+    found = prefer_first(ratings)["win_rate"]
+    alone = prefer_first([Rating(r.item, r.rater, r.label, cluster=r.item) for r in ratings])["win_rate"]
+    assert (found["clusters"], found["n"], found["trusted"]) == (40, 400, True)
+    assert found["high"] - found["low"] > 2 * (alone["high"] - alone["low"])

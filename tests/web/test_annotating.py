@@ -597,3 +597,64 @@ def test_ratings_can_be_read_for_agreement(runs, tmp_path):
         ("ben", True, 1, 0),
     ]
     assert "anna" in command("annotate", "status", db).out
+
+
+def answered(study, link, choose):
+    """Somebody's whole study, by the beginnings of both answers."""
+    with httpx.Client(follow_redirects=True) as client:
+        client.get(link)
+        page = client.get(study.origin + "/next")
+        while "/item/" in str(page.url):
+            seen = re.findall(r'role="group" aria-labelledby="answer-[AB]">(.*?)</div>', page.text, re.DOTALL)
+            body = urlencode({"choice": choose([text.partition(":")[0] for text in seen])})
+            page = client.post(page.url, content=body, headers={"Origin": study.origin})
+
+
+def test_two_runs_that_people_compared_are_told_as_such(runs, tmp_path):
+    db, people, both = tmp_path / "study.sqlite", tmp_path / "people.jsonl", [runs["secret-alpha"], runs["secret-beta"]]
+
+    def for_whimsy(seen):
+        return "AB"[seen.index("Whimsy speaking")] if "Whimsy speaking" in seen else "tie"
+
+    turn = iter(range(1000))
+    whims = {"anna": for_whimsy, "ben": lambda seen: "tie" if next(turn) % 2 else for_whimsy(seen)}
+    some = ("--annotators", "anna,ben", "--limit", "20", "--overlap", "0.5", "--checks", "0.1", "--db", db)
+    with Annotating(*both, *some) as study:
+        for name, link in study.links.items():
+            answered(study, link, whims[name])
+    assert command("annotate", "export", db, "--out", people).code == 0
+    lines = [line for line in exported(db) if not line["gold"]]
+    score = {"win": 1.0, "tie": 0.5, "lose": 0.0}
+    by_item = {}
+    for line in lines:
+        by_item.setdefault(line["item"], []).append(score[line["label"]])
+    ran = command("agree", people, *both, "--json")
+    assert ran.code == 0, ran.err
+    found = json.loads(ran.out)["tasks"]
+    told = found["secret-alpha against secret-beta"]
+    assert set(told["raters"]) == {"anna", "ben"}, "no judge saw two runs"
+    assert {"anna", "ben"}.isdisjoint(found["compare"]["raters"])
+    rate = told["preference"]["win_rate"]
+    assert rate["value"] == pytest.approx(100 * sum(sum(own) / len(own) for own in by_item.values()) / len(by_item))
+    assert (rate["n"], rate["clusters"]) == (20, len({line["cluster"] for line in lines}))
+    assert rate["low"] < rate["value"] < rate["high"]
+    for name in ("anna", "ben"):
+        own = [score[line["label"]] for line in lines if line["rater"] == name]
+        rate = told["preference"]["by_rater"][name]
+        assert (rate["value"], rate["n"]) == (pytest.approx(100 * sum(own) / len(own)), len(own))
+    shown = " ".join(command("agree", people, *both).out.split())
+    assert "secret-alpha against secret-beta: win, tie and lose are those of secret-alpha" in shown
+    assert "the win rate of secret-alpha against secret-beta, of 100" in shown
+    assert "(gold check)" in shown
+    assert "! two runs were compared with each other: judges compare one answer with the gold one" in shown
+    alone = command("agree", people, "--rater", "anna")
+    assert alone.code == 0, "one person's preference is an answer too"
+    assert "rater anna" in alone.out
+    assert "judges" not in alone.out
+
+    ran = command("audit", both[0], "--checks", "length", "--labels", people)
+    assert ran.code == 2
+    assert ran.err.strip() == (
+        f"{people}: its labels compare two runs, secret-alpha and secret-beta, and cannot correct a score; those that "
+        f"can are of a run's answers against the gold ones: bowstring annotate {both[0]}"
+    )

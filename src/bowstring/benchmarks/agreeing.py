@@ -1,4 +1,4 @@
-"""How far raters agree, task by task, and whether people prefer what is personalized.
+"""How far raters agree, task by task, and what people prefer: a personalized answer, or one run's to another's.
 
 agree(["runs/gpt-4o", "runs/proxy", "people.jsonl"], reference="ann")["tasks"]["compare"]["alpha"]
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from bowstring.benchmarks.ratings import Gathered, gather
 from bowstring.errors import UsageError
-from bowstring.metrics.preference import CHOICES, prefer_personalized
+from bowstring.metrics.preference import CHOICES, prefer_first, prefer_personalized
 from bowstring.metrics.ratings import compare_raters
 from bowstring.metrics.reliability import Level
 from bowstring.records import Rating
@@ -46,7 +46,11 @@ def agree(
     personal = prefer_personalized(
         r for task, ratings in by_task.items() if _is_personal(task, ratings) for r in ratings
     )
-    if not any(task["shared"] for task in found.values()) and personal is None:
+    judged = any(r.sides is None for r in by_task.get("compare", ()))
+    for task, ratings in by_task.items():
+        found[task or UNNAMED] |= _of_two_runs(ratings, found[task or UNNAMED]["notes"], judged=judged)
+    preferred = personal is not None or any(task.get("preference") for task in found.values())
+    if not any(task["shared"] for task in found.values()) and not preferred:
         raise UsageError(_nothing_shared(gathered))
     return {
         "sources": dict(gathered.sources),
@@ -79,6 +83,22 @@ def _task(
     cases = {label.casefold() for label in given}
     note = "some labels differ only in case, and count as different: --merge Win=win makes them one"
     return found | {"notes": [note] if len(cases) < len(given) else []}
+
+
+def _of_two_runs(ratings: Sequence[Rating], notes: Sequence[str], *, judged: bool) -> dict[str, Any]:
+    """Whose answers people liked better, where they compared those of two runs; otherwise nothing."""
+    sides = next((rating.sides for rating in ratings if rating.sides), None)
+    if sides is None:
+        return {}
+    note = (
+        "two runs were compared with each other: judges compare one answer with the gold one, so that none of their "
+        "verdicts is of what people saw here"
+    )
+    return {
+        "sides": list(sides),
+        "preference": prefer_first(ratings),
+        "notes": [*notes, *([note] if judged else [])],
+    }
 
 
 def _is_personal(task: str, ratings: Sequence[Rating]) -> bool:

@@ -48,6 +48,9 @@ def correct(run: EndedRun, records: Sequence[Record], labels: Path) -> dict[str,
     unknown: Counter[str] = Counter()
     items = {item for _, item, _, _ in judged}
     for place, rating in read.rows:
+        if rating.sides is not None:
+            unknown["of two runs against each other"] += 1
+            continue
         if rating.item not in items:
             unknown["of other items than the run's"] += 1
             continue
@@ -57,6 +60,11 @@ def correct(run: EndedRun, records: Sequence[Record], labels: Path) -> dict[str,
             raise DataError(f"{place}: label is {rating.label!r}; expected {_EXPECTED[task]}")
         given.setdefault(rating.item, []).append(value)
     unknown.update({reason: n for (*_, reason), n in read.left_out.items()})
+    if not given and (sides := next((rating.sides for _, rating in read.rows if rating.sides), None)):
+        raise UsageError(
+            f"{labels}: its labels compare two runs, {' and '.join(sides)}, and cannot correct a score; those that can "
+            f"are of a run's answers against the gold ones: bowstring annotate {run.path}"
+        )
     if not given:
         raise UsageError(f"{labels}: no label is of an item of {run.path}; item ids are those of bowstring annotate")
     people = {item: sum(values) / len(values) for item, values in given.items()}

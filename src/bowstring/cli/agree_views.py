@@ -39,12 +39,16 @@ def print_agreement(found: Mapping[str, Any], to: Console) -> None:
 
 def _print_task(task: str, agreed: Mapping[str, Any], left_out: Sequence[Mapping[str, Any]], to: Console) -> None:
     meaning = f": {_TASKS[task]}" if task in _TASKS else ""
+    if "sides" in agreed:
+        meaning = f": win, tie and lose are those of {agreed['sides'][0]}"
     to.print(Text(plain(f"{task}{meaning}"), style="bold"))
     numbers = {name: f"{n}" for n, name in enumerate(agreed["raters"], 1)}
     to.print(_raters(agreed, numbers, left_out))
     to.print(f"{counted(agreed['items'], 'item')}, {agreed['shared']:,} with two raters or more\n", markup=False)
     for note in agreed["notes"]:
-        to.print(f"! {note}", style="yellow", markup=False)
+        to.print(f"! {note}\n", style="yellow", markup=False)
+    if agreed.get("preference"):
+        _print_choice(agreed, to)
     if not agreed["shared"]:
         return
     to.print(_overall(agreed))
@@ -183,6 +187,20 @@ def _disputed(disputed: Sequence[Mapping[str, Any]], numbers: Mapping[str, str])
 def _cut(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _ROOM else f"{line[:_ROOM]}…"
+
+
+def _print_choice(agreed: Mapping[str, Any], to: Console) -> None:
+    """Of two runs: whose answers are preferred."""
+    first, second = agreed["sides"]
+    head = f"the win rate of {first} against {second}, of 100 (a tie is half a win; 50: neither is preferred)"
+    to.print(Text(plain(head), style="bold"))
+    table = _table("", "win rate", "n")
+    chosen = agreed["preference"]
+    table.add_row("all", _points(chosen["win_rate"]), _n(chosen["win_rate"], "item"))
+    for axis, head in (("rater", "rater"), ("type", "question type")):
+        for name, rate in chosen.get(f"by_{axis}", {}).items():
+            table.add_row(Text(plain(f"{head} {name}")), _points(rate), _n(rate, "item"))
+    to.print(_set(table))
 
 
 def _print_preference(personal: Mapping[str, Any], to: Console) -> None:

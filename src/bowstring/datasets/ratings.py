@@ -3,7 +3,8 @@
     read_ratings(Path("people.csv")), item_id("compare", record)
 
 A file has a rating a row: CSV with the columns `item`, `rater` and `label`, or JSONL with fields of these names, such
-as `bowstring annotate export` writes. Known besides: `task`, `cluster`, `type`, `gold`, `criteria`.
+as `bowstring annotate export` writes. Known besides: `task`, `cluster`, `type`, `gold`, `criteria`, `sources`. Where
+the sources are two runs, these were compared with each other: a task of its own, which no judge of theirs shares.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ Task = Literal["compare", "satisfaction", "rate", "coverage", "personal"]
 TASKS: tuple[Task, ...] = get_args(Task)
 COLUMNS = ("item", "rater", "label")
 CRITERION = "personalization"
+GOLD = "gold answer"  # the source that an answer is compared with, unless that is another run
 _SEPARATORS = (",", ";", "\t")
 _SUFFIXES = (".csv", ".tsv", ".jsonl")
 
@@ -86,9 +88,19 @@ def read_ratings(path: Path) -> ReadRatings:
                 _take(row, place, read)
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 text: save it as UTF-8") from error
+    _name_study(read)
     if not read.rows and not read.left_out:
         raise DataError(f"{path} has no ratings; expected a row a rating, with item, rater and label")
     return read
+
+
+def _name_study(read: ReadRatings) -> None:
+    """The gold checks of a study of two runs are that study's, though their answers come from elsewhere."""
+    studies = {rating.task if rating.sides else None for _, rating in read.rows}
+    study = studies.pop() if len(studies) == 1 else None
+    if study is not None:
+        for task, rater, reason in list(read.left_out):
+            read.left_out[study, rater, reason] += read.left_out.pop((task, rater, reason))
 
 
 def _json_rows(file: IO[str], path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -137,7 +149,18 @@ def _take(row: Mapping[str, Any], place: str, read: ReadRatings) -> None:
         read.left_out[task, str(rater), "left open"] += 1
     else:
         degree = _degree(row.get("criteria"), place)
-        read.rows.append((place, Rating(str(item), str(rater), label, texts["cluster"], task, texts["type"], degree)))
+        sides = _sides(row.get("sources")) if task == "compare" else None
+        task = " against ".join(sides) if sides else task
+        rating = Rating(str(item), str(rater), label, texts["cluster"], task, texts["type"], degree, sides)
+        read.rows.append((place, rating))
+
+
+def _sides(sources: Any) -> tuple[str, str] | None:
+    """The two runs of an export whose answers were compared with each other."""
+    if not isinstance(sources, list) or len(sources) != 2 or not all(isinstance(name, str) for name in sources):
+        return None
+    first, second = (" ".join(name.split()) for name in sources)
+    return (first, second) if first and second and GOLD not in (first, second) else None
 
 
 def _text(value: Any, name: str, place: str) -> str | None:

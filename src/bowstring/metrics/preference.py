@@ -1,8 +1,9 @@
-"""Do people like personalized answers better than general ones, and less when they are more personalized?
+"""Which of two answers do people like better: the personalized or the general one, one run's or another's?
 
     prefer_personalized([Rating("1", "ann", "personalized", cluster="7", personalization="4"), …])
+    prefer_first([Rating("1", "ann", "win", cluster="7", sides=("strong", "weak")), …])
 
-A comparison is won (1), tied (0.5) or lost (0) by the personalized answer; its win rate is the mean × 100.
+A comparison is won (1), tied (0.5) or lost (0) by the first of them; its win rate is the mean × 100.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from bowstring.metrics.scales import number_in, tidy
 from bowstring.records import Rating
 
 CHOICES = {"personalized": 1.0, "tie": 0.5, "general": 0.0}  # with what each scores
+_OF_FIRST = {"win": 1.0, "tie": 0.5, "lose": 0.0}
 
 
 def prefer_personalized(ratings: Iterable[Rating]) -> dict[str, Any] | None:
@@ -34,15 +36,43 @@ def prefer_personalized(ratings: Iterable[Rating]) -> dict[str, Any] | None:
         shares = [Score(_cluster(r), float(r.label == label)) for r in rated]
         found[label] = _percent(shares)
     for axis in ("rater", "type", "personalization"):
-        members: dict[str, list[Rating]] = {}
-        for rating in rated:
-            if (name := getattr(rating, axis)) is not None:
-                members.setdefault(tidy(name) if axis == "personalization" else name, []).append(rating)
-        if members:
-            found[f"by_{axis}"] = {name: _win_rate(members[name]) for name in sorted(members, key=_low_to_high)}
+        if members := _by(axis, rated):
+            found[f"by_{axis}"] = {name: _win_rate(own) for name, own in members.items()}
     if (slope := _slope(rated)) is not None:
         found["slope"] = slope.as_json()
     return found
+
+
+def prefer_first(ratings: Iterable[Rating]) -> dict[str, Any] | None:
+    """Of two runs, the win rate of the first, by rater and question type too; None where nobody chose.
+
+    n counts items: what several raters say of one is their mean, so that each counts once.
+    """
+    rated = [rating for rating in ratings if rating.label in _OF_FIRST]
+    if not rated:
+        return None
+    found: dict[str, Any] = {"win_rate": _of_items(rated)}
+    for axis in ("rater", "type"):
+        if members := _by(axis, rated):
+            found[f"by_{axis}"] = {name: _of_items(own) for name, own in members.items()}
+    return found
+
+
+def _of_items(rated: Sequence[Rating]) -> dict[str, Any] | None:
+    items: dict[str, list[Rating]] = {}
+    for rating in rated:
+        items.setdefault(rating.item, []).append(rating)
+    said = ((_cluster(own[0]), sum(_OF_FIRST[r.label] for r in own) / len(own)) for own in items.values())
+    return _percent([Score(cluster, score) for cluster, score in said])
+
+
+def _by(axis: str, rated: Sequence[Rating]) -> dict[str, list[Rating]]:
+    """The ratings by what they have on an axis, in its order; those that have nothing there are in none."""
+    members: dict[str, list[Rating]] = {}
+    for rating in rated:
+        if (name := getattr(rating, axis)) is not None:
+            members.setdefault(tidy(name) if axis == "personalization" else name, []).append(rating)
+    return {name: members[name] for name in sorted(members, key=_low_to_high)}
 
 
 def _cluster(rating: Rating) -> str:

@@ -17,7 +17,7 @@ from bowstring.benchmarks.reporting import data_of
 from bowstring.benchmarks.run_names import folder_names
 from bowstring.benchmarks.sweep import run_folders
 from bowstring.datasets import DataSet, HicupidSet
-from bowstring.datasets.ratings import cluster_of, covered, item_id
+from bowstring.datasets.ratings import GOLD, cluster_of, covered, item_id
 from bowstring.errors import UsageError
 from bowstring.records import Dialogue
 from bowstring.runs.folder import EndedRun, read_run
@@ -26,7 +26,6 @@ from bowstring.web.annotating.tasks import Task
 Record = Mapping[str, Any]
 Turns = tuple[tuple[str, str], ...]
 COMPARED = ("persona", "profile")  # what HiCUPID compares with the gold answer
-GOLD = "gold answer"
 _PROFILE = {"age": "age", "gender": "gender", "personality": "personality", "occupation": "occupation"}
 _INCOME = {"income_range": "income"}
 
