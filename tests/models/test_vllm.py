@@ -154,6 +154,7 @@ def test_each_request_has_its_own_settings_and_what_it_leaves_open_is_the_models
 )
 def test_an_adapter_is_asked_for_with_every_batch_and_room_is_made_for_its_rank(vllm, folder, tmp_path, config, rank):
     (tmp_path / "adapter_config.json").write_text(json.dumps(config))
+    (tmp_path / "adapter_model.safetensors").touch()
     name = f"vllm/{folder}+{tmp_path}"
     ask(name, prompts("I like tea"), Sampling(10))
     assert (vllm.options["enable_lora"], vllm.options["max_lora_rank"]) == (True, rank)
@@ -205,7 +206,9 @@ def test_whatever_vllm_raises_is_one_line_that_names_the_model(vllm, folder):
     }
 
 
-def test_an_adapter_without_its_configuration_is_named(vllm, folder, tmp_path):
+def test_an_adapter_whose_configuration_cannot_be_read_is_named(vllm, folder, tmp_path):
+    (tmp_path / "adapter_config.json").write_text('{"r": "many"}')
+    (tmp_path / "adapter_model.safetensors").touch()
     [error] = ask(f"vllm/{folder}+{tmp_path}", prompts("I like tea", questions=1), Sampling(10))
     assert str(error).startswith(f"vllm/{folder}+{tmp_path} cannot be loaded: ")
     assert "adapter_config.json" in str(error)

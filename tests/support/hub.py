@@ -18,6 +18,7 @@ OLDER = "abad1dea" + "0" * 32
 class Hub:
     def __init__(self, repositories: dict[str, dict[str, bytes]], older: dict[str, dict[str, bytes]] | None = None):
         self.revisions = {COMMIT: repositories, OLDER: older or {}}
+        self.asked: list[str] = []  # the path of every request
         self.sent: list[str] = []
         self.broken: set[str] = set()  # files that the hub fails to send
         hub = self
@@ -54,6 +55,7 @@ class Hub:
 
     def _answer(self, request: BaseHTTPRequestHandler) -> None:
         path = unquote(urlsplit(request.path).path)
+        self.asked.append(path)
         api, _, rest = path.partition("/datasets/")
         words = rest.split("/")
         name, words = "/".join(words[:2]), words[2:]

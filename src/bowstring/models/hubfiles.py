@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bowstring.errors import FetchError, UsageError
 from bowstring.plain_json import read_json
@@ -15,6 +16,7 @@ from bowstring.redaction import redacted
 
 _NOT_NEEDED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "*.gguf", "onnx/*", "openvino/*", "original/*", "consolidated*"]
 TRAINING = "training.json"  # in an adapter's folder: what it was trained on
+_ADAPTER, _ADAPTER_WEIGHTS = "adapter_config.json", ("adapter_model.safetensors", "adapter_model.bin")
 _SAMPLED, _SAMPLES = 1 << 20, 64  # bytes, and places in a weight file, that its fingerprint covers
 
 
@@ -30,23 +32,41 @@ class ModelFiles:
     @property
     def trained_prompts(self) -> dict[str, str]:
         """The prompts that an adapter of ours was trained on, with their hashes; none of another's adapter."""
-        path = self.adapter / TRAINING if self.adapter else None
-        if path is None or not path.is_file():
-            return {}
         try:
-            found = read_json(path.read_bytes())["configuration"]["prompts"]
+            found = _training(self.adapter)["configuration"]["prompts"] if self.adapter else {}
             return {str(name): str(words) for name, words in found.items()}
-        except (NotPlain, KeyError, TypeError, AttributeError):  # a file of another's that has the same name
+        except (KeyError, TypeError, AttributeError):  # a file of another's that has the same name
             return {}
 
 
 def model_files(kind: str, reference: str, tell: Callable[[str], None]) -> ModelFiles:
     """The files of `KIND/ID-or-folder[+ADAPTER]`."""
     weights, _, adapter = reference.partition("+")
-    return ModelFiles(
-        model_folder(weights, f"{kind}/{weights}", tell),
-        model_folder(adapter, f"the adapter {adapter}", tell) if adapter else None,
-    )
+    beside = adapter_folder(adapter, tell) if adapter else None  # first: it is the smaller one
+    return ModelFiles(model_folder(weights, f"{kind}/{weights}", tell), beside)
+
+
+def adapter_folder(name: str, tell: Callable[[str], None]) -> Path:
+    """Where an adapter's files are, all of them: what PEFT does not find in a folder, it seeks on the hub by the
+    folder's name."""
+    folder = model_folder(name, f"the adapter {name}", tell)
+    training = _training(folder)
+    if training.get("status") == "running" and "fingerprint" in training:
+        raise UsageError(f"{name} has not finished training; run its command again")
+    if not (folder / _ADAPTER).is_file():
+        raise UsageError(f"{name} holds no adapter ({_ADAPTER})")
+    if not any((folder / weights).is_file() for weights in _ADAPTER_WEIGHTS):
+        raise UsageError(f"{name} holds no weights of an adapter ({' or '.join(_ADAPTER_WEIGHTS)})")
+    return folder
+
+
+def _training(folder: Path) -> dict[str, Any]:
+    """What is written of an adapter's training; nothing where it is not one of ours."""
+    try:
+        found = read_json((folder / TRAINING).read_bytes())
+    except (OSError, NotPlain):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def model_folder(name: str, said_as: str, tell: Callable[[str], None]) -> Path:
