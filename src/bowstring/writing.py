@@ -39,8 +39,26 @@ def open_lock(path: Path) -> IO[str]:
         raise
 
 
+def check_folder(folder: Path) -> None:
+    """That a folder is there, or can be made: no file is in its way."""
+    for place in (folder, *folder.parents):
+        if place.is_dir():
+            return
+        if os.path.lexists(place):
+            of = "" if place == folder else f", and {folder} would be in it"
+            raise UsageError(f"{place} is no folder{of}; give another place")
+
+
+def make_parent(file: Path) -> None:
+    """The folder of a file that the user named, made where it is not there yet."""
+    if file.is_dir():
+        raise UsageError(f"{file} is a folder; expected a file to write")
+    make_folder(file.parent)
+
+
 def make_folder(folder: Path, *inside: str) -> Path:
     """A folder inside one that the user named, made where it is not there yet."""
+    check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for name in inside:
         folder = folder / name

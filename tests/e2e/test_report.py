@@ -56,6 +56,14 @@ def test_only_what_is_asked_for(run, tmp_path):
     assert {path.suffix for path in (tmp_path / "o" / "tables").iterdir()} == {".csv", ".md"}
 
 
+def test_a_file_in_the_place_of_the_reports_folder_is_left_as_it_is(run, tmp_path):
+    store = run.parent / "responses.sqlite"
+    before = store.read_bytes()
+    ran = bowstring("report", run, "--out", store)
+    assert (ran.code, ran.err.splitlines()) == (2, [f"{store} is no folder; give another place"])
+    assert store.read_bytes() == before
+
+
 def test_a_set_that_moved_is_found_where_it_is_now(run, data, tmp_path):
     before = (run / "report.html").read_text()
     ran = bowstring("report", run, "--figures", "none", "--tables", "none", cwd="/")

@@ -11,6 +11,9 @@ from bowstring.cli.train import app
 from bowstring.runs.folder import RunFolder
 from bowstring.synthesis.offline import write_hicupid
 from bowstring.synthesis.users import Sizes
+from tests.support.command import bowstring
+from tests.support.hub import Hub
+from tests.support.tiny import copy_of
 from tests.support.training import as_options
 
 
@@ -38,7 +41,7 @@ def train(folder, users, tmp_path, capsys):
         (("--data", "mini"), "mini/hicupid or mini/cupid"),
         (("--type", "horoscope"), "horoscope"),
         (("--history", "nonsense"), "--history nonsense: expected full, gold, none, last:N"),
-        (("--max-length", "40"), "all 4 examples are longer than 40 tokens; try --history last:4k"),
+        (("--max-length", "40"), "all 4 examples are longer than --max-length 40; give more, or try --history last:4k"),
         (("--lr", "0"), "--lr 0.0: expected more than 0"),
         (("--dropout", "1"), "--dropout 1.0: expected 0 to below 1"),
         (("--branches", "0"), "Invalid value for '--branches'"),
@@ -51,6 +54,54 @@ def test_what_cannot_be_meant_is_said_in_one_line(words, message, train, tmp_pat
     assert message in lines[-1]
     assert not any("Traceback" in line for line in lines)
     assert not (tmp_path / "a" / "adapter_model.safetensors").exists()
+
+
+@pytest.mark.parametrize("method", ["sft", "dpo", "judge", "matcher"])
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        ("afile", "{0}/afile is no folder; give another place"),
+        ("afile/x", "{0}/afile is no folder, and {0}/afile/x would be in it; give another place"),
+    ],
+)
+def test_a_file_in_the_place_of_the_adapters_folder_is_said_first_of_all(method, out, said, tmp_path, capsys):
+    (tmp_path / "afile").write_text("mine")
+    with pytest.raises(SystemExit) as ended:
+        main(["train", method, "--data", "x", "--model", "/no/such", "--out", str(tmp_path / out)])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.splitlines() == [said.format(tmp_path)]
+    assert (tmp_path / "afile").read_text() == "mine"
+
+
+def test_what_is_no_folder_here_and_no_name_on_the_hub_is_not_sought_there(users, tmp_path):
+    (tmp_path / "afile").write_text("mine")
+    for option, name, said in (
+        ("--model", "afile", "hf/afile is a file; expected a folder, or a hub id"),
+        ("--init-from", "afile", "the adapter afile is a file; expected a folder, or a hub id"),
+        ("--init-from", "nosuch", "the adapter nosuch: no such folder; expected one, or a hub id (OWNER/NAME)"),
+    ):
+        with Hub({}) as hub:
+            words = ("train", "sft", "--data", users, "--out", "a", option, name)
+            ran = bowstring(*words, env=hub.env(tmp_path / "home"), cwd=tmp_path)
+        assert (ran.code, ran.err.splitlines(), hub.asked) == (2, [said], [])
+
+
+def test_what_the_hub_does_not_have_is_no_folder_here_either(users, tmp_path):
+    with Hub({}) as hub:
+        words = ("train", "sft", "--data", users, "--out", "a", "--model", "no/such")
+        ran = bowstring(*words, env=hub.env(tmp_path / "home"), cwd=tmp_path)
+    assert hub.asked
+    assert ran.code == 2
+    assert ran.err.splitlines()[-1] == "hf/no/such: no such folder here, and nothing to be seen on the hub"
+
+
+def test_whose_limit_it_is_that_all_examples_pass_is_said(train, folder, tmp_path):
+    short = copy_of(folder, tmp_path / "short", max_position_embeddings=64)
+    code, _, lines = train("sft", "--model", short)
+    assert code == 2
+    assert lines[-1] == (
+        "all 4 examples are longer than the model's 64 tokens; take another model, or try --history last:4k"
+    )
 
 
 def test_a_set_without_questions_of_the_type_is_named(train, tmp_path):

@@ -583,6 +583,14 @@ def test_ratings_can_be_read_for_agreement(runs, tmp_path):
         for link in study.links.values():
             everything_sent(study, link)
     assert command("annotate", "export", db, "--out", tmp_path / "people.jsonl").code == 0
+    assert command("annotate", "export", db, "--out", tmp_path / "not" / "yet" / "people.jsonl").code == 0
+    assert (tmp_path / "not" / "yet" / "people.jsonl").read_text() == (tmp_path / "people.jsonl").read_text()
+    for out, said in (
+        (tmp_path / "not", f"{tmp_path / 'not'} is a folder; expected a file to write"),
+        (db / "people.jsonl", f"{db} is no folder; give another place"),
+    ):
+        ran = command("annotate", "export", db, "--out", out)
+        assert (ran.code, ran.err.splitlines()) == (2, [said])
     read = read_ratings(tmp_path / "people.jsonl")
     assert {rating.task for _, rating in read.rows} == {"compare"}
     assert Counter(rating.item for _, rating in read.rows).most_common()[0][1] == 2

@@ -33,6 +33,7 @@ from bowstring.records import (
 )
 from bowstring.runs.folder import EndedRun, read_run
 from bowstring.runs.runner import Record
+from bowstring.writing import make_parent
 
 RULES = (builtin.NAME, truth.NAME)  # judges that are no models
 LABEL_OF = {LABELS[label.lower()]: label for label in COVERAGE_LABELS}
@@ -66,7 +67,7 @@ def export_judgements(runs: Sequence[Path], out: Path) -> Exported:
     if not table.num_rows:
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in left_out.items())
         raise UsageError(f"{runs[0]} has nothing to learn from: {reasons or 'no records'}")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_parent(path)
     pq.write_table(table, path)
     teachers = dict.fromkeys(t for run in ended if (t := _teacher(run.configuration)))
     return Exported(path, benchmark, table.num_rows, len(ended), tuple(teachers), left_out)

@@ -206,6 +206,7 @@ def export(
     from bowstring.cli.output import counted, tell
     from bowstring.web.annotating.opening import find_study
     from bowstring.web.annotating.results import export as lines
+    from bowstring.writing import make_parent
 
     with closing(find_study(db)) as study:
         texts = [json.dumps(line) for line in lines(study)]
@@ -213,6 +214,7 @@ def export(
         for text in texts:
             print(text)
     else:
+        make_parent(out)
         out.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
         tell(f"{out}: {counted(len(texts), 'line')}")
 

@@ -257,6 +257,7 @@ def card(
     from bowstring.datasets.describe import describe
     from bowstring.datasets.personal import find
     from bowstring.models.tokens import counter_or_none
+    from bowstring.writing import make_parent
 
     data = load(src, _benchmark(benchmark), revision=revision)
     origin = origin_of(data.name, license=license_, made=made)
@@ -265,6 +266,6 @@ def card(
     if out is None:
         print(text, end="")
         return
-    out.parent.mkdir(parents=True, exist_ok=True)
+    make_parent(out)
     out.write_text(text, encoding="utf-8")
     print(out)

@@ -49,6 +49,8 @@ def model_files(kind: str, reference: str, tell: Callable[[str], None]) -> Model
 def adapter_folder(name: str, tell: Callable[[str], None]) -> Path:
     """Where an adapter's files are, all of them: what PEFT does not find in a folder, it seeks on the hub by the
     folder's name."""
+    if "/" not in name and not Path(name).expanduser().exists():
+        raise UsageError(f"the adapter {name}: no such folder; expected one, or a hub id (OWNER/NAME)")
     folder = model_folder(name, f"the adapter {name}", tell)
     training = _training(folder)
     if training.get("status") == "running" and "fingerprint" in training:
@@ -78,8 +80,10 @@ def model_folder(name: str, said_as: str, tell: Callable[[str], None]) -> Path:
     path = Path(name).expanduser()
     if path.is_dir():
         return path
+    if path.exists():
+        raise UsageError(f"{said_as} is a file; expected a folder, or a hub id")
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.errors import GatedRepoError, HFValidationError, RepositoryNotFoundError
 
     logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
     tell(f"Fetching {name}, where it is not here yet …")
@@ -88,8 +92,10 @@ def model_folder(name: str, said_as: str, tell: Callable[[str], None]) -> Path:
     except HFValidationError as error:
         raise UsageError(f"{said_as}: no such folder, and no hub id; expected one of them") from error
     except Exception as error:  # whatever the network does, it is one line here
+        if isinstance(error, RepositoryNotFoundError) and not isinstance(error, GatedRepoError):
+            raise UsageError(f"{said_as}: no such folder here, and nothing to be seen on the hub") from error
         reason = redacted((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
-        raise FetchError(f"{said_as} could not be fetched: {reason}") from error
+        raise FetchError(f"{said_as}: no such folder here, and it could not be fetched: {reason}") from error
 
 
 def _fingerprint(folder: Path) -> str:

@@ -10,6 +10,7 @@ from bowstring.errors import UsageError
 from bowstring.reports.escaping import visible
 from bowstring.reports.numbers import number
 from bowstring.reports.page import environment
+from bowstring.writing import make_parent
 
 if TYPE_CHECKING:
     from bowstring.benchmarks.comparing import Comparison, Power
@@ -21,7 +22,7 @@ _MOST = 1_000_000  # users beyond this: nobody will ask so many
 def save_page(compared: Comparison, path: Path) -> None:
     if path.suffix.lower() not in (".html", ".htm") or path.is_dir():
         raise UsageError(f"--out {path}: expected a file for the page, such as compare.html")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_parent(path)
     path.write_text(write_compare_page(compared), encoding="utf-8", errors="replace", newline="\n")
 
 

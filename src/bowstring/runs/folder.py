@@ -27,7 +27,7 @@ from bowstring.errors import DataError, RunError, UsageError, shown
 from bowstring.plain_json import read_json
 from bowstring.plain_yaml import NotPlain
 from bowstring.record_forms import RECORDS, ConfigurationForm, Form, KeyForm, problem_in
-from bowstring.writing import open_lock, open_new
+from bowstring.writing import make_folder, open_lock, open_new
 
 AUDIT_NAME = "audit.json"
 # Looking whether a lock is held takes it for an instant: whoever wants it waits that long.
@@ -171,7 +171,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.written: dict[str, str] = {}  # the hashes of what was written to last
-        path.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
         self._lock = hold(
             path / ".lock", f"{path} is in use: {{by}} is at work on this run; wait for it, or give --out"
         )

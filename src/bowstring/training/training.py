@@ -34,6 +34,7 @@ from bowstring.training.evaluators import HeldOut, judge_examples, matcher_examp
 from bowstring.training.examples import Examples
 from bowstring.training.packs import Packing, arrange, pack_all, tokenized
 from bowstring.training.settings import TrainSettings, settings_for
+from bowstring.writing import check_folder
 
 _TESTS = ("test_1", "test_2")  # what models are tested on
 _USED = {"judge": ("hicupid/judge_",), "matcher": ("cupid/evaluation/preference_matcher",)}
@@ -81,6 +82,7 @@ def train(
     """Train an adapter, as `bowstring train` does. Settings that are not given are the published ones."""
     require_torch()
     settings = settings_for(method, **given)
+    check_folder(Path(out))
     files = model_files("hf", model.removeprefix("hf/") + (f"+{init_from}" if init_from else ""), tell)
     examples, held_out, about = _examples(settings, data, revision, PromptFolder(prompts))
     if init_from is not None and not {"rank", "alpha"}.isdisjoint(k for k, v in given.items() if v is not None):
@@ -258,13 +260,16 @@ class _Job:
         branches = 1 if weights.plain else self.settings.branches
         packing = pack_all(groups, branches=branches, max_length=limit, seed=self.settings.seed)
         if not packing.packs:
-            raise UsageError(
-                f"all {packing.too_long:,} examples are longer than {limit:,} tokens; try --history last:4k, "
-                "or a model with a longer context"
-            )
+            raise UsageError(f"all {packing.too_long:,} examples are longer than {self._way_out(limit)}")
         for note in self._notes(weights, packing, limit):
             self.tell(note)
         return packing
+
+    def _way_out(self, limit: int) -> str:
+        """Of what all examples are longer than: whose limit it is, and what else to try."""
+        asked = limit == self.settings.max_length
+        whose = f"--max-length {limit}; give more" if asked else f"the model's {limit:,} tokens; take another model"
+        return whose + (", or try --history last:4k" if self.settings.method in ("sft", "dpo") else "")
 
     def _notes(self, weights: Weights, packing: Packing, limit: int) -> list[str]:
         notes = [*self.examples.notes]
