@@ -53,7 +53,7 @@ def trainer_on(
 ) -> TreeTrainer:
     """A trainer with plain gradient descent, so that what it does to a model can be written down in a line."""
     settings = settings_for("sft", **SMALL, grad_norm=1e9, lr=0.1, checkpointing=False)
-    arguments = trainer_arguments(settings, folder, save_every=1000, tensorboard=False, tell=lambda line: None)
+    arguments = trainer_arguments(settings, folder, tensorboard=False, tell=lambda line: None)
     arguments.optim, arguments.lr_scheduler_type = "sgd", "constant"
     arguments.gradient_accumulation_steps = per_step
     trainer = TreeTrainer(

@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from bowstring.errors import UsageError
+from bowstring.training.arguments import steps_between_checkpoints
 from tests.support.training import Interrupted, as_options, interrupt_at, small
 
 LONG = {"epochs": 3.0, "lr": 1e-2, "save_every": 1}
@@ -81,6 +82,44 @@ def test_a_checkpoint_that_was_not_written_to_its_end_is_passed_over(folder, use
     again = small("sft", folder, users, tmp_path / "a", **given, tell=told.append)
     assert "Going on from step 2." in told
     assert_same_training(again, small("sft", folder, users, tmp_path / "b", **given))
+
+
+@pytest.mark.parametrize(("steps", "between"), [(1, 1), (7, 1), (40, 4), (41, 5), (499, 50), (1000, 50), (9000, 50)])
+def test_a_tenth_of_the_steps_is_between_two_checkpoints_and_at_most_fifty(steps, between):
+    assert steps_between_checkpoints(steps) == between
+
+
+def test_a_short_training_leaves_checkpoints_without_being_told_to(folder, users, tmp_path):
+    given = {"limit": 4, "epochs": 20.0, "lr": 1e-2}
+    with pytest.raises(Interrupted):
+        small("sft", folder, users, tmp_path / "a", **given, watch=interrupt_at(15))
+    steps = json.loads((tmp_path / "a" / "training.json").read_text())["counts"]["steps"]
+    assert steps == 20
+    found = sorted(p.name for p in (tmp_path / "a" / "checkpoints").iterdir())
+    assert found == ["checkpoint-12", "checkpoint-14"]
+    told: list[str] = []
+    again = small("sft", folder, users, tmp_path / "a", **given, tell=told.append)
+    assert "Going on from step 14." in told
+    assert not any(line.startswith("No checkpoint yet") for line in told)
+    assert_same_training(again, small("sft", folder, users, tmp_path / "b", **given))
+
+
+def test_a_training_without_a_checkpoint_says_that_it_begins_anew(folder, users, tmp_path):
+    given = {"limit": 4, "epochs": 4.0}
+    told: list[str] = []
+    with pytest.raises(Interrupted):
+        small(
+            "sft", folder, users, tmp_path / "a", **given, save_every=50, watch=interrupt_at(2), tell=told.append
+        )  # fmt: skip
+    assert not any(line.startswith("No checkpoint yet") for line in told), "nothing was interrupted before it"
+    again = small("sft", folder, users, tmp_path / "a", **given, tell=told.append)
+    assert told[-1] == "No checkpoint yet: beginning at step 1."
+    assert len(again.record["log"]) == 4
+
+
+def test_checkpoints_every_zero_steps_are_none(folder, users, tmp_path):
+    with pytest.raises(UsageError, match="--save-every 0: expected 1 or more"):
+        small("sft", folder, users, tmp_path / "a", save_every=0)
 
 
 def test_a_finished_training_is_left_alone_and_another_is_not_mixed_into_it(folder, users, tmp_path):

@@ -69,7 +69,9 @@ Checkpointing = Annotated[
 ]
 Numbers = Annotated[Precision, typer.Option("--precision", help="auto is bf16 on a GPU, float32 elsewhere.")]
 Seed = Annotated[int, typer.Option(help="Of order, adapter and dropout.")]
-SaveEvery = Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")]
+SaveEvery = Annotated[
+    int | None, typer.Option(min=1, help="Steps between two checkpoints. By default a tenth of all, and at most 50.")
+]
 Board = Annotated[bool, typer.Option("--tensorboard", help="Write TensorBoard's log too (pip install tensorboard).")]
 Prompts = Annotated[Path | None, typer.Option(help="A folder of prompts that override the built-in ones.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Throw away the training that is in the folder, and begin anew.")]
@@ -104,7 +106,7 @@ def sft(
     checkpointing: Checkpointing = True,
     precision: Numbers = Precision.auto,
     seed: Seed = 0,
-    save_every: SaveEvery = 50,
+    save_every: SaveEvery = None,
     tensorboard: Board = False,
     prompts: Prompts = None,
     fresh: Fresh = False,
@@ -144,7 +146,7 @@ def dpo(
     checkpointing: Checkpointing = True,
     precision: Numbers = Precision.auto,
     seed: Seed = 0,
-    save_every: SaveEvery = 50,
+    save_every: SaveEvery = None,
     tensorboard: Board = False,
     prompts: Prompts = None,
     fresh: Fresh = False,
@@ -189,7 +191,7 @@ def judge(
     checkpointing: Checkpointing = True,
     precision: Numbers = Precision.auto,
     seed: Seed = 0,
-    save_every: SaveEvery = 50,
+    save_every: SaveEvery = None,
     tensorboard: Board = False,
     prompts: Prompts = None,
     fresh: Fresh = False,
@@ -229,7 +231,7 @@ def matcher(
     checkpointing: Checkpointing = True,
     precision: Numbers = Precision.auto,
     seed: Seed = 0,
-    save_every: SaveEvery = 50,
+    save_every: SaveEvery = None,
     tensorboard: Board = False,
     prompts: Prompts = None,
     fresh: Fresh = False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ from bowstring.errors import UsageError
 from bowstring.models.loading import require_torch
 from bowstring.training.settings import TrainSettings
 
+_MOST_BETWEEN = 50  # steps
+
 
 def trainer_arguments(
-    settings: TrainSettings, checkpoints: Path, *, save_every: int, tensorboard: bool, tell: Callable[[str], None]
+    settings: TrainSettings, checkpoints: Path, *, tensorboard: bool, tell: Callable[[str], None]
 ) -> Any:
     """TrainingArguments; making them also joins the other processes, where there are any."""
     torch = require_torch()
@@ -35,7 +38,6 @@ def trainer_arguments(
             logging_steps=1,
             logging_nan_inf_filter=False,
             save_strategy="steps",
-            save_steps=save_every,
             save_total_limit=2,
             report_to=["tensorboard"] if tensorboard else "none",
             disable_tqdm=True,
@@ -52,6 +54,11 @@ def trainer_arguments(
         tell(f"One of {made.n_gpu} GPUs is used; for all of them: accelerate launch -m bowstring train …")
         made._n_gpu = 1
     return made
+
+
+def steps_between_checkpoints(steps: int) -> int:
+    """A tenth of all, so that a kill costs a short training little; and at most as many as a long one can lose."""
+    return min(_MOST_BETWEEN, math.ceil(steps / 10))
 
 
 def last_checkpoint(folder: Path) -> Path | None:

@@ -28,7 +28,7 @@ from bowstring.prompts import PromptFolder
 from bowstring.reports.training_curve import draw_training
 from bowstring.runs.folder import RunFolder, fingerprint
 from bowstring.training.adapters import card, with_adapter
-from bowstring.training.arguments import last_checkpoint, trainer_arguments
+from bowstring.training.arguments import last_checkpoint, steps_between_checkpoints, trainer_arguments
 from bowstring.training.assistants import cupid_examples, hicupid_examples
 from bowstring.training.evaluators import HeldOut, judge_examples, matcher_examples
 from bowstring.training.examples import Examples
@@ -71,7 +71,7 @@ def train(
     init_from: str | None = None,
     revision: str | None = None,
     prompts: Path | None = None,
-    save_every: int = 50,
+    save_every: int | None = None,
     stop_on_collapse: bool = False,
     tensorboard: bool = False,
     fresh: bool = False,
@@ -91,13 +91,13 @@ def train(
     if init_from is not None:
         for name in ("rank", "alpha"):
             del configuration[name]
-    arguments = trainer_arguments(
-        settings, Path(out) / _CHECKPOINTS, save_every=save_every, tensorboard=tensorboard, tell=tell
-    )
+    if save_every is not None and save_every < 1:
+        raise UsageError(f"--save-every {save_every}: expected 1 or more")
+    arguments = trainer_arguments(settings, Path(out) / _CHECKPOINTS, tensorboard=tensorboard, tell=tell)
     if arguments.process_index:  # one process speaks for all
         tell = watch = lambda line: None
     said = {"model": model.removeprefix("hf/"), "init_from": init_from, "data": data}
-    job = _Job(settings, files, examples, held_out, configuration, said, Path(out), arguments, tell)
+    job = _Job(settings, files, examples, held_out, configuration, said, Path(out), arguments, save_every, tell)
     return job.run(watch, fresh=fresh, stop_on_collapse=stop_on_collapse)
 
 
@@ -141,6 +141,7 @@ class _Job:
     said: dict[str, Any]  # how the user called it
     out: Path
     arguments: Any  # Trainer's
+    save_every: int | None
     tell: Tell
 
     def run(self, watch: Callable[[Any], None], *, fresh: bool, stop_on_collapse: bool) -> Trained:
@@ -152,7 +153,7 @@ class _Job:
             return Trained(self.out, before, main)
         folder = RunFolder(self.out) if main else None
         try:
-            return self._train(folder, watch, fresh=fresh, stop_on_collapse=stop_on_collapse)
+            return self._train(folder, watch, before, fresh=fresh, stop_on_collapse=stop_on_collapse)
         finally:
             if folder is not None:
                 folder.close()
@@ -189,7 +190,13 @@ class _Job:
             (self.out / name).unlink(missing_ok=True)
 
     def _train(
-        self, folder: RunFolder | None, watch: Callable[[Any], None], *, fresh: bool, stop_on_collapse: bool
+        self,
+        folder: RunFolder | None,
+        watch: Callable[[Any], None],
+        before: dict[str, Any] | None,
+        *,
+        fresh: bool,
+        stop_on_collapse: bool,
     ) -> Trained:
         from transformers import PrinterCallback, set_seed
 
@@ -211,6 +218,7 @@ class _Job:
         arguments.per_device_train_batch_size = together
         arguments.gradient_accumulation_steps = per_step // arguments.world_size // together
         arguments.warmup_steps = math.floor(s.warmup * steps)
+        arguments.save_steps = self.save_every or steps_between_checkpoints(steps)
         record = self._record(weights, packing, per_step, steps)
         with arguments.main_process_first():
             if fresh and folder is not None:  # all that can be wrong with the new one has been looked at
@@ -230,6 +238,8 @@ class _Job:
         last = last_checkpoint(self.out / _CHECKPOINTS)
         if last is not None:
             self.tell(f"Going on from step {last.name.rpartition('-')[2]}.")
+        elif before is not None:
+            self.tell("No checkpoint yet: beginning at step 1.")
         trainer.train(resume_from_checkpoint=str(last) if last else None)
         record["log"] = [readable(line) for line in trainer.state.log_history if "loss" in line]
         record["collapsed_at"] = watcher.collapsed
