@@ -1,5 +1,6 @@
 """A training that was ended goes on where it was, and comes out as if nothing had happened."""
 
+import errno
 import json
 import os
 import shutil
@@ -12,7 +13,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from bowstring.errors import UsageError
+from bowstring.errors import DataError, UsageError
+from bowstring.runs.folder import RunFolder
 from bowstring.training.arguments import steps_between_checkpoints
 from tests.support.training import Interrupted, as_options, interrupt_at, small
 
@@ -135,6 +137,53 @@ def test_a_finished_training_is_left_alone_and_another_is_not_mixed_into_it(fold
     assert {p.name: (p.stat().st_mtime_ns, p.read_bytes()) for p in first.folder.iterdir()} == before
     fresh = small("sft", folder, users, tmp_path / "a", **short, seed=1, fresh=True)
     assert fresh.record["configuration"]["seed"] == 1
+
+
+def test_a_training_that_could_not_begin_leaves_its_folder_free(folder, users, tmp_path):
+    first = small("sft", folder, users, tmp_path / "first", limit=4)
+    (first.folder / "adapter_model.safetensors").write_bytes(b"half")
+    with pytest.raises(DataError, match="not a model that can be loaded"):
+        small("sft", folder, users, tmp_path / "a", limit=4, init_from=str(first.folder))
+    assert not (tmp_path / "a" / "training.json").exists()
+    told: list[str] = []
+    assert small("sft", folder, users, tmp_path / "a", limit=2, tell=told.append).complete
+    assert not any("takes its place" in line for line in told)
+
+
+@pytest.mark.parametrize("method", ["sft", "dpo"])
+def test_a_training_that_ended_before_its_first_checkpoint_gives_way_to_another(method, folder, users, tmp_path):
+    with pytest.raises(Interrupted):
+        small(method, folder, users, tmp_path / "a", limit=4, save_every=50, watch=interrupt_at(1))
+    told: list[str] = []
+    again = small(method, folder, users, tmp_path / "a", limit=8, tell=told.append)
+    assert f"What was begun in {tmp_path / 'a'} left nothing to go on from; this training takes its place." in told
+    assert again.record["configuration"]["limit"] == 8
+    assert_same_training(again, small(method, folder, users, tmp_path / "b", limit=8))
+
+
+@pytest.mark.parametrize("has", ["somebody at work", "a checkpoint", "half a checkpoint", "an adapter", "no locks"])
+def test_a_training_that_has_something_to_lose_does_not_give_way(has, folder, users, tmp_path, monkeypatch):
+    with pytest.raises(Interrupted):
+        small("sft", folder, users, tmp_path / "a", limit=4, save_every=50, watch=interrupt_at(1))
+    at_work = RunFolder(tmp_path / "a") if has == "somebody at work" else None
+    if has.endswith("checkpoint"):
+        (tmp_path / "a" / "checkpoints" / "checkpoint-1").mkdir(parents=True)
+    if has == "a checkpoint":
+        (tmp_path / "a" / "checkpoints" / "checkpoint-1" / "trainer_state.json").write_text("{}")
+    if has == "an adapter":
+        (tmp_path / "a" / "adapter_model.safetensors").touch()
+    if has == "no locks":
+
+        def refuse(*_):
+            raise OSError(errno.ENOLCK, "No locks available")
+
+        monkeypatch.setattr(pytest.importorskip("fcntl"), "flock", refuse)
+    before = (tmp_path / "a" / "training.json").read_bytes()
+    with pytest.raises(UsageError, match="holds another training; give another --out, or --fresh to replace it"):
+        small("sft", folder, users, tmp_path / "a", limit=2)
+    assert (tmp_path / "a" / "training.json").read_bytes() == before
+    if at_work is not None:
+        at_work.close()
 
 
 def test_changed_weights_are_another_training(folder, users, tmp_path):

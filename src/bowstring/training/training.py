@@ -26,7 +26,7 @@ from bowstring.plain_json import read_json
 from bowstring.plain_yaml import NotPlain
 from bowstring.prompts import PromptFolder
 from bowstring.reports.training_curve import draw_training
-from bowstring.runs.folder import RunFolder, fingerprint
+from bowstring.runs.folder import RunFolder, fingerprint, is_at_work
 from bowstring.training.adapters import card, with_adapter
 from bowstring.training.arguments import last_checkpoint, steps_between_checkpoints, trainer_arguments
 from bowstring.training.assistants import cupid_examples, hicupid_examples
@@ -151,9 +151,10 @@ class _Job:
             done = "is trained already" if before["status"] == "complete" else "collapsed"
             self.tell(f"{self.out} {done}; --fresh trains it again.")
             return Trained(self.out, before, main)
+        anew = fresh or (before is None and (self.out / TRAINING).is_file())
         folder = RunFolder(self.out) if main else None
         try:
-            return self._train(folder, watch, before, fresh=fresh, stop_on_collapse=stop_on_collapse)
+            return self._train(folder, watch, before, anew=anew, stop_on_collapse=stop_on_collapse)
         finally:
             if folder is not None:
                 folder.close()
@@ -178,9 +179,19 @@ class _Job:
             raise UsageError(f"{path} is no record of a training of ours; give another --out") from error
         if fresh:
             return None
+        if not same and self._came_to_nothing(found):
+            self.tell(f"What was begun in {self.out} left nothing to go on from; this training takes its place.")
+            return None
         if not same:
             raise UsageError(f"{self.out} holds another training; give another --out, or --fresh to replace it")
         return found
+
+    def _came_to_nothing(self, found: dict[str, Any]) -> bool:
+        """Whether an earlier training ended before it had anything to lose. A folder that somebody is at work in, or
+        may be, is no such; of several processes the first looks, for then it is at work there itself."""
+        left = any((self.out / _CHECKPOINTS).glob("*")) or any(self.out.glob("adapter_*"))
+        main = self.arguments.process_index == 0
+        return bool(found.get("status") == "running") and not left and not (main and is_at_work(self.out))
 
     def _clear(self) -> None:
         """Take away what a training leaves, and nothing else."""
@@ -195,7 +206,7 @@ class _Job:
         watch: Callable[[Any], None],
         before: dict[str, Any] | None,
         *,
-        fresh: bool,
+        anew: bool,
         stop_on_collapse: bool,
     ) -> Trained:
         from transformers import PrinterCallback, set_seed
@@ -220,15 +231,17 @@ class _Job:
         arguments.warmup_steps = math.floor(s.warmup * steps)
         arguments.save_steps = self.save_every or steps_between_checkpoints(steps)
         record = self._record(weights, packing, per_step, steps)
+        model = with_adapter(weights.model, self.files.adapter, s)
         with arguments.main_process_first():
-            if fresh and folder is not None:  # all that can be wrong with the new one has been looked at
+            # All that can be wrong with the new one has been looked at: now the folder is its own.
+            if anew and folder is not None:
                 self._clear()
         self.tell(f"Loss: {record['loss']}; {steps:,} {'step' if steps == 1 else 'steps'}.")
         if folder is not None:
             folder.write_json(TRAINING, record)
         watcher = Watcher(watch, self.tell, stop_on_collapse)
         trainer = TreeTrainer(
-            model=with_adapter(weights.model, self.files.adapter, s),
+            model=model,
             args=arguments,
             train_dataset=PackSet(packing.packs, order),
             callbacks=[watcher.callback()],
