@@ -2,6 +2,7 @@
 
 BowstringError          anything below; str() is one line that names the thing, the place and the way out
 ├── UsageError          a command or call that cannot be meant: wrong option, unknown name (exit code 2)
+│   └── MissingSplit    a split that a data set does not have; `available` are those that it has
 ├── DataError           a data set that cannot be read or breaks its format (exit code 2)
 ├── FetchError          something that had to be fetched and could not be (exit code 1)
 ├── ModelError          no request to a model can succeed: wrong key, unknown model, no credit (exit code 1)
@@ -30,6 +31,12 @@ def shown(value: object, limit: int = 60) -> str:
 
 class UsageError(BowstringError):
     exit_code = 2
+
+
+class MissingSplit(UsageError):
+    def __init__(self, message: str, available: Sequence[str]) -> None:
+        super().__init__(message)
+        self.available = tuple(available)
 
 
 class DataError(BowstringError):

@@ -8,6 +8,8 @@ import typer
 
 from bowstring.cli import main
 from bowstring.cli.train import app
+from bowstring.datasets import load_cupid
+from bowstring.datasets.cupid import write_parquet as write_cupid
 from bowstring.runs.folder import RunFolder
 from bowstring.synthesis.offline import write_hicupid
 from bowstring.synthesis.users import Sizes
@@ -190,9 +192,44 @@ def test_json_is_the_record(train, tmp_path):
 
 def test_cupid_is_trained_on_by_the_same_command(train):
     for method in ("sft", "dpo"):
-        code, out, lines = train(method, "--data", "mini/cupid", "--limit", "1", "--fresh")
+        code, out, lines = train(method, "--data", "mini/cupid", "--split", "test", "--limit", "1", "--fresh")
         assert code == 0, lines
+        assert "Note: what is trained on (test) cannot test the result." in lines
         assert "next: bowstring eval" in out
+
+
+@pytest.mark.parametrize("method", ["sft", "dpo"])
+@pytest.mark.parametrize(("data", "split"), [("mini/hicupid", "test_1"), ("mini/cupid", "test"), ("made", "test")])
+def test_a_test_set_is_only_trained_on_by_name(method, data, split, train, tmp_path):
+    if data == "made":
+        data = tmp_path / data
+        write_cupid(load_cupid("mini").instances, data)
+    code, out, lines = train(method, "--data", data)
+    assert (code, out) == (2, "")
+    assert lines == [f"{data} has no train split; say --split {split} to train on it all the same"]
+    assert not (tmp_path / "a").exists()
+    code, _, lines = train(method, "--data", data, "--split", split, "--limit", "2")
+    assert code == 0, lines
+
+
+def test_only_what_is_to_be_trained_on_is_taken_of_a_cupid_set_too(train, tmp_path):
+    known = tmp_path / "set"
+    instances = load_cupid("mini").instances
+    write_cupid(instances[:3], known)
+    (known / "test.parquet").rename(known / "train.parquet")
+    write_cupid(instances[3:], known)
+    code, _, lines = train("sft", "--data", known, "--limit", "100")
+    assert code == 0, lines
+    assert json.loads((tmp_path / "a" / "training.json").read_text())["counts"]["examples"] == 3
+    assert not any("cannot test" in line for line in lines)
+
+
+@pytest.mark.parametrize("method", ["sft", "dpo"])
+def test_there_is_no_training_without_data(method, tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["train", method, "--out", str(tmp_path / "a")])
+    assert ended.value.code == 2
+    assert "Missing option '--data'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("method", ["sft", "dpo"])

@@ -136,12 +136,16 @@ def test_only_the_train_split_is_trained_on_unless_another_is_named(folder, user
 @pytest.mark.parametrize(
     ("data", "given", "message"),
     [
-        ("mini/cupid", {"drop_irrelevant": 2}, "--drop-irrelevant is for HiCUPID; for CUPID try --history gold"),
-        ("mini/cupid", {"instruction": "user"}, "--instruction is for HiCUPID"),
-        ("mini/cupid", {"types": ("persona",)}, "persona"),
-        ("mini/hicupid", {"types": ("changing",)}, "changing"),
+        (
+            "mini/cupid",
+            {"splits": ("test",), "drop_irrelevant": 2},
+            "--drop-irrelevant is for HiCUPID; for CUPID try --history gold",
+        ),
+        ("mini/cupid", {"splits": ("test",), "instruction": "user"}, "--instruction is for HiCUPID"),
+        ("mini/cupid", {"splits": ("test",), "types": ("persona",)}, "persona"),
+        ("mini/hicupid", {"splits": ("test_1",), "types": ("changing",)}, "changing"),
         ("mini/hicupid", {"splits": ("train",)}, "mini/hicupid has no split 'train'; it has test_1 or test_2"),
-        ("mini/hicupid", {"history": "summary"}, "--history summary: expected full, gold"),
+        ("mini/hicupid", {"splits": ("test_1",), "history": "summary"}, "--history summary: expected full, gold"),
         ("mini/hicupid", {"history": "gold", "drop_irrelevant": 2}, "--drop-irrelevant is for --history full"),
     ],
 )

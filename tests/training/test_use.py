@@ -27,12 +27,12 @@ async def ask(name: str, prompts: list[Prompt]) -> list[Completion]:
 def test_an_adapter_that_was_taught_two_answers_gives_them(window, tmp_path):
     # With weights so large that the last layer, which is not trained, can be sure of a token.
     model = write_model(tmp_path / "m", initializer_range=0.3, sliding_window=window)
-    taught = {"history": "none", "limit": 2}
+    taught = {"history": "none", "limit": 2, "splits": ("test_1",)}
     small(
         "sft", model, "mini/hicupid", tmp_path / "a", **taught,
         rank=16, alpha=32, lr=2e-2, grad_norm=1.0, epochs=100, users_per_step=1, checkpointing=False,
     )  # fmt: skip
-    data = load_hicupid("mini")
+    data = load_hicupid("mini", splits=taught["splits"])
     examples = hicupid_examples(data, settings_for("sft", **taught), PromptFolder())
     examples = [example for group in examples.groups() for example in group]
     tokenizer = AutoTokenizer.from_pretrained(model)

@@ -32,12 +32,19 @@ class Precision(StrEnum):
     float32 = "float32"
 
 
-Data = Annotated[str, typer.Option(help="A hub id, a folder or a file; of HiCUPID its train split is taken.")]
+Data = Annotated[str, typer.Option(help="A hub id, a folder or a file.", show_default=False)]
 ModelName = Annotated[str, typer.Option("--model", help="The weights: a folder, a hub id, or embedded.")]
 Out = Annotated[Path, typer.Option(help="The folder for the adapter.", show_default=False)]
 InitFrom = Annotated[str | None, typer.Option(help="An adapter to go on from, such as SFT's before DPO.")]
 Revision = Annotated[str | None, typer.Option(help="A commit, tag or branch of a hub data set.")]
-Split = Annotated[list[str] | None, typer.Option("--split", help="A split; may be repeated.", show_default="train")]
+Split = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--split",
+        help="A split to train on; may be repeated. A set without train, as CUPID's are, wants one named.",
+        show_default="train",
+    ),
+]
 Type = Annotated[
     list[str] | None, typer.Option("--type", help="A question or instance type; may be repeated. By default all.")
 ]
@@ -82,7 +89,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print training.json instead 
 def sft(
     context: typer.Context,
     out: Out,
-    data: Data = "mini/hicupid",
+    data: Data,
     model: ModelName = "embedded",
     init_from: InitFrom = None,
     revision: Revision = None,
@@ -120,7 +127,7 @@ def sft(
 def dpo(
     context: typer.Context,
     out: Out,
-    data: Data = "mini/hicupid",
+    data: Data,
     model: ModelName = "embedded",
     init_from: InitFrom = None,
     revision: Revision = None,

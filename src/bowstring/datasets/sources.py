@@ -28,7 +28,7 @@ from bowstring.datasets.layout import (
     find_parts,
 )
 from bowstring.datasets.problems import one_of
-from bowstring.errors import DataError, FetchError, UsageError
+from bowstring.errors import DataError, FetchError, MissingSplit, UsageError
 
 MINI = "mini"
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w][\w.-]*")
@@ -241,7 +241,7 @@ def _narrowed(source: Source, choice: Choice) -> Source:
     for split in choice.splits:
         if split not in source.splits:
             have = one_of(source.splits) if source.splits else "no questions at all"
-            raise UsageError(f"{source.name} has no split {split!r}; it has {have}")
+            raise MissingSplit(f"{source.name} has no split {split!r}; it has {have}", source.splits)
     wanted = choice.of(source.splits)
     if source.benchmark == "cupid":
         chosen = {s: f for s, f in source.parts[CUPID_CONFIG].items() if s in wanted}

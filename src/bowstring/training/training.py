@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from bowstring import __version__
-from bowstring.datasets import HicupidSet, load, load_coverage, load_judgements
-from bowstring.errors import UsageError
+from bowstring.datasets import CupidSet, HicupidSet, load, load_coverage, load_judgements
+from bowstring.errors import MissingSplit, UsageError
 from bowstring.models.hubfiles import TRAINING, ModelFiles, model_files
 from bowstring.models.loading import Weights, load_weights, require_torch
 from bowstring.plain_json import read_json
@@ -36,7 +36,7 @@ from bowstring.training.packs import Packing, arrange, pack_all, tokenized
 from bowstring.training.settings import TrainSettings, settings_for
 from bowstring.writing import check_folder
 
-_TESTS = ("test_1", "test_2")  # what models are tested on
+_TRAIN = "train"  # the split
 _USED = {"judge": ("hicupid/judge_",), "matcher": ("cupid/evaluation/preference_matcher",)}
 _ASKED = ("hicupid/ask", "cupid/evaluation/preference_inferrer", "cupid/evaluation/response_generator")
 _CHECKPOINTS = "checkpoints"
@@ -65,7 +65,7 @@ class Trained:
 def train(
     method: Any,
     *,
-    data: str = "mini/hicupid",
+    data: str,
     model: str = "embedded",
     out: str | Path,
     init_from: str | None = None,
@@ -111,18 +111,28 @@ def _examples(
             found = matcher_examples(load_coverage(data, revision=revision), settings, folder)
         about = {"data_fingerprint": found.fingerprint, "prompts": _prompts(settings, folder)}
         return found.examples, found.held_out, about
-    loaded = load(data, revision=revision, splits=settings.splits, leave_out=() if settings.splits else _TESTS)
+    loaded = _loaded(data, revision, settings)
     if isinstance(loaded, HicupidSet):
         examples = hicupid_examples(loaded, settings, folder)
     else:
         examples = cupid_examples(loaded, settings, folder)
-    splits = loaded.splits if isinstance(loaded, HicupidSet) else ()
-    if not settings.splits and "train" not in splits:
-        said = f" ({', '.join(splits)})" if splits else ""
-        note = f"{loaded.name} has no split train: what is trained on{said} cannot test the result"
+    splits = loaded.splits if isinstance(loaded, HicupidSet) else settings.splits
+    if tests := [split for split in splits if split.startswith("test")]:
+        note = f"what is trained on ({', '.join(tests)}) cannot test the result"
         examples = replace(examples, notes=(*examples.notes, note))
     about = {"data_fingerprint": loaded.fingerprint, "prompts": _prompts(settings, folder)}
     return examples, (), about
+
+
+def _loaded(data: str, revision: str | None, settings: TrainSettings) -> HicupidSet | CupidSet:
+    """What is trained on: the splits that were named, or else the one for it, and never a test set by default."""
+    try:
+        return load(data, revision=revision, splits=settings.splits or (_TRAIN,))
+    except MissingSplit as missing:
+        if settings.splits or not missing.available:
+            raise
+        way_out = f"say --split {missing.available[0]} to train on it all the same"
+        raise UsageError(f"{data} has no {_TRAIN} split; {way_out}") from missing
 
 
 def _prompts(settings: TrainSettings, folder: PromptFolder) -> dict[str, str]:

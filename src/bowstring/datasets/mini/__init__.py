@@ -24,7 +24,7 @@ from bowstring.datasets.hicupid import (
 from bowstring.datasets.layout import Benchmark
 from bowstring.datasets.problems import Problem, one_of, raise_if_any
 from bowstring.datasets.tables import Column, Rows, rows_of
-from bowstring.errors import UsageError
+from bowstring.errors import MissingSplit
 from bowstring.records import Dialogue, History, Instance, Message, Persona, Profile, Question, Schedule
 
 _DIALOGUES_A_USER = 40  # published ids are user_id * 40 + position, and so are ours
@@ -84,7 +84,7 @@ def _load_hicupid(splits: Collection[str]) -> HicupidSet:
 def _check_splits(name: str, available: Sequence[str], splits: Collection[str]) -> None:
     for split in splits:
         if split not in available:
-            raise UsageError(f"{name} has no split {split!r}; it has {one_of(available)}")
+            raise MissingSplit(f"{name} has no split {split!r}; it has {one_of(available)}", available)
 
 
 def _rows(table: Any, name: str, columns: tuple[Column, ...]) -> Rows:
