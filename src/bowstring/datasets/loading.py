@@ -34,16 +34,17 @@ def load(
     *,
     revision: str | None = None,
     splits: Collection[str] = (),
+    leave_out: Collection[str] = (),
     configs: tuple[str, ...] | None = ("dialogue", "qa"),
 ) -> DataSet:
     """The data set of this name, checked; a DataError names the first thing that is wrong with it.
 
-    Only `splits`, or all; None for `configs` takes HiCUPID's judge transcripts too.
+    Only `splits`, or all but those to `leave_out`; None for `configs` takes HiCUPID's judge transcripts too.
     """
     names = mini_benchmarks(name, benchmark)
     if names and len(names) > 1:
         raise UsageError(f"{name} is two data sets; say which: {name}/hicupid or {name}/cupid")
-    choice = Choice(tuple(splits), configs)
+    choice = Choice(tuple(splits), tuple(leave_out), configs)
     reading = read(name, benchmark, revision=revision, choice=choice)[0]
     raise_if_any(reading.problems, name)
     assert reading.data is not None

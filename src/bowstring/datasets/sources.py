@@ -65,11 +65,13 @@ class Choice:
     """Which part of a data set is wanted. What is not wanted is neither fetched, read nor checked."""
 
     splits: tuple[str, ...] = ()  # of questions or instances; none means all
+    leave_out: tuple[str, ...] = ()  # of these, unless they are all there is
     configs: tuple[str, ...] | None = None  # of HiCUPID's; None: all that is here, on the hub not the transcripts
     all_dialogues: bool = False  # not only those that the names of the splits suggest
 
     def of(self, available: Collection[str]) -> list[str]:
-        return [s for s in available if not self.splits or s in self.splits]
+        wanted = [s for s in available if (s in self.splits if self.splits else s not in self.leave_out)]
+        return wanted or list(available)
 
 
 def mini_benchmarks(name: str, benchmark: Benchmark | None) -> tuple[Benchmark, ...] | None:
