@@ -11,12 +11,13 @@ from bowstring.tree.packing import cut
 from tests.support.tiny import END, FAMILIES, random_prompts, tiny_model
 
 register()
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]  # a GPU records its steps
 
 
 def alone(model, prompt: list[int], n: int, **settings) -> list[int]:
     """What transformers' own generate gives for a prompt by itself."""
     model.set_attn_implementation("eager")
-    ids = torch.tensor([prompt])
+    ids = torch.tensor([prompt], device=model.device)
     found = model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=n, **settings)
     return [token for token in found[0, len(prompt) :].tolist() if token != END]
 
@@ -28,8 +29,9 @@ def together(model, prompts, draws, **settings):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("chunk", [32, 4096])
-def test_greedy_tokens_are_those_of_each_prompt_alone(family, chunk):
-    model = tiny_model(family)
+@pytest.mark.parametrize("device", DEVICES)
+def test_greedy_tokens_are_those_of_each_prompt_alone(family, chunk, device):
+    model = tiny_model(family).to(device)
     prompts = random_prompts(7, trunk=150, longest=9)
     expected = [alone(model, prompt, 20) for prompt in prompts]
     found = together(model, prompts, [Draw(20)] * 7, chunk=chunk)
@@ -37,15 +39,17 @@ def test_greedy_tokens_are_those_of_each_prompt_alone(family, chunk):
     assert len(set(map(tuple, expected))) > 3, "the prompts differ in what follows"
 
 
-def test_prompts_that_share_nothing_are_a_tree_too():
-    model = tiny_model("llama")
+@pytest.mark.parametrize("device", DEVICES)
+def test_prompts_that_share_nothing_are_a_tree_too(device):
+    model = tiny_model("llama").to(device)
     prompts = [[5, 9, 30], [44, 7], [80]]
     found = together(model, prompts, [Draw(12)] * 3)
     assert [drawn.tokens for drawn in found] == [alone(model, prompt, 12) for prompt in prompts]
 
 
-def test_branches_leave_when_they_end():
-    model = tiny_model("llama")
+@pytest.mark.parametrize("device", DEVICES)
+def test_branches_leave_when_they_end(device):
+    model = tiny_model("llama").to(device)
     prompts = random_prompts(12, trunk=40, longest=6)
     free = [alone(model, prompt, 24) for prompt in prompts]
     # A token that some meet and others do not.

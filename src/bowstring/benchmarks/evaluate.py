@@ -194,7 +194,9 @@ def _roles(benchmark: str, settings: Settings, named: Mapping[str, Any]) -> dict
     own = (builtin.NAME, truth.NAME)
     found = {r: n for r, n in named.items() if n is not None and not (r != "model" and n in own)}
     if "matcher" in found and "judge" not in found:
-        raise UsageError("--matcher needs --judge: the judge writes the checklists that are matched")
+        raise UsageError(
+            "--matcher needs --judge, and a model for it: the judge writes the checklists that are matched"
+        )
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bowstring.cli.output import counted
 from bowstring.cli.progress import MovingLine, duration
 from bowstring.training.adapters import next_command
 
@@ -43,7 +44,7 @@ def describe(step: Step) -> str:
 def summary(trained: Trained) -> str:
     record = trained.record
     counts, log = record["counts"], record.get("log", [])
-    lines = [f"{trained.folder}: {counts['examples']:,} examples, {counts['steps']:,} steps"]
+    lines = [f"{trained.folder}: {counted(counts['examples'], 'example')}, {counted(counts['steps'], 'step')}"]
     losses = [line["loss"] for line in log if line["loss"] is not None]
     if losses:
         lines[0] += f", loss {losses[0]:.4f} → {losses[-1]:.4f}"

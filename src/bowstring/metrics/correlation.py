@@ -11,9 +11,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import NOTHING, Estimate, Means, Score, estimate, exceptions
+from bowstring.metrics.intervals import Estimate, Means, Score, estimate, exceptions
 
 Row = tuple[str, float, float]  # cluster, x, y
+_ROUNDING = 1e-9  # what differences of squares leave of nothing
 
 
 def correlation(rows: Sequence[Row]) -> Estimate | None:
@@ -30,7 +31,7 @@ def correlation(rows: Sequence[Row]) -> Estimate | None:
     found = estimate(columns, _pearson)
     if found is None:
         return None
-    if found.high - found.low < NOTHING:  # all clusters on one line, or one alone: others may be anywhere
+    if found.high - found.low < _ROUNDING:  # all clusters on one line, or one alone: others may be anywhere
         off = 2 * exceptions(found.clusters)
         found = replace(found, low=max(-1.0, found.value - off), high=min(1.0, found.value + off))
     return replace(found, n=len(rows))
