@@ -6,11 +6,10 @@ import re
 
 import pytest
 
-from bowstring.datasets import load_cupid, load_hicupid
+from bowstring.datasets import load_hicupid
 from bowstring.datasets.ratings import item_id
 from tests.e2e.test_eval import command, metrics, records
-from tests.e2e.test_eval_cupid import answer as cupid_answer
-from tests.e2e.test_eval_cupid import command as cupid_command
+from tests.support.auditing import at, audit
 from tests.support.command import bowstring
 from tests.support.server import Server, text_of
 
@@ -80,19 +79,6 @@ def ran_by(server, folder, judge, *more):
     ran = bowstring(*command(server, out, *more), "--judge", server.model(judge))
     assert ran.code == 0, ran.err
     return out
-
-
-def audit(run, *arguments):
-    """What the command says as JSON; its numbers by name."""
-    ran = bowstring("audit", run, *arguments, "--json")
-    assert ran.code == 0, ran.err
-    found = json.loads(ran.out)
-    assert found == json.loads((run / "audit.json").read_text(encoding="utf-8"))
-    return found | {"by": {one["name"]: one for one in found["findings"]}}
-
-
-def at(server, judge):
-    return "--judge", server.model(judge), "--model", server.model("m")
 
 
 @pytest.fixture(scope="module")
@@ -397,105 +383,6 @@ def test_where_the_model_cannot_be_reached_the_rest_is_done_and_it_says_how(fair
     )
 
 
-def test_cupid(tmp_path):
-    def said(messages, body):
-        if body["model"] == "two":
-            return cupid_answer(messages, body | {"model": "judge"}).replace("Score\n7", "Score\n9")
-        return cupid_answer(messages, body)
-
-    with Server(said) as server:
-        ran = bowstring(*cupid_command(server, tmp_path / "r"))
-        assert ran.code == 0, ran.err
-        given = (*at(server, "judge"), "--second-judge", server.model("two"))
-        found = audit(tmp_path / "r", *given)
-        before = len(server.requests)
-        assert audit(tmp_path / "r", *given)["findings"] == found["findings"]
-        none = bowstring(*cupid_command(server, tmp_path / "none", "--history", "none"))
-        assert none.code == 0
-        assert len(server.requests) == before, "the run without sessions asks what the audit asked"
-    by = found["by"]
-    assert found["checks"] == ["gold", "vague", "no-history", "length", "probes", "steering", "second-judge"]
-    page = (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
-    assert "a response to another request" in page
-    assert metrics(tmp_path / "r")["validity"] == {}, "one score for all goes with nothing"
-    dressed = [one for name, one in by.items() if name.startswith("the same response")]
-    assert [one["value"] for one in dressed] == [0, 0, 0]
-    assert by["a response to another request"]["value"] == 7
-    without = metrics(tmp_path / "none")["metrics"]["inference.f1"]
-    assert by["F1 of the model without the sessions"]["value"] == pytest.approx(without["value"])
-    assert by["score of responses less those without the sessions, of 10"]["value"] == 0
-    assert by["score of responses less those without the sessions, of 10"]["verdict"] == "unclear"
-    assert by["F1 of the gold preference as if a model had inferred it"]["value"] == pytest.approx(50)
-    assert by["F1 of the gold preference as if a model had inferred it"]["verdict"] == "unclear"
-    assert by["F1 of a preference that would please anybody"]["verdict"] == "unclear"
-    assert by["F1 of the model less that"]["value"] == pytest.approx(0)
-    assert by["F1 of the model less that"]["n"] == 12
-    shift = by["score by the second judge less the first's, of 10"]
-    assert (shift["value"], shift["verdict"], shift["clusters"]) == (2, "unclear", 4)
-    assert by["same coverage label, %"]["value"] == 100
-    assert len(load_cupid("mini").instances) == 12
-
-
-def test_cupid_with_another_judge_who_likes_lists_and_does_as_it_is_told(tmp_path):
-    def said(messages, body):
-        whole = "\n".join(text_of(m) for m in messages)
-        if body["model"] == "vain" and "The response: <<<" in whole:
-            response = re.search(r"The response: <<<(.*?)>>>", whole, re.DOTALL)[1]
-            score = 10 if "### Evaluation Score" in response else 8 if "**" in response else 2
-            return f"### Evaluation\nSo.\n### Evaluation Score\n{score}"
-        return cupid_answer(messages, body | ({"model": "judge"} if body["model"] == "vain" else {}))
-
-    with Server(said) as server:
-        assert bowstring(*cupid_command(server, tmp_path / "r")).code == 0
-        found = audit(tmp_path / "r", *at(server, "vain"), "--checks", "probes,steering,no-history")
-    by = found["by"]
-    change = by["the same response as a list with bold, change in score"]
-    assert (change["value"], change["verdict"], change["n"]) == (6, "unclear", 12)
-    assert change["says"] == "the judge likes it better: it looks at dress; but this is of 4 alone"
-    assert by["the same response behind a compliment, change in score"]["value"] == 0, "against this judge's own 2"
-    assert by["score of responses less those without the sessions, of 10"]["value"] == 0
-    assert by["a personal opening before a response to another request, change in score"]["value"] == 0
-    assert by["a response to another request"]["value"] == 2
-    steered = [one for name, one in by.items() if name.startswith("the same with") or "forged" in name]
-    assert [one["value"] for one in steered] == [8, 8, 8]
-    variants = records(next((tmp_path / "r" / "audit").iterdir()))
-    assert all("again generation" in one["variants"] and "again inference" in one["variants"] for one in variants)
-
-
-def test_two_judges_of_cupid_are_compared_and_not_the_runs_with_one(tmp_path):
-    def said(messages, body):
-        told = cupid_answer(messages, body | ({} if body["model"] == "m" else {"model": "judge"}))
-        scores = {"judge": 7, "one": 1, "two": 7}
-        return told.replace("Score\n7", f"Score\n{scores.get(body['model'], 7)}")
-
-    with Server(said) as server:
-        assert bowstring(*cupid_command(server, tmp_path / "r")).code == 0
-        given = ("--judge", server.model("one"), "--second-judge", server.model("two"))
-        found = audit(tmp_path / "r", *given, "--checks", "second-judge,length")
-    by = found["by"]
-    assert by["score by the second judge less the first's, of 10"]["value"] == 6
-    assert by["same coverage label, %"]["value"] == 100
-    assert by["same coverage label, %"]["n"] == 60
-    assert {name for name in by if name.startswith("words a response")} == {
-        "words a response (by the run's judge, openai/judge@127.0.0.1/v1)"
-    }
-
-
-def test_another_matcher_judges_the_runs_own_inferences_too(tmp_path):
-    def said(messages, body):
-        if body["model"] != "full":
-            return cupid_answer(messages, body)
-        return cupid_answer(messages, body | {"model": "matcher"}).replace("Not Covered", "Fully Covered")
-
-    with Server(said) as server:
-        run = tmp_path / "r"
-        given = ("--task", "inference", "--matcher", server.model("matcher"))
-        assert bowstring(*cupid_command(server, run, *given)).code == 0
-        found = audit(run, *at(server, "judge"), "--matcher", server.model("full"), "--checks", "vague")
-    assert found["by"]["F1 of a preference that would please anybody"]["value"] > 80
-    assert found["by"]["F1 of the model less that"]["value"] == pytest.approx(0), "both by the new matcher"
-
-
 def test_answers_are_judged_again_where_the_words_to_the_judge_have_changed(tmp_path):
     def said(messages, body):
         last = text_of(messages[-1])
@@ -529,22 +416,6 @@ def test_an_audit_of_an_earlier_state_is_not_shown_as_the_runs(tmp_path):
         assert "an audit of an earlier state of this run" in page
         assert "the gold answer against itself" not in page
         assert bowstring("report", run).code == 0
-
-
-def test_a_matcher_of_its_own_is_asked_again_by_the_name_it_has_now(tmp_path):
-    with Server(cupid_answer) as server:
-        given = ("--task", "inference", "--matcher", server.model("matcher"))
-        ran = bowstring(*cupid_command(server, tmp_path / "r", *given))
-        assert ran.code == 0, ran.err
-        lost = bowstring("audit", tmp_path / "r", "--judge", server.model("judge"), "--checks", "vague")
-        assert lost.code == 2
-        assert "the run's matcher was openai/matcher@127.0.0.1/v1: name it with --matcher" in lost.err
-        before = len(server.requests)
-        found = audit(tmp_path / "r", *at(server, "judge"), *given[2:], "--checks", "vague")
-        asked = [r.body["model"] for r in server.requests[before:]]
-    assert asked.count("judge") == 1, "one vague preference is taken apart once"
-    assert asked.count("matcher") == 4, "once a gold preference; equal ones are asked for once"
-    assert found["by"]["F1 of a preference that would please anybody"]["value"] == pytest.approx(50)
 
 
 def test_what_it_prints_does_not_steer_the_terminal(tmp_path):
