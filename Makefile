@@ -8,12 +8,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-faults lock audit clean
+.PHONY: demo test test-faults browser lock audit clean
 
 demo: .venv/.for-demo
 	@$(BIN)/bowstring demo
 
-test: .venv/.for-test
+test: .venv/.for-test browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -21,6 +21,14 @@ test: .venv/.for-test
 
 test-faults: .venv/.for-test
 	BOWSTRING_FAULTS=long $(BIN)/pytest -n auto tests/faults
+
+# Pages are tested in Chromium. Where it can be installed it is; where it cannot, those tests are skipped.
+browser:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
+	  command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && \
+	  echo "Installing Chromium, for the tests of pages …" && apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
+	  echo "There is no Chromium here: the tests of pages will be skipped (apt install chromium)."
 
 # A Python without the venv module's own pip (Debian splits it off) gets its environment from virtualenv, which
 # needs no place in the system's packages.
