@@ -6,25 +6,17 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-from bowstring.datasets import load_hicupid
 from bowstring.datasets.coverage import coverage_table
 from bowstring.datasets.hicupid import evaluation_table
 from bowstring.errors import UsageError
 from bowstring.prompts import PromptFolder
-from bowstring.records import Coverage, Judgement
+from bowstring.records import Coverage
 from bowstring.training.evaluators import judge_examples, matcher_examples
 from bowstring.training.settings import settings_for
 from tests.support.command import bowstring
+from tests.support.teaching import LEARNS, QUESTIONS, SAID, transcripts
 from tests.support.tiny import write_model
 from tests.support.training import SMALL, small
-
-SAID = {"persona": "Better Response: A", "profile": "Better Response: B", "schedule": "Satisfaction: YES"}
-QUESTIONS = load_hicupid("mini").questions()
-
-
-def transcripts() -> list[Judgement]:
-    """A teacher whose verdict goes by the type of the question."""
-    return [Judgement(q, "an answer", SAID[q.type], None if q.type == "schedule" else "A") for q in QUESTIONS]
 
 
 def settings(method: str, **given):
@@ -76,8 +68,8 @@ def test_a_judge_agrees_with_its_teacher_on_users_it_has_not_seen(tmp_path):
     model = write_model(tmp_path / "m", words=" ".join(SAID.values()), initializer_range=0.3)
     pq.write_table(evaluation_table(transcripts()), tmp_path / "t.parquet")
     trained = small(
-        "judge", model, tmp_path / "t.parquet", tmp_path / "a", hold_out=0.4, types=("persona", "schedule"),
-        rank=16, alpha=32, lr=2e-2, grad_norm=1.0, epochs=30, branches=8, users_per_step=2, checkpointing=False,
+        "judge", model, tmp_path / "t.parquet", tmp_path / "a", types=("persona", "schedule"), checkpointing=False,
+        **LEARNS,
     )  # fmt: skip
     found = trained.record["held_out"]
     for kind in ("persona", "schedule"):

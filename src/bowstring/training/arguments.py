@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,15 @@ from bowstring.models.loading import require_torch
 from bowstring.training.settings import TrainSettings
 
 _MOST_BETWEEN = 50  # steps
+# What FSDP must be told for an adapter to come out right, as `accelerate launch` passes it on. With its checkpointing
+# PEFT finds nothing to save; in shards nothing is saved; and a model that only the first process has loaded can neither
+# be tried nor give a reference.
+_SPLIT = {
+    "fsdp_version": "2",
+    "fsdp_state_dict_type": "FULL_STATE_DICT",
+    "fsdp_activation_checkpointing": "false",
+    "fsdp_cpu_ram_efficient_loading": "false",
+}
 
 
 def trainer_arguments(
@@ -21,6 +31,8 @@ def trainer_arguments(
     """TrainingArguments; making them also joins the other processes, where there are any."""
     torch = require_torch()
     from transformers import TrainingArguments
+
+    _check_split()
 
     cuda = torch.cuda.is_available()
     bf16 = settings.precision == "bf16" or (settings.precision == "auto" and cuda)
@@ -49,11 +61,22 @@ def trainer_arguments(
         )
     except (ImportError, ValueError, RuntimeError) as error:
         raise UsageError(f"training cannot start: {' '.join(str(error).split())[:200]}") from error
+    made.mixed_precision = "bf16" if bf16 else "no"  # ours to say, and not accelerate's configuration's
     if made.n_gpu > 1:
         # Trainer would split batches over all of them in one process, and a tree cannot be split.
         tell(f"One of {made.n_gpu} GPUs is used; for all of them: accelerate launch -m bowstring train …")
         made._n_gpu = 1
     return made
+
+
+def _check_split() -> None:
+    if os.environ.get("ACCELERATE_USE_FSDP", "false").lower() != "true":
+        return
+    for name, wanted in _SPLIT.items():
+        found = os.environ.get(name.upper(), "not set")
+        if found.lower() != wanted.lower():
+            where = "in accelerate's configuration; recipes/accelerate/fsdp.yaml has all that is needed"
+            raise UsageError(f"{name} is {found}, and must be {wanted} {where}")
 
 
 def steps_between_checkpoints(steps: int) -> int:

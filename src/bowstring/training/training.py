@@ -271,7 +271,10 @@ class _Job:
         trainer.save_model(str(self.out))
         if folder is not None:
             if self.held_out:
-                weights.model = trainer.model
+                if trainer.is_fsdp_enabled:
+                    weights.model = self._whole_again()
+                else:
+                    weights.model = trainer.model
                 record["held_out"] = self._test(folder, weights)
             self._finish(folder, record)
         return Trained(self.out, record, folder is not None)
@@ -346,6 +349,12 @@ class _Job:
         found, records = examine(LocalAnswers(weights), self.held_out, kinds, self.tell)
         folder.write_lines("held_out.jsonl", records)
         return found
+
+    def _whole_again(self) -> Any:
+        """What was trained in parts, put together in this process from what was saved."""
+        arguments = self.arguments
+        again = load_weights(self.files.folder, dtype=_dtype(arguments), device=arguments.device, tell=self.tell)
+        return with_adapter(again.model, self.out, self.settings)
 
     def _finish(self, folder: RunFolder, record: dict[str, Any]) -> None:
         (self.out / "training_args.bin").unlink(missing_ok=True)  # a pickle of what training.json says
