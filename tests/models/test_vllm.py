@@ -1,8 +1,10 @@
-"""`vllm/…`: what vLLM is asked, and what becomes of its outputs. A stand-in that records its calls takes its place."""
+"""`vllm/…`: what vLLM is asked, and what becomes of its outputs. A stand-in that records its calls takes its place;
+vLLM itself is in test_vllm_itself.py, for whoever has it."""
 
 import asyncio
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import ModuleType, SimpleNamespace
 
@@ -47,7 +49,7 @@ class StandIn:
     adapters: list = field(default_factory=list)
     says: str = ""  # its answer; otherwise the prompt's tokens
     finish: str = "stop"
-    broken: str = ""
+    before: Callable[[], str] = str  # called before it generates; what it returns, it breaks with
 
     def engine(self, model, **options):
         self.options = {"model": model, **options}
@@ -61,8 +63,8 @@ class StandIn:
         )
 
     def generate(self, prompts, sampling_params, *, use_tqdm, lora_request):
-        if self.broken:
-            raise RuntimeError(self.broken)
+        if broken := self.before():
+            raise RuntimeError(broken)
         self.prompts.append([prompt["prompt_token_ids"] for prompt in prompts])
         self.settings.append(sampling_params)
         self.adapters.append(lora_request)
@@ -199,7 +201,7 @@ def test_an_answer_that_vllm_gave_up_is_none(vllm, folder):
 
 
 def test_whatever_vllm_raises_is_one_line_that_names_the_model(vllm, folder):
-    vllm.broken = "CUDA error:\n  out of memory"
+    vllm.before = lambda: "CUDA error:\n  out of memory"
     found = ask(f"vllm/{folder}", prompts("I like tea"), Sampling(10))
     assert {(type(error), str(error)) for error in found} == {
         (ModelError, f"vllm/{folder}: vLLM failed: CUDA error: out of memory")
@@ -225,6 +227,17 @@ def test_a_model_that_was_stopped_sends_nothing_more(vllm, folder):
 
     assert [type(found) for found in asyncio.run(run())] == [NotYet, NotYet]
     assert vllm.prompts == []
+
+
+def test_what_vllm_dies_of_when_it_is_stopped_is_no_failure(vllm, folder):
+    """A Ctrl-C reaches vLLM's own processes as well, and they go first."""
+
+    async def run():
+        model = open_model(f"vllm/{folder}")
+        vllm.before = lambda: (model.stop(), "engine core died")[1]
+        return await asyncio.gather(model.complete(prompts("I like tea")[0], Sampling(10)), return_exceptions=True)
+
+    assert [type(found) for found in asyncio.run(run())] == [NotYet]
 
 
 def test_without_vllm_one_line_says_what_to_install(monkeypatch, folder):

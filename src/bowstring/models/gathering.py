@@ -81,7 +81,8 @@ class GatheringModel(ABC):
                     raise NotYet
                 made = await asyncio.to_thread(self._answer, batch)
             except Exception as error:  # whoever waits must hear of it
-                made = [error] * len(batch)
+                # But a Ctrl-C reaches an engine's own processes too: what these die of then says nothing of a request.
+                made = [NotYet() if self._stopped else error] * len(batch)
             for request, answer in zip(batch, made, strict=True):
                 if request.answer.done():
                     continue
