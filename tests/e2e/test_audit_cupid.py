@@ -66,7 +66,7 @@ def test_cupid_with_another_judge_who_likes_lists_and_does_as_it_is_told(tmp_pat
     by = found["by"]
     change = by["the same response as a list with bold, change in score"]
     assert (change["value"], change["verdict"], change["n"]) == (6, "unclear", 12)
-    assert change["says"] == "the judge likes it better: it looks at dress; but this is of 4 alone"
+    assert change["says"] == "the judge is not shown to be moved; the interval reaches beyond that", "by 4 alone"
     assert by["the same response behind a compliment, change in score"]["value"] == 0, "against this judge's own 2"
     assert by["score of responses less those without the sessions, of 10"]["value"] == 0
     assert by["a personal opening before a response to another request, change in score"]["value"] == 0

@@ -160,6 +160,23 @@ def test_power_promises_nothing_that_p_forbids(comparisons):
     assert least_clusters() == 6
 
 
+@pytest.mark.parametrize("users", [1, 2, 5, 6, 8, 40])
+@pytest.mark.parametrize("apart", [0.0, 0.05, 0.3, 1.0, -0.3])
+def test_users_who_all_gain_alike_are_no_proof_that_others_do(users, apart):
+    """As many as may be among so many unseen could gain all there is, and lose it, or where a direction is shown gain
+    nothing; the interval leaves out zero where p says so."""
+    level = max(0.0, -apart)
+    alike = tuple({"x": [Score(str(n), value) for n in range(users)]} for value in (level, level + apart))
+    found = of(*alike, ends=(0.0, 1.0))
+    others = 1 - 0.025 ** (1 / users)
+    kept, shown = (1 - others) * abs(apart), users >= 6 and apart != 0
+    low, high = (found.low, found.high) if apart >= 0 else (-found.high, -found.low)
+    assert found.value == pytest.approx(apart)
+    assert (low, high) == pytest.approx((kept if shown else kept - others, kept + others))
+    assert shown == (found.p < 0.05) == (low > 0)
+    assert found.error > 0, "and there is no difference so small that they would show it"
+
+
 def test_a_comparison_with_more_users_does_not_stand_in_the_way_of_one_with_fewer():
     many, few = (of(*all_but_alike(users), fine=True) for users in (40, 6))
     times = at_least_times([many.clusters, few.clusters])

@@ -234,7 +234,8 @@ class _Comparing:
         one, other = ({key for key in keys if key in said[name]} for name in (first, second))
         both = [key for key in keys if key in one and key in other]
         before, after = (self._scores(metric, name, both) for name in (first, second))
-        found = difference(before, after, self.measures[metric].statistic, items=len(both), fine=fine)
+        measure = self.measures[metric]
+        found = difference(before, after, measure.statistic, items=len(both), ends=measure.ends, fine=fine)
         return found, len(one ^ other)
 
     def _from_baseline(self, metric: str, names: Sequence[str], *, fine: bool) -> dict[str, Against]:

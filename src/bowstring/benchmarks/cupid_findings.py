@@ -142,7 +142,7 @@ def _gain(
     own = [(r, v) for r, v in read if _F1.parts(by_key[r["key"]])]
     first = _F1.scores((cluster_of(r), v) for r, v in own)
     second = _F1.scores((cluster_of(r), by_key[r["key"]]) for r, _ in own)
-    found = difference(first, second, _F1.statistic, items=len(own))
+    found = difference(first, second, _F1.statistic, items=len(own), ends=_F1.ends)
     says = partial(better, than, _CLEAR)
     yield finding(check, "F1 of the model less that", found, "clearly above 0", says, left_out=asked - len(own))
 

@@ -78,15 +78,12 @@ def rate_of(scores: Sequence[Score]) -> Estimate | None:
 
 
 def paired(rows: Iterable[tuple[str, float, float]], scale: float = 100, reach: float = 100) -> Difference | None:
-    """The mean of the second less the first, of rows with their clusters. Where nothing changes at all, so many
-    clusters without a change leave room for some, as in `estimate`; `reach` is the greatest change there could be."""
+    """The mean of the second less the first, of rows with their clusters; `reach` is the greatest change there could
+    be."""
     listed = list(rows)
     first, second = [Score(c, x) for c, x, _ in listed], [Score(c, y) for c, _, y in listed]
-    found = difference({"x": first}, {"x": second}, lambda means: scale * means["x"], items=len(listed))
-    if found is None or any(x != y for _, x, y in listed):
-        return found
-    room = reach * (1 - 0.025 ** (1 / found.clusters))
-    return replace(found, low=-room, high=room)
+    ends = (0.0, reach / scale)
+    return difference({"x": first}, {"x": second}, lambda means: scale * means["x"], items=len(listed), ends=ends)
 
 
 def at_most(limit: float, found: Estimate | Difference) -> Verdict:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import TRUSTED_CLUSTERS, Means, Score, draw, resampled
+from bowstring.metrics.intervals import TRUSTED_CLUSTERS, Means, Score, draw, exceptions, resampled, room
 
 FINE_DRAWS = 10_000  # where every pair is compared: p has to stay small when it is corrected for their number
 LEVEL = 0.05
@@ -99,20 +99,23 @@ def difference(
     statistic: Callable[[Means], Floats],
     *,
     items: int,
+    ends: tuple[float, float] | None = None,
     fine: bool = False,
 ) -> Difference | None:
     """A paired difference of a statistic of component means, with percentile interval and p over resampled clusters.
 
-    The scores of both sides are of the same items. None where a side lacks a component. `fine` takes more draws.
+    The scores of both sides are of the same items. None where a side lacks a component. `ends` are the least and the
+    greatest score there can be, for clusters that all differ alike, as in `estimate`. `fine` takes more draws.
     """
     if not first or not all(first.values()) or not all(second.values()):
         return None
     clusters = sorted({s.cluster for side in (first, second) for scores in side.values() for s in scores})
     weights = (_finely_resampled if fine else resampled)(len(clusters))
     index = {cluster: n for n, cluster in enumerate(clusters)}
-    value, drawn = np.zeros(1), np.zeros(len(weights))
+    value, drawn, means = np.zeros(1), np.zeros(len(weights)), []
     for sign, side in ((-1, first), (1, second)):
         whole, each = _means(side, index, weights)
+        means.append(whole)
         value = value + sign * statistic(whole)
         with np.errstate(invalid="ignore", divide="ignore"):
             drawn = drawn + sign * statistic(each)
@@ -122,7 +125,25 @@ def difference(
     widened = math.sqrt(len(clusters) / (len(clusters) - 1)) if len(clusters) > 1 else 0.0
     error = widened * float(drawn.std()) if len(drawn) else 0.0
     p = _p_value(drawn, len(clusters))
+    if ends is not None and high - low < _NOTHING:
+        low, high = _room(means[0], means[1], statistic, ends, len(clusters))
+        error = (high - low) / 2 / NormalDist().inv_cdf(0.975)
     return Difference(float(value[0]), float(low), float(high), p, error, items, len(clusters))
+
+
+def _room(
+    first: Means, second: Means, statistic: Callable[[Means], Floats], ends: tuple[float, float], clusters: int
+) -> tuple[float, float]:
+    """What a difference may be where all clusters differ alike: there may be others among those who were not seen. For
+    these it could be anything, or, where so many alike are enough to show a direction, nothing at the least."""
+    others = exceptions(clusters)
+    (least, most), (low, high) = (room(side, statistic, ends, others) for side in (first, second))
+    value = float((statistic(second) - statistic(first))[0])
+    if abs(value) <= _NOTHING or clusters < least_clusters():
+        return low - most, high - least
+    unmoved = {name: (1 - others) * mean + others * first[name] for name, mean in second.items()}
+    nearest = float((statistic(unmoved) - statistic(first))[0])
+    return (nearest, high - least) if value > 0 else (low - most, nearest)
 
 
 @lru_cache(maxsize=1)  # 100 MB at the published size

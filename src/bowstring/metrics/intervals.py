@@ -80,16 +80,15 @@ def estimate(
     drawn = drawn[np.isfinite(drawn)]
     low, high = np.percentile(drawn, [2.5, 97.5]) if len(drawn) else (value, value)
     if ends is not None and high - low < NOTHING:
-        low, high = room(means, statistic, ends, len(clusters))
+        low, high = room(means, statistic, ends, exceptions(len(clusters)))
     n = sum(len(scores) for scores in components.values())
     return Estimate(float(value), float(low), float(high), n, len(clusters))
 
 
 def room(
-    means: Means, statistic: Callable[[Means], npt.NDArray[np.float64]], ends: tuple[float, float], clusters: int
+    means: Means, statistic: Callable[[Means], npt.NDArray[np.float64]], ends: tuple[float, float], other: float
 ) -> tuple[float, float]:
-    """What a statistic may be where so many clusters were all alike: as many as may be exceptions could be anything."""
-    other = exceptions(clusters)
+    """What a statistic may be where all clusters were alike, but a share of `other` ones could be anything."""
     low, high = sorted(
         float(statistic({n: (1 - other) * m + other * end for n, m in means.items()})[0]) for end in ends
     )
