@@ -60,8 +60,8 @@ class _OfUsers:
         if not self._settings.drop_irrelevant:
             return ()
         return (
-            f"of each history, {self._settings.drop_irrelevant} dialogues on personas are left out that no question "
-            "packed behind it needs, or as many as there are",
+            f"a history lacks up to {self._settings.drop_irrelevant} of the dialogues on personas that no question "
+            "packed behind it needs",
         )
 
     def of(self, group: Sequence[Question]) -> Iterator[list[Example]]:
