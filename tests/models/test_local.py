@@ -7,9 +7,10 @@ import pytest
 import bowstring as package
 from bowstring.datasets import load_hicupid
 from bowstring.errors import DataError
-from bowstring.models.loading import why_plain
+from bowstring.models.loading import load_weights, why_plain
+from bowstring.models.local import _with_adapter
 from tests.support.command import bowstring
-from tests.support.tiny import TEMPLATE, write_model
+from tests.support.tiny import TEMPLATE, copy_of, write_model
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +98,45 @@ def test_an_adapter_changes_the_answers(folder, tmp_path):
     tuned = package.evaluate("hicupid", model=f"hf/{folder}+{tmp_path / 'adapter'}", out=tmp_path / "b" / "r", **common)
     assert [r["answer"] for r in base.records()] != [r["answer"] for r in tuned.records()]
     assert base.metrics["config"]["model"] != tuned.metrics["config"]["model"]
+
+
+@pytest.mark.parametrize(("dtype", "beside"), [("float32", False), ("bfloat16", True)])
+def test_a_small_adapter_is_not_rounded_away(dtype, beside, folder, tmp_path):
+    """Half of what DPO changes is smaller than the last digit of a weight in half precision."""
+    import torch
+    from peft import LoraConfig, get_peft_model
+
+    def weights():
+        return load_weights(folder, dtype=torch.float32, device="cpu", tell=lambda line: None).model
+
+    made = get_peft_model(weights(), LoraConfig(r=4, target_modules="all-linear", task_type="CAUSAL_LM"))
+    for name, weight in made.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(weight, std=1e-6)
+    made.save_pretrained(tmp_path / "adapter")
+    found = _with_adapter(weights().to(getattr(torch, dtype)), tmp_path / "adapter")
+    trained = {name: weight for name, weight in found.named_parameters() if "lora_B" in name}
+    assert bool(trained) == beside
+    for name, weight in trained.items():
+        assert torch.equal(weight, made.get_parameter(name)), "in full, and in its own precision"
+    if not beside:
+        at = "model.layers.0.mlp.up_proj.weight"
+        moved = found.get_parameter(at) - weights().get_parameter(at)
+        assert moved.abs().max() > 0
+
+
+def test_code_that_comes_with_a_model_is_not_run(folder, tmp_path, monkeypatch):
+    """Not even where transformers would ask, and be told to."""
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    path = copy_of(folder, tmp_path / "m", model_type="strange", auto_map={"AutoConfig": "strange.StrangeConfig"})
+    ran = tmp_path / "ran"
+    (path / "strange.py").write_text(
+        f"from pathlib import Path\nfrom transformers import LlamaConfig\nPath({str(ran)!r}).touch()\n\n"
+        "class StrangeConfig(LlamaConfig):\n    model_type = 'strange'\n"
+    )
+    with pytest.raises(DataError, match="not a model that can be loaded"):
+        load_weights(path, dtype=None, device="cpu", tell=lambda line: None)
+    assert not ran.exists()
 
 
 @pytest.mark.parametrize(

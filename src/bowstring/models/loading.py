@@ -36,11 +36,11 @@ def load_weights(folder: Path, *, dtype: Any, device: Any, tell: Callable[[str],
     tell(f"Loading {folder.name} …")
     register()
     with in_one_line(folder):
-        config = AutoConfig.from_pretrained(folder)
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         plain = why_plain(config)
-        tokenizer = AutoTokenizer.from_pretrained(folder)
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         # Loaded as its authors meant it, and then given ours: not every model can be.
-        model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).to(device)
+        model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, trust_remote_code=False).to(device)
     if plain is None:
         plain = _without_tree(model)
     if plain is None and model.device.type == "cuda":

@@ -156,4 +156,6 @@ def _with_adapter(model: Any, adapter: Path) -> Any:
         from peft import PeftModel
     except ImportError as error:
         raise UsageError("an adapter needs PEFT: pip install 'bowstring[local]'") from error
-    return PeftModel.from_pretrained(model, str(adapter)).merge_and_unload()
+    found = PeftModel.from_pretrained(model, str(adapter))
+    # Half precision has no room for a small change of a large weight: there an adapter stays beside the weights.
+    return found.merge_and_unload() if model.dtype == require_torch().float32 else found

@@ -68,7 +68,7 @@ class _Engine:
         self._lora = LoRARequest("adapter", 1, str(files.adapter)) if files.adapter else None
         with _in_one_line(f"{name} cannot be loaded"):
             more = {"enable_lora": True, "max_lora_rank": _rank(files.adapter)} if files.adapter else {}
-            self._rendering = Rendering(AutoTokenizer.from_pretrained(files.folder))
+            self._rendering = Rendering(AutoTokenizer.from_pretrained(files.folder, trust_remote_code=False))
             self._llm = vllm.LLM(str(files.folder), enable_prefix_caching=True, trust_remote_code=False, **more)
             own = self._llm.get_default_sampling_params()
         self._own = {setting: getattr(own, setting) for setting in _OWN}

@@ -13,6 +13,8 @@ def with_adapter(model: Any, start: Path | None, settings: TrainSettings) -> Any
     """The model with an adapter to train: a new one, which changes nothing yet, or the one in `start`."""
     from peft import LoraConfig, PeftConfig, PeftModel, get_peft_model
 
+    if not settings.dropout:
+        _without_dropout(model)
     if start is None:
         config = LoraConfig(
             r=settings.rank,
@@ -26,6 +28,18 @@ def with_adapter(model: Any, start: Path | None, settings: TrainSettings) -> Any
         config = PeftConfig.from_pretrained(str(start))
         config.lora_dropout = settings.dropout
         return PeftModel.from_pretrained(model, str(start), config=config, is_trainable=True)
+
+
+def _without_dropout(model: Any) -> None:
+    """Where none is wanted, the model's own is not either: as modules, or as numbers that their functions use."""
+    from torch.nn.modules.dropout import _DropoutNd
+
+    for module in model.modules():
+        if isinstance(module, _DropoutNd):
+            module.p = 0.0
+        for name, value in vars(module).items():
+            if "dropout" in name and isinstance(value, float):
+                setattr(module, name, 0.0)
 
 
 def card(base: str, record: dict[str, Any]) -> str:
