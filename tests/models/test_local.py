@@ -8,7 +8,7 @@ import bowstring as package
 from bowstring.datasets import load_hicupid
 from bowstring.errors import DataError
 from bowstring.models.loading import load_weights, why_plain
-from bowstring.models.local import _with_adapter
+from bowstring.models.local import _lots, _with_adapter
 from tests.support.command import bowstring
 from tests.support.tiny import TEMPLATE, copy_of, write_model
 
@@ -65,6 +65,24 @@ def test_sampling_is_repeatable_and_does_not_depend_on_the_company(folder, tmp_p
     ten = answers("ten", limit=10)
     three = answers("three", limit=3)
     assert three == {key: ten[key] for key in three}
+
+
+def test_branches_for_which_there_is_no_room_are_decoded_in_lots(folder, tmp_path, monkeypatch):
+    common = {"limit": 10, "max_tokens": 8, "temperature": 0.0, "history": "gold"}
+    whole = package.evaluate("hicupid", model=f"hf/{folder}", out=tmp_path / "a" / "r", **common)
+    monkeypatch.setattr("bowstring.models.local._ROOM", 500)
+    parts = package.evaluate("hicupid", model=f"hf/{folder}", out=tmp_path / "b" / "r", **common)
+    assert [r["answer"] for r in parts.records()] == [r["answer"] for r in whole.records()]
+    assert parts.metrics["failed"] == 0
+
+
+def test_lots_hold_no_more_than_there_is_room_for():
+    assert _lots([30] * 64) == [list(range(64))]
+    lengths = [4000, 100, 3000, 90, 4000, 200, 70_000] * 9
+    lots = _lots(lengths)
+    assert sorted(n for lot in lots for n in lot) == list(range(len(lengths)))
+    assert all(len(lot) == 1 or len(lot) * max(lengths[n] for n in lot) <= 65_536 for lot in lots)
+    assert len(lots) == 9 + 3, "what cannot be with others is alone"
 
 
 def test_a_prompt_that_is_too_long_fails_alone(tmp_path):

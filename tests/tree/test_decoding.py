@@ -28,9 +28,11 @@ def together(model, prompts, draws, **settings):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("chunk", [32, 4096])
+@pytest.mark.parametrize(("chunk", "grid"), [(32, 8192), (4096, 8192), (4096, 14)])
 @pytest.mark.parametrize("device", DEVICES)
-def test_greedy_tokens_are_those_of_each_prompt_alone(family, chunk, device):
+def test_greedy_tokens_are_those_of_each_prompt_alone(family, chunk, grid, device, monkeypatch):
+    """However many tokens of the trunk and of branches go through at a time."""
+    monkeypatch.setattr("bowstring.tree.decoding._GRID", grid)
     model = tiny_model(family).to(device)
     prompts = random_prompts(7, trunk=150, longest=9)
     expected = [alone(model, prompt, 20) for prompt in prompts]

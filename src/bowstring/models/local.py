@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bowstring.tree.decoding import Drawn
 
 TOGETHER = 64  # branches decoded at a time
+_ROOM = 65_536  # tokens of branches decoded at a time, those to come among them: what their keys and values take
 
 
 class LocalModel(GatheringModel):
@@ -89,23 +90,29 @@ class LocalAnswers:
         if not fits:
             return answers
         way = self._one_by_one if self.plain else self._as_tree
-        drawn, shared = way([ids[n] for n in fits], [samplings[n] for n in fits], stopped)
+        drawn = way([ids[n] for n in fits], [samplings[n] for n in fits], stopped)
         if stopped():
             return [NotYet() for _ in prompts]
-        for place, (n, one) in enumerate(zip(fits, drawn, strict=True)):
+        for n, (one, cached) in zip(fits, drawn, strict=True):
             text, thought = split_reasoning(self.tokenizer.decode(one.tokens, skip_special_tokens=True).strip())
-            usage = Usage(len(ids[n]), shared if place else 0, len(one.tokens))
+            usage = Usage(len(ids[n]), cached, len(one.tokens))
             answers[n] = Completion(text, one.finish, thought, usage)
         return answers
 
     def _as_tree(
         self, ids: Sequence[Sequence[int]], samplings: Sequence[Sampling], stopped: Callable[[], bool]
-    ) -> tuple[list[Drawn], int]:
+    ) -> list[tuple[Drawn, int]]:
+        """What is drawn for each, and how much of its prompt had been read for another."""
         from bowstring.tree.decoding import decode
         from bowstring.tree.packing import cut
 
-        tree = cut(ids)
-        return decode(self.model, tree, [self._draw(s) for s in samplings], self.ends, stopped=stopped), len(tree.trunk)
+        found: dict[int, tuple[Drawn, int]] = {}
+        for lot in _lots([len(branch) + s.max_tokens for branch, s in zip(cut(ids).branches, samplings, strict=True)]):
+            tree = cut([ids[n] for n in lot])
+            drawn = decode(self.model, tree, [self._draw(samplings[n]) for n in lot], self.ends, stopped=stopped)
+            for n, one in zip(lot, drawn, strict=True):
+                found[n] = (one, len(tree.trunk) if n != lot[0] else 0)
+        return [found[n] for n in range(len(ids))]
 
     def _draw(self, sampling: Sampling) -> Any:
         """The request's settings; where it leaves one open, the model's own."""
@@ -123,7 +130,7 @@ class LocalAnswers:
 
     def _one_by_one(
         self, ids: Sequence[Sequence[int]], samplings: Sequence[Sampling], stopped: Callable[[], bool]
-    ) -> tuple[list[Drawn], int]:
+    ) -> list[tuple[Drawn, int]]:
         torch = require_torch()
         from bowstring.tree.decoding import Drawn
 
@@ -147,8 +154,20 @@ class LocalAnswers:
                 )
             tokens = out[0, len(prompt) :].tolist()
             ended = next((n for n, token in enumerate(tokens) if token in self.ends), None)
-            found.append(Drawn(tokens[:ended], "length" if ended is None else "stop"))
-        return found, 0
+            found.append((Drawn(tokens[:ended], "length" if ended is None else "stop"), 0))
+        return found
+
+
+def _lots(lengths: Sequence[int]) -> list[list[int]]:
+    """Which branches are decoded together: all of them, if there is room; otherwise those of like lengths."""
+    if len(lengths) * max(lengths) <= _ROOM:
+        return [list(range(len(lengths)))]
+    lots: list[list[int]] = []
+    for n in sorted(range(len(lengths)), key=lambda n: lengths[n]):
+        if not lots or (len(lots[-1]) + 1) * lengths[n] > _ROOM:
+            lots.append([])
+        lots[-1].append(n)
+    return lots
 
 
 def _with_adapter(model: Any, adapter: Path) -> Any:

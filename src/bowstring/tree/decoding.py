@@ -19,7 +19,10 @@ from bowstring.tree.packing import Tree
 
 # The share of branches that still grow, from which on the others are taken out. On a GPU that means a new recording.
 _WORTH_LEAVING = {"cpu": 0.5, "cuda": 0.25}
-CHUNK = 20_480  # tokens of a trunk that go through the model at a time: bounds memory, not results
+# What goes through the model at a time: bounds memory, not results.
+CHUNK = 20_480  # tokens of a trunk
+_GRID = 8_192  # tokens of branches
+_SCORES = 1 << 22  # of a head: a branch's tokens look at one another by a mask, and all numbers of it are there at once
 
 
 @dataclass(slots=True)
@@ -71,7 +74,7 @@ def decode(
     grid, last = _grid(tree, device)
     _prefill(model, state, trunk, chunk)
     branches = everyone
-    logits = _through(model, state, grid, torch.zeros_like(last), len(tree.trunk), last)
+    logits = _prefill_branches(model, state, grid, last, len(tree.trunk), width)
     step: _Step | None = None
     if any(draw.max_tokens > 1 for draw in draws):
         step = _Step(model, state, len(branches), len(tree.trunk))
@@ -107,6 +110,20 @@ def _grid(tree: Tree, device: torch.device) -> tuple[Tensor, Tensor]:
     padded = [[*branch, *[0] * (columns - len(branch))] for branch in tree.branches]
     last = torch.tensor([len(branch) - 1 for branch in tree.branches], device=device)
     return torch.tensor(padded, device=device), last
+
+
+def _prefill_branches(model: Any, state: TreeState, grid: Tensor, last: Tensor, trunk: int, width: int) -> Tensor:
+    """Their own tokens, some columns at a time; logits behind the last of each."""
+    rows, columns = grid.shape
+    at_a_time = max(1, min(_GRID // rows, _SCORES // (rows * width)))
+    found: Tensor | None = None
+    for start in range(0, columns, at_a_time):
+        part = grid[:, start : start + at_a_time]
+        wanted = (last - start).clamp(0, part.shape[1] - 1)
+        logits = _through(model, state, part, torch.full_like(last, start), trunk, wanted)
+        found = logits if found is None else torch.where((last >= start).unsqueeze(1), logits, found)
+    assert found is not None
+    return found
 
 
 class _Step:
@@ -161,7 +178,7 @@ def _through(model: Any, state: TreeState, grid: Tensor, before: Tensor, trunk: 
     keep = torch.arange(rows, device=grid.device) * columns + wanted
     state.grid(before, rows, columns)
     found = model(
-        input_ids=grid.view(1, -1), position_ids=places.view(1, -1), use_cache=False, logits_to_keep=keep, tree=state
+        input_ids=grid.reshape(1, -1), position_ids=places.view(1, -1), use_cache=False, logits_to_keep=keep, tree=state
     )
     logits: Tensor = found.logits[0].float()
     return logits
