@@ -26,7 +26,7 @@ class TreeState:
     def __init__(self, *, trunk: int, branches: int, width: int) -> None:
         """`trunk` is its length; `width` the most tokens a branch will have."""
         self._size, self._branches = trunk, branches
-        self._width = -(-width // _ALIGNED) * _ALIGNED
+        self._width = self._seen = _aligned(width)
         self._keys: list[Tensor] = []  # a layer each: (1, key heads, trunk, width of a head)
         self._values: list[Tensor] = []
         self._branch_keys: list[Tensor] = []  # a layer each: (branches, width, key heads, width of a head)
@@ -45,8 +45,10 @@ class TreeState:
         self._filled += n
         self._chunk = None
 
-    def grid(self, lengths: Tensor, rows: int, columns: int) -> None:
-        """Now a grid of `rows` branches by `columns` new tokens goes through; `lengths` is what each branch has."""
+    def grid(self, lengths: Tensor, rows: int, columns: int, seen: int | None = None) -> None:
+        """Now a grid of `rows` branches by `columns` new tokens goes through; `lengths` is what each branch has, and
+        `seen` the most that any of them has then, where that is known."""
+        self._seen = self._width if seen is None else min(_aligned(seen), self._width)
         self._slots = lengths.view(rows, 1) + torch.arange(columns, device=lengths.device)  # where new tokens go
         row = torch.arange(rows, device=lengths.device).view(rows, 1)
         self._places = (row * self._width + self._slots).flatten()  # the same, in all branches side by side
@@ -97,7 +99,8 @@ class TreeState:
             self._mask = self._made_mask(heads // key_heads, query.dtype)
         # (1, heads, rows * columns, width) to a row a branch.
         own = group(query.view(heads, rows, columns, width).transpose(0, 1), key_heads)
-        found = attend_masked(own, keys.transpose(1, 2), values.transpose(1, 2), scale, self._mask)
+        keys, values = (kept[:, : self._seen].transpose(1, 2) for kept in (keys, values))
+        found = attend_masked(own, keys, values, scale, self._mask)
         branch = Part(*_rows_to_one(found, rows, columns, heads))
         if not self._size:
             return branch.out
@@ -106,10 +109,14 @@ class TreeState:
 
     def _made_mask(self, heads: int, dtype: torch.dtype) -> Tensor:
         """For a group of so many heads: a new token sees the slots of its own branch up to its own."""
-        at = torch.arange(self._width, device=self._slots.device)
+        at = torch.arange(self._seen, device=self._slots.device)
         hidden = at.view(1, 1, -1) > self._slots.unsqueeze(-1)
         mask = torch.zeros(hidden.shape, dtype=dtype, device=hidden.device).masked_fill(hidden, -torch.inf)
         return mask.repeat(1, heads, 1).unsqueeze(1)
+
+
+def _aligned(width: int) -> int:
+    return -(-width // _ALIGNED) * _ALIGNED
 
 
 def _rows_to_one(part: Part, rows: int, columns: int, heads: int) -> tuple[Tensor, Tensor]:

@@ -120,7 +120,7 @@ def _prefill_branches(model: Any, state: TreeState, grid: Tensor, last: Tensor, 
     for start in range(0, columns, at_a_time):
         part = grid[:, start : start + at_a_time]
         wanted = (last - start).clamp(0, part.shape[1] - 1)
-        logits = _through(model, state, part, torch.full_like(last, start), trunk, wanted)
+        logits = _through(model, state, part, torch.full_like(last, start), trunk, wanted, start + part.shape[1])
         found = logits if found is None else torch.where((last >= start).unsqueeze(1), logits, found)
     assert found is not None
     return found
@@ -171,12 +171,14 @@ def _recorder(device: torch.device) -> Any:
     return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 
-def _through(model: Any, state: TreeState, grid: Tensor, before: Tensor, trunk: int, wanted: Tensor) -> Tensor:
+def _through(
+    model: Any, state: TreeState, grid: Tensor, before: Tensor, trunk: int, wanted: Tensor, seen: int | None = None
+) -> Tensor:
     """A grid of new tokens through the model as one sequence; logits of the wanted column of every row."""
     rows, columns = grid.shape
     places = trunk + before.view(-1, 1) + torch.arange(columns, device=grid.device)
     keep = torch.arange(rows, device=grid.device) * columns + wanted
-    state.grid(before, rows, columns)
+    state.grid(before, rows, columns, seen)
     found = model(
         input_ids=grid.reshape(1, -1), position_ids=places.view(1, -1), use_cache=False, logits_to_keep=keep, tree=state
     )
