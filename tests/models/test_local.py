@@ -6,9 +6,10 @@ import pytest
 
 import bowstring as package
 from bowstring.datasets import load_hicupid
-from bowstring.errors import DataError
+from bowstring.errors import DataError, UsageError
 from bowstring.models.loading import load_weights, why_plain
-from bowstring.models.local import _lots, _with_adapter
+from bowstring.models.local import LocalAnswers, _lots, _with_adapter
+from bowstring.records import Message, Prompt, Sampling, Trunk
 from tests.support.command import bowstring
 from tests.support.tiny import TEMPLATE, copy_of, write_model
 
@@ -184,6 +185,29 @@ def test_the_plain_path_answers_and_says_so(tmp_path):
     )
     assert run.metrics["failed"] == 0
     assert any("one prompt at a time" in line for line in told)
+
+
+def test_a_model_with_an_encoder_answers_on_the_plain_path_and_is_not_trained(folder, tmp_path):
+    import torch
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    path = copy_of(folder, tmp_path / "m")
+    known = len(json.loads((path / "tokenizer.json").read_text())["model"]["vocab"])
+    torch.manual_seed(0)
+    sizes = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "max_position_embeddings": 4096}
+    heads = {f"{side}_attention_heads": 4 for side in ("encoder", "decoder")}
+    ends = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 2}
+    model = BartForConditionalGeneration(BartConfig(vocab_size=known, init_std=1.0, **sizes, **heads, **ends)).eval()
+    model.save_pretrained(path)
+    weights = load_weights(path, dtype=torch.float32, device="cpu", tell=lambda line: None)
+    assert weights.plain == "it is not decoder-only"
+    prompt = Prompt(Trunk([]), (Message("user", ("What should I do on Sunday with my brother",)),))
+    [answer] = LocalAnswers(weights).answer([prompt], [Sampling(6, temperature=0.0)], lambda: False)
+    given = torch.tensor([weights.rendering.tokens(prompt)])
+    wanted = model.generate(given, attention_mask=torch.ones_like(given), do_sample=False, max_new_tokens=6)[0]
+    assert answer.text == weights.tokenizer.decode(wanted, skip_special_tokens=True).strip() != ""
+    with pytest.raises(UsageError, match="not decoder-only, and only such models are trained here"):
+        package.train("sft", data="mini/hicupid", model=str(path), out=tmp_path / "a", splits=("test_1",))
 
 
 def test_a_folder_that_is_no_model_is_named(tmp_path):

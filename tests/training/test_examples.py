@@ -1,8 +1,10 @@
 """What assistants are trained on, of either benchmark."""
 
+from dataclasses import replace
+
 import pytest
 
-from bowstring.datasets import load_cupid, load_hicupid
+from bowstring.datasets import CupidSet, load_cupid, load_hicupid
 from bowstring.errors import UsageError
 from bowstring.prompts import PromptFolder
 from bowstring.training.assistants import cupid_examples, hicupid_examples
@@ -70,6 +72,16 @@ def test_a_cupid_pair_is_the_reply_that_satisfied_and_the_first_behind_the_sessi
         assert not any(before[n:])
         assert sessions[n].dialogue.messages[0].text in text(pair)
         assert pair.owner == by_key[key].persona_id
+
+
+def test_a_session_that_was_not_closed_or_ran_to_its_limit_is_no_pair(cupid):
+    """Nobody says that its last reply satisfied."""
+    first = cupid.instances[0]
+    session, *_ = [s for s in first.sessions if sum(m.role == "assistant" for m in s.dialogue.messages) > 1]
+    said = session.dialogue.messages
+    for messages, pairs in ((said, 1), (said[:-1], 0), (said[:2] * 15 + said, 0)):
+        changed = replace(session, dialogue=replace(session.dialogue, messages=messages))
+        assert len(of_cupid(CupidSet("x", [replace(first, sessions=(changed,))]), "dpo")) == pairs
 
 
 def test_a_session_that_instances_share_is_one_pair(cupid):

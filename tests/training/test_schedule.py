@@ -12,7 +12,7 @@ def test_the_rate_rises_by_the_warm_up_and_then_falls_by_a_cosine(share, folder,
     made = small("sft", folder, users, tmp_path / "a", warmup=share, lr=1e-3, branches=2, users_per_step=1, epochs=1)
     rates = [line["lr"] for line in made.record["log"]]
     steps = made.record["counts"]["steps"]
-    rising = math.floor(share * steps)
+    rising = round(share * steps)
     assert len(rates) == steps > 6
     assert rates[:rising] == pytest.approx([1e-3 * n / rising for n in range(rising)])
     falling = [1e-3 * (1 + math.cos(math.pi * n / (steps - rising))) / 2 for n in range(steps - rising)]

@@ -26,7 +26,7 @@ def load_weights(folder: Path, *, dtype: Any, device: Any, tell: Callable[[str],
     """A causal language model, with the tree's attention unless that would be wrong."""
     require_torch()
     import transformers
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
     from bowstring.tree.layers import register
     from bowstring.tree.norms import join_norms
@@ -40,7 +40,8 @@ def load_weights(folder: Path, *, dtype: Any, device: Any, tell: Callable[[str],
         plain = why_plain(config)
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         # Loaded as its authors meant it, and then given ours: not every model can be.
-        model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, trust_remote_code=False).to(device)
+        kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+        model: Any = kind.from_pretrained(folder, dtype=dtype, trust_remote_code=False).to(device)
     if plain is None:
         plain = _without_tree(model)
     if plain is None and model.device.type == "cuda":

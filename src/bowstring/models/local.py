@@ -152,7 +152,8 @@ class LocalAnswers:
                     eos_token_id=sorted(self.ends) or None,
                     **how,
                 )
-            tokens = out[0, len(prompt) :].tolist()
+            # A decoder that is alone goes on from the prompt; one behind an encoder begins with a token of its own.
+            tokens = out[0, 1 if self.model.config.is_encoder_decoder else len(prompt) :].tolist()
             ended = next((n for n, token in enumerate(tokens) if token in self.ends), None)
             found.append((Drawn(tokens[:ended], "length" if ended is None else "stop"), 0))
         return found

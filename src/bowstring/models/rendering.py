@@ -41,10 +41,12 @@ class Rendering:
         """
         texts = [self._text(prompt) for prompt in prompts]
         shared = _common(texts) if len(texts) > 1 else ""
-        end = max((at + len(border) for border in self._borders if (at := shared.rfind(border)) >= 0), default=0)
-        if end:
+        places = [(at + len(border), border) for border in self._borders if (at := shared.rfind(border)) >= 0]
+        if places:
+            end, border = max(places)
             trunk = self._encoded(shared[:end])
-            found = [trunk + self._encoded(text[end:], first=False) for text in texts]
+            # Behind the border again, for some vocabularies mark the beginning of a text.
+            found = [trunk + self._encoded(border + text[end:], first=False)[1:] for text in texts]
             if found[0] == self._encoded(texts[0]):
                 return found
         return [self._encoded(text) for text in texts]

@@ -29,6 +29,8 @@ from bowstring.training.settings import TrainSettings
 
 _KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind not in ("dense", "summary"))
 
+_CUT_OFF = 16  # replies after which sessions of CUPID end, satisfied or not
+
 
 def _count(texts: Sequence[str]) -> list[int]:
     return embedded_counter().count(texts)
@@ -134,7 +136,9 @@ def _pairs(instances: Sequence[Instance], prompts: CupidPrompts) -> Iterator[lis
         for n, session in enumerate(instance.sessions):
             replies = [m.text for m in session.dialogue.messages if m.role == "assistant"]
             asked = next((m.text for m in session.dialogue.messages if m.role == "user"), None)
-            if asked is None or len(replies) < 2 or replies[0] == replies[-1]:
+            if asked is None or not 2 <= len(replies) < _CUT_OFF or replies[0] == replies[-1]:
+                continue
+            if session.dialogue.messages[-1].role != "user":  # nobody says that the last one satisfied
                 continue
             prompt = prompts.answering(texts[:n], asked)
             if (same := (prompt.digest, replies[0], replies[-1])) in taken:

@@ -227,6 +227,8 @@ class _Job:
         s, arguments = self.settings, self.arguments
         set_seed(s.seed)
         weights = load_weights(self.files.folder, dtype=_dtype(arguments), device=arguments.device, tell=self.tell)
+        if weights.model.config.is_encoder_decoder:
+            raise UsageError(f"{self.files.folder}: not decoder-only, and only such models are trained here")
         packing = self._pack(weights)
         # Where a pack holds one example, as many of them make the same batch.
         per_step = s.users_per_step * (s.branches if weights.plain else 1)
@@ -238,7 +240,7 @@ class _Job:
         together = _together(per_step // arguments.world_size, max(len(pack.tokens) for pack in packing.packs), most)
         arguments.per_device_train_batch_size = together
         arguments.gradient_accumulation_steps = per_step // arguments.world_size // together
-        arguments.warmup_steps = math.floor(s.warmup * steps)
+        arguments.warmup_steps = round(s.warmup * steps)  # rounded up, a training of one step would learn nothing
         arguments.save_steps = self.save_every or steps_between_checkpoints(steps)
         record = self._record(weights, packing, per_step, steps)
         model = with_adapter(weights.model, self.files.adapter, s)
