@@ -77,11 +77,11 @@ def test_a_cupid_pair_is_the_reply_that_satisfied_and_the_first_behind_the_sessi
 def test_a_session_that_was_not_closed_or_ran_to_its_limit_is_no_pair(cupid):
     """Nobody says that its last reply satisfied."""
     first = cupid.instances[0]
-    session, *_ = [s for s in first.sessions if sum(m.role == "assistant" for m in s.dialogue.messages) > 1]
+    good, session, *_ = [s for s in first.sessions if sum(m.role == "assistant" for m in s.dialogue.messages) > 1]
     said = session.dialogue.messages
-    for messages, pairs in ((said, 1), (said[:-1], 0), (said[:2] * 15 + said, 0)):
+    for messages, pairs in ((said, 2), (said[:-1], 1), (said[:2] * 15 + said, 1)):
         changed = replace(session, dialogue=replace(session.dialogue, messages=messages))
-        assert len(of_cupid(CupidSet("x", [replace(first, sessions=(changed,))]), "dpo")) == pairs
+        assert len(of_cupid(CupidSet("x", [replace(first, sessions=(good, changed))]), "dpo")) == pairs
 
 
 def test_a_session_that_instances_share_is_one_pair(cupid):
