@@ -11,23 +11,23 @@ from torch import Tensor
 from bowstring.training.packs import Tokens
 
 
-def random_users(*sizes: int, answers: int = 1, trunk: int = 24, seed: int = 3) -> list[list[Tokens]]:
+def random_users(
+    *sizes: int, answers: int = 1, trunk: int = 24, rest: tuple[int, int] = (1, 6), seed: int = 3
+) -> list[list[Tokens]]:
     """A group of examples a user, of so many each, behind a beginning of its own; ids below 97."""
     rng = random.Random(seed)
 
     def ids(least: int, most: int) -> tuple[int, ...]:
         return tuple(rng.randrange(3, 97) for _ in range(rng.randint(least, most)))
 
-    numbers, groups = count(), []
-    for user, size in enumerate(sizes):
-        shared = ids(trunk, trunk + 8)
-        groups.append(
-            [
-                Tokens(str(next(numbers)), f"user {user}", shared + ids(1, 6), tuple(ids(2, 9) for _ in range(answers)))
-                for _ in range(size)
-            ]
-        )
-    return groups
+    numbers = count()
+
+    def example(user: int, shared: tuple[int, ...]) -> Tokens:
+        prompt = shared + ids(*rest)
+        return Tokens(str(next(numbers)), f"user {user}", prompt, tuple(ids(2, 9) for _ in range(answers)))
+
+    shared = ((user, size, ids(trunk, trunk + 8)) for user, size in enumerate(sizes))
+    return [[example(user, beginning) for _ in range(size)] for user, size, beginning in shared]
 
 
 def answer_loss(model: Any, prompt: Sequence[int], answer: Sequence[int]) -> Tensor:

@@ -29,8 +29,10 @@ register()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_loss_and_gradients_are_those_of_separate_pairs(family):
-    users = random_users(4, 1, answers=2)
+@pytest.mark.parametrize(("shape", "trees"), [({}, [1, 1, 1]), ({"trunk": 2, "rest": (20, 30)}, [2, 2, 1])])
+def test_loss_and_gradients_are_those_of_separate_pairs(family, shape, trees):
+    """Behind one trunk, or where prompts share little each behind its own."""
+    users = random_users(4, 1, answers=2, **shape)
     examples = [example for group in users for example in group]
     start, model = tiny_model(family), tiny_model(family, seed=0)
     with torch.no_grad():
@@ -44,8 +46,9 @@ def test_loss_and_gradients_are_those_of_separate_pairs(family):
         kept = {e.key: tuple(log_probability(start, e.prompt, a).item() for a in e.answers) for e in examples}
     model.set_attn_implementation(NAME)
     objective = Dpo(0.3, kept)
-    batches = [to_batch(pack) for pack in pack_all(users, branches=3, max_length=512, seed=0).packs]
-    loss = sum(objective.loss(model, batch)[0] for batch in batches) / len(examples)
+    packs = pack_all(users, branches=3, max_length=512, seed=0).packs
+    assert [len(pack.trees) for pack in packs] == trees
+    loss = sum(objective.loss(model, to_batch(pack))[0] for pack in packs) / len(examples)
     loss.backward()
     assert abs(wanted.item() - math.log(2)) > 0.01
     torch.testing.assert_close(loss, wanted, rtol=1e-5, atol=1e-5)

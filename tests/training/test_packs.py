@@ -75,7 +75,7 @@ def test_epochs_may_be_broken_and_something_is_always_trained_on(epochs, packs):
 @pytest.mark.parametrize(("examples", "sizes"), [(33, [17, 16]), (32, [32]), (65, [22, 22, 21]), (1, [1])])
 def test_lots_are_even(examples, sizes):
     found = pack_all(random_users(examples), branches=32, max_length=512, seed=0)
-    assert [len(pack.branches) for pack in found.packs] == sizes
+    assert [pack.answers for pack in found.packs] == sizes
 
 
 def test_every_example_is_in_one_pack_of_its_owner():
@@ -98,6 +98,22 @@ def test_what_is_too_long_by_its_longest_answer_is_left_out_and_counted():
     assert {key for pack in found.packs for key in pack.keys} == kept
     assert (found.examples, found.too_long) == (len(kept), 8 - len(kept))
     assert pack_all([user], branches=8, max_length=3, seed=0).packs == []
+
+
+def test_no_more_tokens_stand_together_than_there_is_room_for():
+    (user,) = random_users(20, trunk=2, rest=(20, 30))
+    for longest, packs in ((10_000, 1), (400, 2), (200, 4), (50, 20)):
+        found = pack_all([user], branches=32, max_length=50, seed=0, longest=longest)
+        assert (len(found.packs), found.lots, found.examples) == (packs, 1, 20)
+        assert max(len(pack.tokens) for pack in found.packs) <= longest
+        assert sorted(key for pack in found.packs for key in pack.keys) == sorted(e.key for e in user)
+
+
+def test_a_pair_whose_prompts_share_little_is_read_once():
+    (user,) = random_users(6, answers=2, trunk=2, rest=(20, 30))
+    found = pack(user)
+    assert len(found.tokens) == sum(len(e.prompt) + sum(map(len, e.answers)) + 1 for e in user), "its last token twice"
+    assert found.answers == 12
 
 
 @pytest.mark.parametrize("answers", [1, 2])

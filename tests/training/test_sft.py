@@ -1,6 +1,7 @@
 """SFT on packs is SFT on separate examples: the same loss, the same gradients, the same step."""
 
 import json
+from functools import partial
 
 import pytest
 import torch
@@ -114,3 +115,17 @@ def test_tensorboards_curves_stay_beside_the_adapter(folder, users, tmp_path):
     curves.Reload()
     seen = [event.value for event in curves.Scalars("train/loss")]
     assert seen == pytest.approx([line["loss"] for line in trained.record["log"]])
+
+
+def test_where_prompts_share_little_packs_hold_fewer_and_a_step_takes_more(folder, users, tmp_path, monkeypatch):
+    given = {"history": "gold", "branches": 8, "users_per_step": 2}
+    told: list[str] = []
+    whole = small("sft", folder, users, tmp_path / "a", **given)
+    monkeypatch.setattr("bowstring.training.training.pack_all", partial(pack_all, longest=600))
+    parts = small("sft", folder, users, tmp_path / "b", **given, tell=told.append)
+    before, after = whole.record["counts"], parts.record["counts"]
+    assert before["packs_per_step"] == 2
+    assert after["packs_per_step"] > 2
+    assert after["examples"] == before["examples"]
+    assert abs(after["steps"] - before["steps"]) <= 1, "of as many examples"
+    assert any("a pack holds fewer questions than it might, and a step more packs" in line for line in told)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from bowstring.training.packs import Pack
+from bowstring.training.packs import Pack, joined
 from bowstring.tree.packed import Forest
 
 Batch = dict[str, Any]
@@ -25,14 +25,9 @@ _ARRAYS = ("tokens", "positions", "keep", "targets", "of")
 
 def to_batch(*packs: Pack) -> Batch:
     """Packs as the tensors that a trainer moves about: one sequence, in which they follow one another."""
-    batch = {name: torch.cat([torch.from_numpy(getattr(p, name)) for p in packs]).long() for name in _ARRAYS}
-    tokens = torch.tensor([0, *(len(p.tokens) for p in packs)]).cumsum(0)
-    answers = torch.tensor([0, *(len(p.branches) for p in packs)]).cumsum(0)
-    learned = torch.tensor([len(p.targets) for p in packs])
-    batch["keep"] += tokens[:-1].repeat_interleave(learned)
-    batch["of"] += answers[:-1].repeat_interleave(learned)
-    trees = [(p.trunk, p.branches) for p in packs]
-    return batch | {"trees": trees, "answers": int(answers[-1]), "keys": [key for p in packs for key in p.keys]}
+    whole = joined(packs)
+    batch = {name: torch.from_numpy(getattr(whole, name)).long() for name in _ARRAYS}
+    return batch | {"trees": list(whole.trees), "answers": whole.answers, "keys": list(whole.keys)}
 
 
 def log_probabilities(model: Any, batch: Batch, *, plain: bool) -> Tensor:

@@ -1,7 +1,8 @@
 """Packs: a trunk and some of its branches as one sequence, with the places where there is something to learn.
 
 A pack holds examples of one group. Its trunk is the longest common beginning of their prompts' token ids; a branch is
-the rest of a prompt and an answer with its end token. Logits are wanted only where the next token is an answer's.
+the rest of a prompt and an answer with its end token. Where that would read more tokens, every prompt is a trunk of its
+own, behind which its answers branch. Logits are wanted only where the next token is an answer's.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +20,7 @@ from bowstring.training.examples import Example
 from bowstring.tree.packing import Tree, cut
 
 Ids = npt.NDArray[np.int32]
+_LONGEST = 32_768  # tokens of a pack of several examples: room for a long history with all questions behind it
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +41,16 @@ class Tokens:
 class Pack:
     keys: tuple[str, ...]
     owner: str
-    trunk: int  # its length
-    branches: tuple[int, ...]  # their lengths; answers of an example side by side
+    trees: tuple[tuple[int, tuple[int, ...]], ...]  # lengths of trunk and branches; answers of an example side by side
     tokens: Ids
     positions: Ids
     keep: Ids  # where logits are wanted, in the packed sequence
     targets: Ids  # the token that follows there
     of: Ids  # the branch whose answer that token belongs to
+
+    @property
+    def answers(self) -> int:
+        return sum(len(branches) for _, branches in self.trees)
 
 
 @dataclass(slots=True)
@@ -52,17 +58,26 @@ class Packing:
     """Packs, and what became of the examples."""
 
     packs: list[Pack]
+    lots: int = 0  # as many packs as there would be if length were nothing
     examples: int = 0
     too_long: int = 0
     separate_tokens: int = 0  # what they would take one by one
+
+    @property
+    def longest(self) -> int:
+        return max(len(pack.tokens) for pack in self.packs)
 
     @property
     def packed_tokens(self) -> int:
         return sum(len(pack.tokens) for pack in self.packs)
 
 
-def pack_all(groups: Iterable[Sequence[Tokens]], *, branches: int, max_length: int, seed: int) -> Packing:
-    """Each group in packs of at most `branches` examples. An example that is too long by itself is left out."""
+def pack_all(
+    groups: Iterable[Sequence[Tokens]], *, branches: int, max_length: int, seed: int, longest: int | None = None
+) -> Packing:
+    """Each group in packs of at most `branches` examples, and fewer where they would be too long together (prompts that
+    share little). An example that is too long by itself is left out."""
+    longest = longest or max(_LONGEST, max_length * 3 // 2)
     found = Packing([])
     for group in groups:
         fits = [tokens for tokens in group if tokens.longest <= max_length]
@@ -73,12 +88,40 @@ def pack_all(groups: Iterable[Sequence[Tokens]], *, branches: int, max_length: i
         lots = rng.sample(fits, len(fits))
         # As even as can be: the last lot of 33 in lots of 32 would be a history for one question.
         number = -(-len(lots) // branches)
-        found.packs += [pack(lots[n::number]) for n in range(number)]
+        found.lots += number
+        packs = [pack(lots[n::number]) for n in range(number)]
+        while number < len(lots) and max(len(p.tokens) for p in packs) > longest:
+            number = min(2 * number, len(lots))
+            packs = [pack(lots[n::number]) for n in range(number)]
+        found.packs += packs
     return found
 
 
 def pack(examples: Sequence[Tokens]) -> Pack:
     tree = cut([tokens.prompt for tokens in examples])
+    rests = sum(len(rest) * len(tokens.answers) for tokens, rest in zip(examples, tree.branches, strict=True))
+    if sum(len(tokens.prompt) for tokens in examples) < len(tree.trunk) + rests:
+        return joined([_packed([tokens], cut([tokens.prompt])) for tokens in examples])
+    return _packed(examples, tree)
+
+
+def joined(packs: Sequence[Pack]) -> Pack:
+    """Packs as one, in which they follow one another."""
+    tokens = accumulate((len(p.tokens) for p in packs), initial=0)
+    answers = accumulate((p.answers for p in packs), initial=0)
+    return Pack(
+        tuple(key for p in packs for key in p.keys),
+        packs[0].owner,
+        tuple(tree for p in packs for tree in p.trees),
+        np.concatenate([p.tokens for p in packs]),
+        np.concatenate([p.positions for p in packs]),
+        np.concatenate([p.keep + before for p, before in zip(packs, tokens, strict=False)]),
+        np.concatenate([p.targets for p in packs]),
+        np.concatenate([p.of + before for p, before in zip(packs, answers, strict=False)]),
+    )
+
+
+def _packed(examples: Sequence[Tokens], tree: Tree) -> Pack:
     whole = [(*rest, *a) for tokens, rest in zip(examples, tree.branches, strict=True) for a in tokens.answers]
     answers = [answer for tokens in examples for answer in tokens.answers]
     packed = Tree(tree.trunk, tuple(whole))
@@ -89,8 +132,7 @@ def pack(examples: Sequence[Tokens]) -> Pack:
     return Pack(
         tuple(tokens.key for tokens in examples),
         examples[0].owner,
-        len(tree.trunk),
-        tuple(map(len, whole)),
+        ((len(tree.trunk), tuple(map(len, whole))),),
         _ids(packed.tokens),
         _ids(packed.positions),
         _ids(keep),

@@ -230,14 +230,14 @@ class _Job:
         if weights.model.config.is_encoder_decoder:
             raise UsageError(f"{self.files.folder}: not decoder-only, and only such models are trained here")
         packing = self._pack(weights)
-        # Where a pack holds one example, as many of them make the same batch.
-        per_step = s.users_per_step * (s.branches if weights.plain else 1)
+        # Where a pack holds fewer examples than it might, as many more of them make the same batch.
+        per_step = s.users_per_step * (s.branches if weights.plain else round(len(packing.packs) / packing.lots))
         if per_step % arguments.world_size:
             raise UsageError(f"--users-per-step {per_step}: expected a multiple of {arguments.world_size} processes")
         order = arrange([pack.owner for pack in packing.packs], per_step, s.epochs, s.seed)
         steps = math.ceil(len(order) / per_step)
         most = _AT_A_TIME if arguments.device.type == "cuda" else _AT_A_TIME_ELSEWHERE
-        together = _together(per_step // arguments.world_size, max(len(pack.tokens) for pack in packing.packs), most)
+        together = _together(per_step // arguments.world_size, packing.longest, most)
         arguments.per_device_train_batch_size = together
         arguments.gradient_accumulation_steps = per_step // arguments.world_size // together
         arguments.warmup_steps = round(s.warmup * steps)  # rounded up, a training of one step would learn nothing
@@ -315,6 +315,8 @@ class _Job:
             notes.append(f"one example is trained on at a time: {weights.plain}")
         if packing.too_long:
             notes.append(f"left out {packing.too_long:,} examples longer than {limit:,} tokens")
+        if len(packing.packs) > packing.lots:
+            notes.append("the prompts share little: a pack holds fewer questions than it might, and a step more packs")
         times = packing.separate_tokens / packing.packed_tokens
         notes.append(
             f"{packing.examples:,} examples in {len(packing.packs):,} packs of {packing.packed_tokens:,} tokens; one "
