@@ -6,7 +6,6 @@ openai/my-model: {input: 1.0, cached: 0.25, output: 4.0}
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +16,8 @@ import yaml
 from bowstring.errors import UsageError
 from bowstring.plain_yaml import NotPlain, read_yaml
 from bowstring.records import Usage
+
+_MOST = 1e9  # dollars; with more, sums could be no numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,6 @@ def _price(path: Path, name: str, row: Any) -> Price:
         price = Price(float(row["input"]), float(row.get("cached", row["input"])), float(row["output"]))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise UsageError(f"{path}: {name}: expected input and output, and cached if it differs") from error
-    if not all(math.isfinite(dollars) and dollars >= 0 for dollars in (price.input, price.cached, price.output)):
-        raise UsageError(f"{path}: {name}: a price is negative, or no number")
+    if not all(0 <= dollars <= _MOST for dollars in (price.input, price.cached, price.output)):
+        raise UsageError(f"{path}: {name}: a price is negative, beyond all bounds, or no number")
     return price
