@@ -1,7 +1,7 @@
 """Can a small model be taught to say which items of a checklist a preference covers, of preferences it has not seen?
 
-    python bench/matcher.py --work /tmp/matcher                                          # minutes on a GPU
-    python bench/matcher.py --work /tmp/matcher --rows 8 --epochs 1                          # twenty on two cores
+    python bench/matcher.py --work /tmp/matcher
+    python bench/matcher.py --work /tmp/matcher --rows 8 --epochs 1                          # what a laptop can do
 
 The preferences of an offline CUPID set each have a checklist in other words. A row holds a preference against some of
 its own items, which it covers, and some of others', which it does not; so the labels are known, and there is no

@@ -108,11 +108,13 @@ class LocalAnswers:
 
         found: dict[int, tuple[Drawn, int]] = {}
         for lot in _lots([len(branch) + s.max_tokens for branch, s in zip(cut(ids).branches, samplings, strict=True)]):
+            if stopped():
+                break
             tree = cut([ids[n] for n in lot])
             drawn = decode(self.model, tree, [self._draw(samplings[n]) for n in lot], self.ends, stopped=stopped)
             for n, one in zip(lot, drawn, strict=True):
                 found[n] = (one, len(tree.trunk) if n != lot[0] else 0)
-        return [found[n] for n in range(len(ids))]
+        return [found[n] for n in sorted(found)]
 
     def _draw(self, sampling: Sampling) -> Any:
         """The request's settings; where it leaves one open, the model's own."""
