@@ -6,6 +6,8 @@
 Random weights of Llama's make, a trunk of 17,256 tokens, 40 branches of 12 to 24 tokens, 48 new tokens each, on one
 GPU in bf16. The reference is generate() a question at a time with the whole prompt, as upstream does it (SDPA,
 use_cache), timed on a few. Both greedy; how many first tokens agree is printed (bf16: not all need to).
+`--adapter 256` then puts a LoRA adapter of that rank beside all linear layers and times the tree again, with PEFT's own
+kernels and with ours.
 """
 
 import argparse
@@ -13,12 +15,13 @@ import random
 import time
 
 import torch
+from peft import LoraConfig, get_peft_model
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from bowstring.tree.choosing import Draw
 from bowstring.tree.decoding import decode
+from bowstring.tree.joining import join_adapters, join_norms
 from bowstring.tree.layers import NAME, register
-from bowstring.tree.norms import join_norms
 from bowstring.tree.packing import cut
 
 SIZES = {
@@ -78,6 +81,35 @@ def continuous(model, prompts, tokens: int) -> str:
     return f"continuous batching {seconds / len(prompts):6.3f} s a question   {seconds:8.1f} s in all   {made:,} tokens"
 
 
+def timed(model, tree, tokens: int):
+    """What is drawn, the seconds of reading and of all, and the peak of memory."""
+    n = len(tree.branches)
+    decode(model, tree, [Draw(2)] * n, set())
+    if model.device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    start = wait()
+    decode(model, tree, [Draw(1)] * n, set())
+    prefill = wait() - start
+    start = wait()
+    found = decode(model, tree, [Draw(tokens)] * n, set())
+    whole = wait() - start
+    peak = torch.cuda.max_memory_allocated() / 2**30 if model.device.type == "cuda" else 0.0
+    return found, prefill, whole, peak
+
+
+def adapted(model, tree, tokens: int, rank: int):
+    """The tree with a random adapter beside the weights."""
+    attend_by(model, NAME)
+    lora = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", init_lora_weights=False)
+    for name, dtype in (("adapter in float32, PEFT's kernels", True), ("in the weights' precision", False)):
+        peft = get_peft_model(model, lora, autocast_adapter_dtype=dtype).eval()
+        yield name, timed(peft, tree, tokens)
+        if not dtype:
+            joined = join_adapters(peft)
+            yield f"the same, {joined} adapters in two", timed(peft, tree, tokens)
+        model = peft.unload()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--size", choices=SIZES, default="1b")
@@ -86,6 +118,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=48)
     parser.add_argument("--reference", type=int, default=3, help="questions asked the reference's way")
     parser.add_argument("--continuous", action="store_true", help="transformers' continuous batching too")
+    parser.add_argument("--adapter", type=int, help="a rank: the tree once more, with an adapter")
     args = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     register()
@@ -107,28 +140,24 @@ def main() -> None:
             alone.append(out[0, len(prompt) :].tolist())
     reference = (wait() - start) / args.reference
     attend_by(model, NAME)
-    tree, draws = cut(prompts), [Draw(args.tokens)] * args.branches
-    decode(model, tree, [Draw(2)] * args.branches, set())
-    if device == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-    start = wait()
-    decode(model, tree, [Draw(1)] * args.branches, set())
-    prefill = wait() - start
-    start = wait()
-    found = decode(model, tree, draws, set())
-    whole = wait() - start
+    tree = cut(prompts)
+    found, prefill, whole, peak = timed(model, tree, args.tokens)
     agree = sum(a == b.tokens for a, b in zip(alone[1:], found, strict=False))
     first = sum(a[0] == b.tokens[0] for a, b in zip(alone[1:], found, strict=False))
-    peak = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0.0
     batched = continuous(model, prompts, args.tokens) if args.continuous else None
     print(f"{args.size} on {device}: trunk {args.trunk:,}, {args.branches} branches, {args.tokens} new tokens")
     print(f"  one by one       {reference:8.3f} s a question   {reference * args.branches:8.1f} s in all")
-    print(f"  as a tree        {whole / args.branches:8.3f} s a question   {whole:8.1f} s in all   peak {peak:.1f} GiB")
+    print(f"  as a tree        {whole / args.branches:8.3f} s a question   {whole:8.2f} s in all   peak {peak:.1f} GiB")
     print(f"  of which prefill {prefill:8.3f} s, a step {1000 * (whole - prefill) / (args.tokens - 1):6.1f} ms")
     if batched:
         print(f"  {batched}")
     ratio = reference * args.branches / whole
     print(f"  ratio {ratio:.1f} x; equal answers {agree}, first tokens {first} of {args.reference}")
+    if args.adapter:
+        for name, told in adapted(model, tree, args.tokens, args.adapter):
+            _, prefill, whole, peak = told
+            step = 1000 * (whole - prefill) / (args.tokens - 1)
+            print(f"  {name:<34} {whole:.2f} s, prefill {prefill:.3f} s, a step {step:.1f} ms, peak {peak:.1f} GiB")
 
 
 if __name__ == "__main__":

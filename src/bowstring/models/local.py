@@ -174,10 +174,16 @@ def _lots(lengths: Sequence[int]) -> list[list[int]]:
 
 
 def _with_adapter(model: Any, adapter: Path) -> Any:
+    from bowstring.tree.joining import join_adapters
+
     try:
         from peft import PeftModel
     except ImportError as error:
         raise UsageError("an adapter needs PEFT: pip install 'bowstring[local]'") from error
-    found = PeftModel.from_pretrained(model, str(adapter))
+    # In the model's own precision, as its training computes with it.
+    found = PeftModel.from_pretrained(model, str(adapter), autocast_adapter_dtype=False)
+    if model.dtype == require_torch().float32:
+        return found.merge_and_unload()
     # Half precision has no room for a small change of a large weight: there an adapter stays beside the weights.
-    return found.merge_and_unload() if model.dtype == require_torch().float32 else found
+    join_adapters(found)
+    return found

@@ -1,0 +1,107 @@
+"""How many greedy answers of a tree are, in bf16, those of generate()? And how far do two ordinary ways agree?
+
+    python bench/agreement.py                                    # on a GPU; on a CPU in float32, where all must agree
+    python bench/agreement.py --model hf/embedded+ADAPTER --questions 40
+
+Questions of an offline HiCUPID set behind whole histories (4.4k tokens), real weights. Rounding decides near ties, and
+every way rounds elsewhere: so the tree is held against generate() a question at a time with SDPA, and so are two other
+ordinary ways, generate() with eager attention and generate() on all prompts at once, padded on the left.
+"""
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from transformers import AutoModelForCausalLM
+
+from bowstring.datasets import load_hicupid
+from bowstring.models.local import LocalAnswers, LocalModel
+from bowstring.prompts import PromptFolder
+from bowstring.records import Message, Prompt, Trunk
+from bowstring.synthesis.offline import write_hicupid
+from bowstring.synthesis.users import Sizes
+from bowstring.tree.choosing import Draw
+from bowstring.tree.decoding import decode
+from bowstring.tree.packing import cut
+
+Answers = list[list[int]]
+
+
+def prompts_of(users: int, questions: int, dimensions: int) -> list[list[Prompt]]:
+    """By user."""
+    with tempfile.TemporaryDirectory() as folder:
+        sizes = Sizes(max(users, 2), dimensions, 2, min(10, 3 * dimensions), min(5, dimensions), 1)
+        write_hicupid(sizes, 7, Path(folder), lambda *_: None)
+        data = load_hicupid(folder)
+    ask = PromptFolder().get("hicupid/ask").system_text(examples="")
+    found = []
+    for user in data.user_ids[:users]:
+        history = [m for dialogue in data.history(user) for m in dialogue.messages]
+        trunk = Trunk([Message("system", (ask,)), *history])
+        asked = [q for q in data.questions() if q.user_id == user][:questions]
+        found.append([Prompt(trunk, (Message("user", (q.question,)),)) for q in asked])
+    return found
+
+
+def generated(model, ids: Sequence[Sequence[int]], tokens: int, ends: Sequence[int]) -> Answers:
+    """All prompts at once, padded on the left."""
+    longest = max(map(len, ids))
+    given = torch.tensor([[0] * (longest - len(i)) + list(i) for i in ids], device=model.device)
+    mask = torch.tensor([[0] * (longest - len(i)) + [1] * len(i) for i in ids], device=model.device)
+    how = {"do_sample": False, "max_new_tokens": tokens, "eos_token_id": ends, "pad_token_id": ends[0]}
+    with torch.inference_mode():
+        out = model.generate(given, attention_mask=mask, **how)[:, longest:].tolist()
+    return [answer[: next((n for n, t in enumerate(answer) if t in ends), None)] for answer in out]
+
+
+def compared(name: str, found: Answers, wanted: Answers) -> str:
+    same = sum(a == b for a, b in zip(found, wanted, strict=True))
+    first = sum(a[:1] == b[:1] for a, b in zip(found, wanted, strict=True))
+    kept = made = 0
+    for a, b in zip(found, wanted, strict=True):
+        until = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+        kept, made = kept + until, made + len(b)
+    n = len(wanted)
+    return f"  {name:<28} equal answers {same} of {n}, first tokens {first}, tokens before they part {kept} of {made}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--model", default="hf/embedded")
+    parser.add_argument("--users", type=int, default=2)
+    parser.add_argument("--questions", type=int, default=20, help="a user")
+    parser.add_argument("--dimensions", type=int, default=25, help="of a user: fewer make shorter histories")
+    parser.add_argument("--tokens", type=int, default=48)
+    args = parser.parse_args()
+    local = LocalModel(args.model.removeprefix("hf/"))
+    answers = LocalAnswers(local._load())
+    ends = sorted(answers.ends)
+    trees = [
+        answers.rendering.all_tokens(prompts) for prompts in prompts_of(args.users, args.questions, args.dimensions)
+    ]
+    tree: Answers = []
+    for ids in trees:
+        drawn = decode(answers.model, cut(ids), [Draw(args.tokens)] * len(ids), answers.ends)
+        tree += [one.tokens for one in drawn]
+    plain = AutoModelForCausalLM.from_pretrained(local._files.folder, dtype=answers.model.dtype)
+    plain = plain.to(answers.model.device).eval()
+    if local._files.adapter is not None:
+        from peft import PeftModel
+
+        plain = PeftModel.from_pretrained(plain, str(local._files.adapter))
+    plain.set_attn_implementation("sdpa")
+    wanted = [generated(plain, [one], args.tokens, ends)[0] for ids in trees for one in ids]
+    batched = [answer for ids in trees for answer in generated(plain, ids, args.tokens, ends)]
+    plain.set_attn_implementation("eager")
+    eager = [generated(plain, [one], args.tokens, ends)[0] for ids in trees for one in ids]
+    length = sum(len(i) for ids in trees for i in ids) / len(wanted)
+    where = f"{plain.device} in {str(plain.dtype).removeprefix('torch.')}"
+    print(f"{args.model} on {where}: {len(wanted)} prompts of {length:,.0f} tokens")
+    for name, found in (("as a tree", tree), ("generate(), eager", eager), ("generate(), all at once", batched)):
+        print(compared(name, found, wanted))
+
+
+if __name__ == "__main__":
+    main()
