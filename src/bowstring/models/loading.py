@@ -28,8 +28,8 @@ def load_weights(folder: Path, *, dtype: Any, device: Any, tell: Callable[[str],
     import transformers
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
-    from bowstring.tree.joining import join_norms
     from bowstring.tree.layers import register
+    from bowstring.tree.norms import join_norms
 
     logging.getLogger("transformers").setLevel(logging.ERROR)
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]

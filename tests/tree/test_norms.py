@@ -1,12 +1,11 @@
-"""Fewer kernels give the same numbers, and are taken only where a norm or an adapter means that."""
+"""Norms as one kernel: the same numbers, and only where the norm means that."""
 
 import copy
 
 import pytest
 import torch
-from peft import LoraConfig, PeftModel, get_peft_model
 
-from bowstring.tree.joining import join_adapters, join_norms
+from bowstring.tree.norms import join_norms
 from tests.support.tiny import FAMILIES, tiny_model
 
 PROMPT = torch.tensor([[5, 9, 3, 7, 4, 8]])
@@ -74,43 +73,3 @@ def test_a_norm_that_only_has_the_name_is_left_alone(wrong):
             return given * torch.rsqrt(size + eps) * (self.weight + (wrong == "weight"))
 
     assert join_norms(torch.nn.Sequential(StrangeRMSNorm())) == 0
-
-
-def adapted(family: str = "llama", **config) -> PeftModel:
-    """A tiny model with an adapter beside every linear layer, none of whose numbers is zero."""
-    torch.manual_seed(4)
-    lora = LoraConfig(r=4, lora_alpha=12, target_modules="all-linear", init_lora_weights=False, **config)
-    return get_peft_model(tiny_model(family), lora).eval()
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("config", [{}, {"use_rslora": True}, {"lora_dropout": 0.5}])
-def test_an_adapter_adds_the_same(family, config):
-    model = adapted(family, **config)
-    with torch.inference_mode():
-        wanted = model(PROMPT).logits
-        with model.disable_adapter():
-            assert (model(PROMPT).logits - wanted).abs().max() > 0.1
-        assert join_adapters(model) == 21
-        torch.testing.assert_close(model(PROMPT).logits, wanted, rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.filterwarnings("ignore:`lora_bias=True`")
-@pytest.mark.parametrize("config", [{"use_dora": True}, {"lora_bias": True}])
-def test_an_adapter_with_more_to_it_is_left_alone(config):
-    assert join_adapters(adapted(**config)) == 0
-
-
-def test_so_are_two_adapters_a_merged_one_and_one_of_another_precision():
-    two = adapted()
-    two.add_adapter("other", two.peft_config["default"])
-    two.base_model.set_adapter(["default", "other"])
-    assert join_adapters(two) == 0
-    merged = adapted()
-    merged.merge_adapter()
-    assert join_adapters(merged) == 0
-    other = adapted()
-    for name, weight in other.named_parameters():
-        if "lora" in name:
-            weight.data = weight.data.double()
-    assert join_adapters(other) == 0
