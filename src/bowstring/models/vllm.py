@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ class VllmModel(GatheringModel):
         self._engine = None
 
     def _batch(self, waiting: Sequence[Request]) -> list[Request]:
-        return sorted(waiting, key=lambda request: request.prompt.trunk.digest)
+        return sorted(waiting, key=_trunk)
 
     def _answer(self, batch: Sequence[Request]) -> list[Completion | Exception]:
         if self._engine is None:
@@ -78,20 +79,21 @@ class _Engine:
         """A completion for every request, or why there is none."""
         answers: dict[Request, Completion | Exception] = {}
         sent: dict[Request, list[int]] = {}
-        for request in batch:
+        for _, of_a_trunk in groupby(batch, key=_trunk):
+            requests = list(of_a_trunk)
             try:
-                sent[request] = self._tokens(request)
+                found = self._rendering.all_tokens([request.prompt for request in requests])
             except RequestFailed as failed:  # vLLM would refuse the whole batch for it
-                answers[request] = failed
+                answers |= dict.fromkeys(requests, failed)
+                continue
+            for request, tokens in zip(requests, found, strict=True):
+                if len(tokens) + request.sampling.max_tokens > self._limit:
+                    answers[request] = too_long(tokens, request.sampling, self._limit)
+                else:
+                    sent[request] = tokens
         if sent:
             answers |= self._generated(sent)
         return [answers[request] for request in batch]
-
-    def _tokens(self, request: Request) -> list[int]:
-        tokens = self._rendering.tokens(request.prompt)
-        if len(tokens) + request.sampling.max_tokens > self._limit:
-            raise too_long(tokens, request.sampling, self._limit)
-        return tokens
 
     def _generated(self, sent: dict[Request, list[int]]) -> dict[Request, Completion | Exception]:
         vllm = _vllm()
@@ -108,6 +110,10 @@ class _Engine:
     def _settings(self, sampling: Sampling) -> dict[str, Any]:
         """The request's settings, which vLLM calls by the same names; where it leaves one open, the model's own."""
         return self._own | {name: value for name, value in fields_of(sampling).items() if value is not None}
+
+
+def _trunk(request: Request) -> str:
+    return request.prompt.trunk.digest
 
 
 def _completion(output: Any) -> Completion | RequestFailed:
