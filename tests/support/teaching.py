@@ -1,22 +1,47 @@
-"""A teacher for judges: its verdict goes by the type of the question."""
+"""A teacher for judges, whose verdict goes by the answer; and a model that is large enough to learn it."""
+
+from pathlib import Path
+from typing import Any
 
 from bowstring.datasets import load_hicupid
-from bowstring.records import Judgement
+from bowstring.records import Judgement, Question
+from tests.support.tiny import write_model
 
-SAID = {"persona": "Better Response: A", "profile": "Better Response: B", "schedule": "Satisfaction: YES"}
 QUESTIONS = load_hicupid("mini").questions()
+GOOD, BAD = "tea , as always", "an answer"
 # With which a tiny model learns it.
-LEARNS = {
+LEARNS: dict[str, Any] = {
     "hold_out": 0.4,
     "rank": 16,
     "alpha": 32,
-    "lr": 2e-2,
+    "lr": 1e-2,
     "grad_norm": 1.0,
-    "epochs": 30.0,
+    "epochs": 20.0,
     "branches": 8,
     "users_per_step": 2,
 }
 
 
+def verdict(question: Question, answer: str, side: str) -> str:
+    good = answer == GOOD
+    if question.type == "schedule":
+        return f"Satisfaction: {'YES' if good else 'NO'}"
+    return f"Better Response: {side if good else 'B' if side == 'A' else 'A'}"
+
+
 def transcripts() -> list[Judgement]:
-    return [Judgement(q, "an answer", SAID[q.type], None if q.type == "schedule" else "A") for q in QUESTIONS]
+    """A good answer and a bad one to every question, on either side where there are two."""
+    return [
+        Judgement(question, answer, verdict(question, answer, side), None if question.type == "schedule" else side)
+        for question in QUESTIONS
+        for answer in (GOOD, BAD)
+        for side in ("A" if question.type == "schedule" else "AB")
+    ]
+
+
+def write_learner(folder: Path, words: str, **more: Any) -> Path:
+    return write_model(folder, words=words, hidden_size=64, intermediate_size=128, initializer_range=0.1, **more)
+
+
+def write_judge(folder: Path) -> Path:
+    return write_learner(folder, f"{GOOD} {BAD} Better Response: A B Satisfaction: YES NO")

@@ -48,20 +48,28 @@ def tiny_model(family: str, *, seed: int = 0, **more: Any) -> Any:
     return model
 
 
-def write_model(folder: Path, *, template: str = TEMPLATE, words: str = "", **config: Any) -> Path:
-    """A folder with a tiny Llama and a word-level vocabulary of the bundled set, and of more words."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
+def write_model(
+    folder: Path, *, template: str = TEMPLATE, words: str = "", spaced: bool = False, **config: Any
+) -> Path:
+    """A folder with a tiny Llama and a word-level vocabulary of the bundled set, and of more words. `spaced` words have
+    the space before them, so that what the model says is what it learned, to the letter."""
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
     from bowstring.datasets import load_hicupid
 
     data = load_hicupid("mini")
     said = " ".join(m.text for u in data.user_ids for d in data.history(u) for m in d.messages)
-    known = sorted({word for word, _ in pre_tokenizers.Whitespace().pre_tokenize_str(f"{said} {words}")})
+    splits = pre_tokenizers.Whitespace()
+    if spaced:
+        splits = pre_tokenizers.Split(Regex(r"\s?\w+|\s?[^\w\s]|\s"), "isolated")
+    known = sorted({word for word, _ in splits.pre_tokenize_str(f"{said} {words}")})
     special = ["<pad>", "<unk>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>"]
     vocabulary = {word: n for n, word in enumerate([*special, *known])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.pre_tokenizer = splits
+    if spaced:
+        tokenizer.decoder = decoders.Fuse()
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         pad_token="<pad>",

@@ -6,15 +6,19 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
+from bowstring.benchmarks.cupid_prompts import CupidPrompts
+from bowstring.datasets import load_cupid
 from bowstring.datasets.coverage import coverage_table
+from bowstring.datasets.cupid import write_json
 from bowstring.datasets.hicupid import evaluation_table
 from bowstring.errors import UsageError
 from bowstring.prompts import PromptFolder
-from bowstring.records import Coverage
+from bowstring.records import QUESTION_TYPES, Coverage, Judgement
 from bowstring.training.evaluators import judge_examples, matcher_examples
 from bowstring.training.settings import settings_for
 from tests.support.command import bowstring
-from tests.support.teaching import LEARNS, QUESTIONS, SAID, transcripts
+from tests.support.server import Server, text_of
+from tests.support.teaching import BAD, GOOD, LEARNS, QUESTIONS, transcripts, write_judge, write_learner
 from tests.support.tiny import write_model
 from tests.support.training import SMALL, small
 
@@ -26,12 +30,12 @@ def settings(method: str, **given):
 def test_a_judge_learns_the_prompt_it_will_be_asked_and_what_the_teacher_wrote():
     made = judge_examples(transcripts(), settings("judge", hold_out=0.0), PromptFolder())
     examples = [example for group in made.examples.groups() for example in group]
-    assert len(examples) == len(QUESTIONS)
+    assert len(examples) == len(transcripts())
     assert made.held_out == ()
-    for example in examples:
-        assert example.answer == SAID[example.kind]
-        assert "an answer" in example.prompt.messages[-1].text
-    assert {tuple({e.kind for e in group}) for group in made.examples.groups()} == {(kind,) for kind in SAID}
+    for example, row in zip(examples, sorted(transcripts(), key=_by_type), strict=True):
+        assert example.answer == row.judgement
+        assert row.answer in example.prompt.messages[-1].text
+    assert {tuple({e.kind for e in group}) for group in made.examples.groups()} == {(kind,) for kind in QUESTION_TYPES}
 
 
 def test_no_user_is_on_both_sides():
@@ -46,11 +50,11 @@ def test_no_user_is_on_both_sides():
 def test_types_that_are_not_trained_on_are_tested_all_the_same():
     made = judge_examples(transcripts(), settings("judge", hold_out=0.4, types=("persona",)), PromptFolder())
     assert {e.kind for group in made.examples.groups() for e in group} == {"persona"}
-    assert {one.example.kind for one in made.held_out} == set(SAID)
+    assert {one.example.kind for one in made.held_out} == set(QUESTION_TYPES)
 
 
 def test_what_cannot_be_learned_from_is_left_out_and_counted():
-    spoiled = transcripts()
+    spoiled = [row for row in transcripts() if row.answer == GOOD and row.answer_is != "B"]
     spoiled[0] = replace(spoiled[0], judgement="Both are fine.")
     spoiled[1] = replace(spoiled[1], answer_is=None)
     assert spoiled[1].question.type != "schedule"
@@ -65,7 +69,7 @@ def test_what_cannot_be_learned_from_is_left_out_and_counted():
 
 
 def test_a_judge_agrees_with_its_teacher_on_users_it_has_not_seen(tmp_path):
-    model = write_model(tmp_path / "m", words=" ".join(SAID.values()), initializer_range=0.3)
+    model = write_judge(tmp_path / "m")
     pq.write_table(evaluation_table(transcripts()), tmp_path / "t.parquet")
     trained = small(
         "judge", model, tmp_path / "t.parquet", tmp_path / "a", types=("persona", "schedule"), checkpointing=False,
@@ -73,30 +77,31 @@ def test_a_judge_agrees_with_its_teacher_on_users_it_has_not_seen(tmp_path):
     )  # fmt: skip
     found = trained.record["held_out"]
     for kind in ("persona", "schedule"):
-        assert found["by_type"][kind]["accuracy"]["value"] == 1.0, kind
+        assert found["by_type"][kind]["kappa"]["value"] > 0.9, f"{kind}: no verdict that is always the same has that"
         assert found["by_type"][kind]["n"] > 2 * found["by_type"][kind]["unparsed"]
         assert found["by_type"][kind]["trained_on"]
     assert not found["by_type"]["profile"]["trained_on"]
-    unseen = found["by_type"]["profile"]["accuracy"]
-    assert unseen is None or unseen["value"] == 0.0, "it has only learned to say A"
     assert found["all"]["accuracy"]["clusters"] == len({q.user_id for q in QUESTIONS} - _trained_users())
     lines = [json.loads(line) for line in (tmp_path / "a" / "held_out.jsonl").read_text().splitlines()]
     assert len(lines) == sum(group["n"] + group["unparsed"] for group in found["by_type"].values())
     assert lines[0].keys() == {"key", "type", "teacher", "evaluator", "text"}
 
-    # And as a judge of a run it says what it learned, in the words it was trained on.
-    ran = bowstring(
-        "eval", "hicupid", "--model", f"hf/{model}", "--judge", f"hf/{model}+{tmp_path / 'a'}", "--limit", 3,
-        "--history", "none", "--max-tokens", 4, "--type", "persona", "--out", tmp_path / "r",
-    )  # fmt: skip
+    # And as a judge of a run it says what its teacher would, in the words it was trained on.
+    with Server(lambda messages, body: GOOD if len(text_of(messages[-1])) % 2 else BAD) as server:
+        ran = bowstring(
+            "eval", "hicupid", "--model", server.model("m"), "--judge", f"hf/{model}+{tmp_path / 'a'}",
+            "--history", "none", "--type", "persona", "--out", tmp_path / "r",
+        )  # fmt: skip
     assert ran.code == 0, ran.err
     metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
-    assert metrics["n"] == 3
     assert not any("other words" in note for note in metrics["notes"])
+    rows = [json.loads(line) for line in (tmp_path / "r" / "records.jsonl").read_text().splitlines()]
+    assert {row["answer"] for row in rows} == {GOOD, BAD}
+    assert sum(row["score"] == (row["answer"] == GOOD) for row in rows) > 0.9 * len(rows)
 
 
 def test_a_judge_that_is_asked_in_other_words_is_noted(tmp_path):
-    model = write_model(tmp_path / "m", words=" ".join(SAID.values()))
+    model = write_judge(tmp_path / "m")
     pq.write_table(evaluation_table(transcripts()), tmp_path / "t.parquet")
     small("judge", model, tmp_path / "t.parquet", tmp_path / "a", hold_out=0.0, limit=2)
     words = tmp_path / "words" / "hicupid"
@@ -153,6 +158,51 @@ def test_a_matcher_that_cannot_be_read_is_counted_and_not_guessed(tmp_path):
     assert "agreement with the teacher on what was held out:" in ran.out
     assert "accuracy –, macro F1 –, kappa –; 0 labels" in ran.out
     assert "next: bowstring eval cupid --matcher hf/" in ran.out
+
+
+def test_a_matcher_learns_what_its_teacher_says_and_is_asked_by_an_evaluation(tmp_path):
+    """By a vocabulary that keeps JSON as it is."""
+    items = ("Is it short?", "Is it kind?")
+    taught = {"Keep it short.": (1, 0), "Be kind.": (0, 1), "Terse and warm.": (1, 1)}
+    rows = [_taught(f"{n}+baker", text, items, covered) for n in range(12) for text, covered in taught.items()]
+    prompts = CupidPrompts(PromptFolder(), oracle=False, matcher=None)
+    read = [m.text for row in rows for m in prompts.match(items, row.preference).messages]
+    model = write_learner(tmp_path / "m", "\n".join([*read, *(str(row.transcript) for row in rows)]), spaced=True)
+    pq.write_table(coverage_table(rows), tmp_path / "c.parquet")
+    given = LEARNS | {"epochs": 30.0, "hold_out": 0.25}
+    trained = small("matcher", model, tmp_path / "c.parquet", tmp_path / "a", checkpointing=False, **given)
+    found = trained.record["held_out"]["all"]
+    assert (found["n"], found["unparsed"]) == (18, 0)
+    assert found["kappa"]["value"] > 0.9
+
+    def answer(messages, body):
+        if body["model"] == "judge":
+            return json.dumps({"checklist": items})
+        return "### Most Likely Preference\n\nTerse and warm."
+
+    gold = [replace(i, preference="Keep it short.", checklist=items) for i in load_cupid("mini").instances[:2]]
+    write_json(gold, tmp_path / "data")
+    with Server(answer) as server:
+        ran = bowstring(
+            "eval", "cupid", "--data", tmp_path / "data", "--task", "inference", "--model", server.model("m"),
+            "--judge", server.model("judge"), "--matcher", f"hf/{model}+{tmp_path / 'a'}", "--out", tmp_path / "r",
+        )  # fmt: skip
+    assert ran.code == 0, ran.err
+    metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
+    assert metrics["failed"] == metrics["unparsed"] == 0
+    assert metrics["metrics"]["inference.precision"]["value"] == 50.0, "one of two inferred items is gold"
+    assert metrics["metrics"]["inference.recall"]["value"] == 100.0, "both gold items were inferred"
+
+
+def _taught(persona: str, preference: str, items: tuple[str, ...], covered: tuple[int, ...]) -> Coverage:
+    labels = tuple("Fully Covered" if one else "Not Covered" for one in covered)
+    said = json.dumps({"results": [{"index": n, "label": label} for n, label in enumerate(labels, 1)]})
+    return Coverage(persona, "consistent", "recall", preference, items, labels, said)
+
+
+def _by_type(row: Judgement) -> int:
+    """In the order in which the types come."""
+    return list(dict.fromkeys(r.question.type for r in transcripts())).index(row.question.type)
 
 
 def _trained_users() -> set[int]:

@@ -11,8 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 from bowstring.datasets.hicupid import evaluation_table
-from tests.support.teaching import LEARNS, SAID, transcripts
-from tests.support.tiny import write_model
+from tests.support.teaching import LEARNS, transcripts, write_judge
 from tests.support.training import as_options, small
 
 ROOT = Path(__file__).parents[2]
@@ -74,7 +73,7 @@ def test_packs_that_cannot_be_shared_out_evenly_are_refused(folder, users, tmp_p
 
 
 def test_a_judge_that_was_trained_in_halves_is_tested_as_a_whole(tmp_path):
-    model = write_model(tmp_path / "m", words=" ".join(SAID.values()), initializer_range=0.3)
+    model = write_judge(tmp_path / "m")
     pq.write_table(evaluation_table(transcripts()), tmp_path / "t.parquet")
     given = LEARNS | {"packs_per_step": LEARNS["users_per_step"], "users_per_step": None}
     ran = two_halves(
@@ -83,4 +82,4 @@ def test_a_judge_that_was_trained_in_halves_is_tested_as_a_whole(tmp_path):
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     found = json.loads((tmp_path / "a" / "training.json").read_text())["held_out"]["by_type"]
-    assert [found[kind]["accuracy"]["value"] for kind in ("persona", "schedule")] == [1.0, 1.0]
+    assert all(found[kind]["kappa"]["value"] > 0.9 for kind in ("persona", "schedule"))
