@@ -61,6 +61,28 @@ def test_agreement_without_exception_is_not_certain():
         assert other["kappa"].high < 0
 
 
+def test_nor_is_any_other_that_all_users_share():
+    for users in (3, 50):
+        other = 1 - 0.025 ** (1 / users)
+        first, second, clusters = ["A", "A", "B", "B"] * users, ["A", "A", "B", "A"] * users, _each(users, 4)
+        items = [{"a": a, "b": b} for a, b in zip(first, second, strict=True)]
+        found = [*agreement_intervals(first, second, clusters).values(), fleiss_kappa(items, clusters)]
+        for one in [*found, krippendorff_alpha(items, "nominal", clusters)]:
+            assert 0 < one.value < 1
+            assert abs(one.low - (1 - other) * one.value) < 1e-9
+            assert abs(one.high - one.low - other) < 1e-9
+
+
+def test_less_than_chance_may_be_less_still():
+    found = agreement_intervals(["A", "B"] * 4, ["B", "A"] * 4, _each(4, 2))["kappa"]
+    assert (found.value, round(found.low, 9)) == (-1.0, -1.0)
+    assert found.high < 1
+
+
+def _each(users: int, items: int) -> list[str]:
+    return [str(user) for user in range(users) for _ in range(items)]
+
+
 def test_labels_that_say_nothing_have_no_interval():
     found = agreement_intervals(["A", "A"], ["A", "A"], ["1", "2"])
     assert found["accuracy"].value == 1.0

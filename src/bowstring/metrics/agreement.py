@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import Estimate, exceptions, resampled
+from bowstring.metrics.intervals import Estimate, around, exceptions, resampled
 
 # How often each pair of labels occurs: a row a label of the reference, a column a label of the other, in one order.
 # Where there are more axes, the last two are a table's, and a number comes out for each table; NaN where it has none.
@@ -93,8 +93,8 @@ def count_by_cluster(
 
 
 def with_intervals(tables: Counts, numbers: Mapping[str, Number]) -> dict[str, Estimate | None]:
-    """Numbers of the clusters' tables together, with percentile intervals over resampled clusters. Where the raters
-    agree throughout, or nowhere, that would be certain: the interval allows for the exceptions that so few may hide."""
+    """Numbers of the clusters' tables together, with percentile intervals over resampled clusters. Where all clusters
+    are alike that would be certain: the interval allows for the exceptions that so few may hide."""
     whole = tables.sum(axis=0)
     # Whole numbers are exact as floats, and multiply much faster.
     drawn_tables = np.tensordot(resampled(len(tables)), tables.astype(np.float64), 1) if len(tables) else whole[None]
@@ -105,12 +105,10 @@ def with_intervals(tables: Counts, numbers: Mapping[str, Number]) -> dict[str, E
         if value is None:
             found[name] = None
             continue
-        low, high = np.percentile(drawn[np.isfinite(drawn)], [2.5, 97.5])
-        if low == 1:
-            low = 1 - exceptions(len(tables))
-        elif high == 0 and not np.trace(whole):
+        low, high = around(value, drawn, len(tables))
+        if high == 0 and not np.trace(whole):
             high = exceptions(len(tables))
-        found[name] = Estimate(value, float(low), float(high), int(whole.sum()), len(tables))
+        found[name] = Estimate(value, low, high, int(whole.sum()), len(tables))
     return found
 
 

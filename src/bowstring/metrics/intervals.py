@@ -100,6 +100,16 @@ def exceptions(clusters: int) -> float:
     return 1.0 - float(0.025 ** (1 / clusters))
 
 
+def around(value: float, drawn: npt.NDArray[np.float64], clusters: int) -> tuple[float, float]:
+    """The interval of an agreement by its draws. Where all clusters being alike leaves nothing of it, a share of others
+    could agree throughout, or not beyond chance; where there is less than that already, in nothing."""
+    low, high = np.percentile(drawn[np.isfinite(drawn)], [2.5, 97.5])
+    if high - low >= NOTHING:
+        return float(low), float(high)
+    other, least = exceptions(clusters), -1 if value < 0 else 0
+    return (1 - other) * value + other * least, (1 - other) * value + other
+
+
 @lru_cache(maxsize=8)
 def resampled(clusters: int) -> npt.NDArray[np.float64]:
     """How often each cluster is drawn, draw by draw; the same for every statistic, so that intervals compare."""

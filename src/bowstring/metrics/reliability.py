@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import Estimate, exceptions, resampled
+from bowstring.metrics.intervals import Estimate, around, resampled
 
 Item = Mapping[str, Any]  # rater: label
 Level = Literal["nominal", "ordinal", "interval"]
@@ -101,16 +101,14 @@ def _clustered(items: Sequence[Item], clusters: Sequence[str] | None) -> list[tu
 
 
 def _estimate(by_cluster: Floats, statistic: Callable[[Floats], Floats], n: int) -> Estimate | None:
-    """A statistic of sums over clusters, with a percentile interval over resampled ones. Where the raters agree
-    throughout, it allows for the clusters that may be left to chance and were not seen."""
+    """A statistic of sums over clusters, with a percentile interval over resampled ones. Where all clusters are alike,
+    it allows for others that were not seen."""
     value = statistic(by_cluster.sum(axis=0)[None])[0]
     if not np.isfinite(value):
         return None
     drawn = statistic(np.tensordot(resampled(len(by_cluster)), by_cluster, 1))
-    low, high = np.percentile(drawn[np.isfinite(drawn)], [2.5, 97.5])
-    if low == 1:
-        low = 1 - exceptions(len(by_cluster))
-    return Estimate(float(value), float(low), float(high), n, len(by_cluster))
+    low, high = around(float(value), drawn, len(by_cluster))
+    return Estimate(float(value), low, high, n, len(by_cluster))
 
 
 def _alpha_of_counts(sums: Floats) -> Floats:
