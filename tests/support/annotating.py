@@ -8,6 +8,9 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlencode
+
+import httpx
 
 from tests.support.command import bowstring
 
@@ -89,3 +92,62 @@ def at(page):
     """Where somebody is, such as 3 of 12; None at the end."""
     place = page.locator("nav strong")
     return place.inner_text() if place.count() else None
+
+
+HOSTILE = (
+    "<script>document.title = 'owned'; window.owned = 1</script></textarea></form><img src=x onerror='window.owned=1'>"
+    " {{ 7 * 7 }} &lt;b&gt; a\x00b\r\nc\u200f \u202eright to left\u202c שלום 👩‍👩‍👧‍👦🏳️‍🌈 "
+)
+
+
+def whimsical(messages):
+    return f"Whimsy speaking: {len(messages[-1]['content'])} letters were asked."
+
+
+def terse(messages):
+    return f"Terse: {messages[-1]['content'][:20]}"
+
+
+def hostile(messages):
+    return HOSTILE + "long " * 20_000
+
+
+def inferring(messages):
+    seen = f"I see, in {len(messages[-1]['content'])} letters."
+    return f"{seen}\n\n### Most Likely Preference\nKeep it short, with bullet points."
+
+
+def records(run):
+    return [json.loads(line) for line in (run / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def answers(page):
+    return page.locator(".pair .answer .text").all_inner_texts()
+
+
+def side_of(page, opening):
+    """The side on which the answer with this beginning stands; None where neither has it."""
+    return next((side for side, text in zip("AB", answers(page), strict=True) if text.startswith(opening)), None)
+
+
+def everything_sent(study, link):
+    """All that the server sends to somebody who looks at each of their pages: texts, addresses, headers."""
+    with httpx.Client(follow_redirects=True) as client:
+        sent = []
+
+        def get(place):
+            answer = client.get(place)
+            sent.append(f"{answer.url}\n{answer.headers}\n{answer.text}")
+            return answer
+
+        get(link)
+        answer = get(study.origin + "/next")
+        pages = []
+        while "/item/" in str(answer.url):
+            pages.append((str(answer.url), answer.text))
+            body = urlencode({"choice": "tie"})
+            answer = client.post(answer.url, content=body, headers={"Origin": study.origin})
+            sent.append(f"{answer.url}\n{answer.headers}\n{answer.text}")
+        for name in ("annotate.js", "annotate.css"):  # style.css is that of all pages, and knows their words
+            get(f"{study.origin}/static/{name}")
+    return "\n".join(sent), pages

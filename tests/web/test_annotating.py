@@ -2,80 +2,33 @@
 
 import json
 import re
-import signal
-import sqlite3
-import threading
 from collections import Counter
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlencode
 
 import httpx
 import pytest
-from markupsafe import escape
 
-import bowstring
-from bowstring.datasets import load_hicupid
 from bowstring.datasets.ratings import item_id, read_ratings
-from bowstring.reports.escaping import visible
-from tests.support.annotating import READY, Annotating, at, begin, enter, exported, press
+from tests.support.annotating import (
+    READY,
+    Annotating,
+    answers,
+    at,
+    begin,
+    enter,
+    everything_sent,
+    exported,
+    press,
+    records,
+    side_of,
+)
 from tests.support.command import bowstring as command
 
-HOSTILE = (
-    "<script>document.title = 'owned'; window.owned = 1</script></textarea></form><img src=x onerror='window.owned=1'>"
-    " {{ 7 * 7 }} &lt;b&gt; a\x00b\r\nc\u200f \u202eright to left\u202c שלום 👩‍👩‍👧‍👦🏳️‍🌈 "
-)
 
-
-def whimsical(messages):
-    return f"Whimsy speaking: {len(messages[-1]['content'])} letters were asked."
-
-
-def terse(messages):
-    return f"Terse: {messages[-1]['content'][:20]}"
-
-
-def hostile(messages):
-    return HOSTILE + "long " * 20_000
-
-
-def inferring(messages):
-    seen = f"I see, in {len(messages[-1]['content'])} letters."
-    return f"{seen}\n\n### Most Likely Preference\nKeep it short, with bullet points."
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """Runs of models whose answers are known; tests keep their studies elsewhere."""
-    folder = tmp_path_factory.mktemp("runs")
-    made = {}
-    for name, benchmark, model in (
-        ("secret-alpha", "hicupid", whimsical),
-        ("secret-beta", "hicupid", terse),
-        ("secret-gamma", "hicupid", hostile),
-        ("secret-delta", "cupid", inferring),
-    ):
-        run = bowstring.evaluate(benchmark, model=model, judge="builtin", out=folder / name)
-        made[name] = run.folder
-    return made
-
-
-def records(run):
-    return [json.loads(line) for line in (run / "records.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
-def answers(page):
-    return page.locator(".pair .answer .text").all_inner_texts()
-
-
-def side_of(page, opening):
-    """The side on which the answer with this beginning stands; None where neither has it."""
-    return next((side for side, text in zip("AB", answers(page), strict=True) if text.startswith(opening)), None)
-
-
-def test_a_study_by_keys_and_mouse_says_what_was_chosen(browser, runs, tmp_path):
+def test_a_study_by_keys_and_mouse_says_what_was_chosen(browser, asked, tmp_path):
     db = tmp_path / "study.sqlite"
     with Annotating(
-        runs["secret-alpha"], "--annotators", "anna", "--limit", "12", "--checks", "0.1", "--db", db
+        asked["secret-alpha"], "--annotators", "anna", "--limit", "12", "--checks", "0.1", "--db", db
     ) as study:
         page = enter(browser, study.links["anna"])
         assert "token" not in page.url
@@ -85,29 +38,29 @@ def test_a_study_by_keys_and_mouse_says_what_was_chosen(browser, runs, tmp_path)
         for n in range(13):
             assert at(page) == f"{n + 1} of 13"
             side = side_of(page, "Whimsy")
-            asked = page.locator(".asked .text").inner_text()
+            question = page.locator(".asked .text").inner_text()
             if side is None:  # a check: one of the two was written for somebody else
-                meant[asked, "check"] = "tie"
+                meant[question, "check"] = "tie"
                 press(page, "t")
             elif n % 4 == 0:
-                meant[asked, "rated"] = "win"
+                meant[question, "rated"] = "win"
                 page.fill("textarea", f"note {n} ✓\nmore")
                 with page.expect_navigation():
                     page.get_by_role("button", name=f"Answer {side}").click()
                 page.wait_for_selector(READY, state="attached")
             elif n % 4 == 1:
-                meant[asked, "rated"] = "lose"
+                meant[question, "rated"] = "lose"
                 other = "B" if side == "A" else "A"
                 press(page, keys[other][n % 3])
             elif n % 4 == 2:
-                meant[asked, "rated"] = "tie"
+                meant[question, "rated"] = "tie"
                 press(page, "0")
             else:
-                meant[asked, "rated"] = "win"
+                meant[question, "rated"] = "win"
                 press(page, keys[side][n % 3])
         assert page.get_by_role("heading").inner_text() == "Thank you, anna"
     lines = exported(db)
-    rows = {r["key"]: r for r in records(runs["secret-alpha"])}
+    rows = {r["key"]: r for r in records(asked["secret-alpha"])}
     said = {(rows[line["key"]]["question"], "check" if line["gold"] else "rated"): line["label"] for line in lines}
     assert said == meant
     assert [line["place"] for line in lines] == list(range(1, 14))
@@ -128,11 +81,11 @@ def test_a_study_by_keys_and_mouse_says_what_was_chosen(browser, runs, tmp_path)
     assert (check["expected"], check["right"]) == (["win"], False)
 
 
-def test_two_people_at_once_share_what_is_shared_and_nothing_else(browser, runs, tmp_path):
+def test_two_people_at_once_share_what_is_shared_and_nothing_else(browser, asked, tmp_path):
     db = tmp_path / "study.sqlite"
     arguments = (
-        runs["secret-alpha"],
-        runs["secret-beta"],
+        asked["secret-alpha"],
+        asked["secret-beta"],
         "--annotators",
         "anna,ben",
         "--limit",
@@ -165,9 +118,9 @@ def test_two_people_at_once_share_what_is_shared_and_nothing_else(browser, runs,
         assert Counter(line["first"] for line in lines_of.values())["secret-alpha"] in (3, 4)
 
 
-def test_a_reload_a_way_back_and_a_change(browser, runs, tmp_path):
+def test_a_reload_a_way_back_and_a_change(browser, asked, tmp_path):
     db = tmp_path / "study.sqlite"
-    with Annotating(runs["secret-alpha"], "--limit", "5", "--checks", "0", "--db", db) as study:
+    with Annotating(asked["secret-alpha"], "--limit", "5", "--checks", "0", "--db", db) as study:
         page = enter(browser, study.links["annotator-1"])
         begin(page)
         press(page, "a")
@@ -194,254 +147,10 @@ def test_a_reload_a_way_back_and_a_change(browser, runs, tmp_path):
     assert [(line["choice"], line["changes"]) for line in lines] == [("A", 0), ("tie", 1)]
 
 
-class Mail(BaseHTTPRequestHandler):
-    """Another site, with a link on its page."""
-
-    link = ""
-
-    def do_GET(self):
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(f'<a href="{self.link}">your study</a>'.encode())
-
-    def log_message(self, *_):
-        pass
-
-
-def test_a_link_in_a_mail_leads_in(browser, runs, tmp_path):
-    with Annotating(runs["secret-alpha"], "--limit", "2", "--db", tmp_path / "s.sqlite") as study:
-        site = type("Site", (Mail,), {"link": study.links["annotator-1"]})
-        with ThreadingHTTPServer(("127.0.0.1", 0), site) as mail:
-            threading.Thread(target=mail.serve_forever).start()
-            page = enter(browser, f"http://localhost:{mail.server_port}/")
-            page.get_by_text("your study").click()
-            page.wait_for_url(f"{study.origin}/")
-            mail.shutdown()
-        begin(page)
-        assert at(page) == "1 of 2"
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_server_that_is_ended_loses_nothing_and_comes_back_as_it_was(browser, runs, tmp_path, how):
-    db = tmp_path / "study.sqlite"
-    arguments = (runs["secret-alpha"], "--annotators", "anna,ben", "--limit", "6", "--overlap", "1", "--db", db)
-    study = Annotating(*arguments)
-    page = enter(browser, study.links["anna"])
-    begin(page)
-    press(page, "a")
-    press(page, "b")
-    before = answers(page)
-    study.stop(how)
-    assert len(exported(db)) == 2
-    with Annotating(*arguments, port=study.port) as again:
-        assert again.links == study.links
-        page.reload()
-        page.wait_for_selector(READY, state="attached")
-        assert at(page) == "3 of 6"
-        assert answers(page) == before
-        press(page, "t")
-        assert at(page) == "4 of 6"
-    with Annotating("--db", db, port=study.port) as by_file_alone:
-        assert by_file_alone.links == study.links
-    assert len(exported(db)) == 3
-
-
-def test_hostile_text_is_seen_as_text(browser, runs, tmp_path):
-    db = tmp_path / "study.sqlite"
-    arguments = (runs["secret-gamma"], "--limit", "3", "--checks", "0", "--criteria", "<b>odd</b>", "--db", db)
-    with Annotating(*arguments, "--annotators", "<i>anna</i>") as study:
-        page = enter(browser, next(iter(study.links.values())))
-        complaints = []
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: complaints.append(dialog.message))
-        assert "<i>anna</i>" in page.locator("main").inner_text()
-        begin(page)
-        side = side_of(page, "<script>")
-        shown = page.locator(f"[role=group][aria-labelledby=answer-{side}]").evaluate("e => e.textContent")
-        # The rule of all pages: what would reorder or steer a text is shown by its code; a line end is one.
-        assert shown == visible(HOSTILE.replace("\r\n", "\n") + "long " * 20_000).strip()
-        assert r"a\x00b" in shown
-        assert r"c\u200f \u202eright to left\u202c" in shown
-        assert page.evaluate("window.owned") is None
-        assert page.title() == "1 of 3: Which answer is better for this user?"
-        assert page.locator("img, script:not([src])").count() == 0
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        # It can still be answered, and a comment is kept to the letter.
-        page.fill("textarea", HOSTILE)
-        page.keyboard.press("Tab")
-        page.get_by_role("radio", name="Tie").check()
-        with page.expect_navigation():
-            page.get_by_role("button", name="Save and go on").click()
-        assert complaints == []
-    (line,) = exported(db)
-    assert line["comment"] == HOSTILE.replace("\r\n", "\n").strip()
-    assert line["label"] == "tie"
-
-
-def everything_sent(study, link):
-    """All that the server sends to somebody who looks at each of their pages: texts, addresses, headers."""
-    with httpx.Client(follow_redirects=True) as client:
-        sent = []
-
-        def get(place):
-            answer = client.get(place)
-            sent.append(f"{answer.url}\n{answer.headers}\n{answer.text}")
-            return answer
-
-        get(link)
-        answer = get(study.origin + "/next")
-        pages = []
-        while "/item/" in str(answer.url):
-            pages.append((str(answer.url), answer.text))
-            body = urlencode({"choice": "tie"})
-            answer = client.post(answer.url, content=body, headers={"Origin": study.origin})
-            sent.append(f"{answer.url}\n{answer.headers}\n{answer.text}")
-        for name in ("annotate.js", "annotate.css"):  # style.css is that of all pages, and knows their words
-            get(f"{study.origin}/static/{name}")
-    return "\n".join(sent), pages
-
-
-@pytest.mark.parametrize("task", ["compare", "personal"])
-def test_nothing_that_is_sent_tells_a_source(runs, tmp_path, task):
-    db = tmp_path / "study.sqlite"
-    run = runs["secret-alpha"]
-    with Annotating(
-        run, "--task", task, "--annotators", "anna,ben", "--overlap", "1", "--checks", "0.1", "--db", db
-    ) as study:
-        found = {name: everything_sent(study, study.links[name]) for name in ("anna", "ben")}
-    rows = records(run)
-    told = {str(escape(text.strip())) for text in (*(text for r in rows for text in _texts(r)), *_dialogues())}
-    telling = ["secret-alpha", "whimsical", "gold", "personalized", "general", "swapped", "source", "expected", "win"]
-    telling += ["lose", "general_answer", "test_annotating", str(run.parent), "compare/", "evidence", "verdict"]
-    for sent, pages in found.values():
-        assert len(pages) > 40
-        left = re.sub(r"<summary>.*?</summary>", "", sent, flags=re.DOTALL)
-        for text in sorted((text for text in told if len(text) > 7), key=len, reverse=True):
-            left = left.replace(text, "")
-        for word in telling:
-            assert not re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", left.lower()), word
-        for row in rows:
-            assert item_id(task, row) not in sent
-            assert not re.search(rf"[\"'/ ]{row['key']}[\"' ]", sent)
-    # No address is the same for two people, and neither is the order.
-    places = {name: {url for url, _ in pages} for name, (_, pages) in found.items()}
-    assert not places["anna"] & places["ben"]
-    asked = {
-        name: [re.search(r'class="asked".*?dir="auto">(.*?)</div>', text, re.S)[1] for _, text in pages]
-        for name, (_, pages) in found.items()
-    }
-    assert sorted(asked["anna"]) == sorted(asked["ben"])
-    assert asked["anna"] != asked["ben"]
-    # Each source stands first half of the time, and not for the same items.
-    lines = [line for line in exported(db) if not line["gold"]]
-    first = {name: {line["item"]: line["first"] for line in lines if line["rater"] == name} for name in found}
-    for sides in first.values():
-        counts = Counter(sides.values())
-        assert len(counts) == 2
-        assert abs(counts.most_common()[0][1] - len(sides) / 2) <= 2
-    assert 0.2 < sum(first["anna"][item] == side for item, side in first["ben"].items()) / len(first["ben"]) < 0.8
-
-
-def _texts(row):
-    yield from (row["question"], row["personalized_answer"], row["general_answer"], row["answer"])
-    for part in ("persona", "profile", "schedule"):
-        yield from map(str, (row[part] or {}).values())
-
-
-def _dialogues():
-    data = load_hicupid("mini")
-    return (m.text for user in data.user_ids for d in data.history(user) for m in d.messages)
-
-
-def test_a_page_without_scripts_is_a_plain_form(browser, runs, tmp_path):
-    db = tmp_path / "study.sqlite"
-    with Annotating(runs["secret-alpha"], "--limit", "2", "--checks", "0", "--db", db) as study:
-        page = enter(browser, study.links["annotator-1"], java_script_enabled=False)
-        page.get_by_role("link", name="Begin").click()
-        for _ in range(2):
-            side = side_of(page, "Whimsy")
-            page.get_by_role("button", name=f"Answer {side}").click()
-        assert "Thank you" in page.content()
-    lines = exported(db)
-    assert [line["label"] for line in lines] == ["win", "win"]
-    assert all(line["seconds"] > 0 for line in lines)
-
-
-def test_what_arrives_twice_is_there_once(browser, runs, tmp_path):
+def test_criteria_are_rated_beside_the_choice(browser, asked, tmp_path):
     db = tmp_path / "study.sqlite"
     with Annotating(
-        runs["secret-alpha"], "--annotators", "anna,ben", "--limit", "4", "--overlap", "1", "--checks", "0", "--db", db
-    ) as study:
-        page = enter(browser, study.links["anna"])
-        begin(page)
-        with page.expect_navigation():
-            page.get_by_role("button", name="Answer A").dblclick(no_wait_after=True)
-        page.wait_for_selector(READY, state="attached")
-        assert at(page) == "2 of 4"
-        # Two tabs on one page: the last word counts, and there is one.
-        tab = page.context.new_page()
-        tab.goto(page.url)
-        tab.wait_for_selector(READY, state="attached")
-        press(page, "a")
-        press(tab, "b")
-        assert at(page) == at(tab) == "3 of 4"
-        # The same form sent again by hand, and somebody else's.
-        cookies = {c["name"]: c["value"] for c in page.context.cookies()}
-        with httpx.Client(cookies=cookies, headers={"Origin": study.origin}) as client:
-            for _ in range(3):
-                assert client.post(page.url, content="choice=tie&seconds=1").status_code == 303
-            assert client.post(page.url, content="choice=C").status_code == 422
-            assert client.post(page.url, content="").status_code == 422
-            assert client.post(page.url, content="a=1&" * 5000).status_code == 400
-            assert client.post(page.url, content="choice=" + "x" * 5_000_000).status_code == 413
-            theirs = enter(browser, study.links["ben"])
-            begin(theirs)
-            assert client.get(theirs.url).status_code == 404
-            assert client.post(theirs.url, content="choice=A").status_code == 404
-    lines = exported(db)
-    assert [(line["rater"], line["choice"], line["changes"]) for line in lines] == [
-        ("anna", "A", 0),
-        ("anna", "B", 1),
-        ("anna", "tie", 0),
-    ]
-    with sqlite3.connect(db) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-def test_a_key_that_is_held_answers_one_page(browser, runs, tmp_path):
-    db = tmp_path / "study.sqlite"
-    with Annotating(runs["secret-alpha"], "--limit", "4", "--checks", "0", "--db", db) as study:
-        page = enter(browser, study.links["annotator-1"])
-        begin(page)
-        with page.expect_navigation():
-            page.keyboard.down("a")
-        page.keyboard.down("a")  # a browser repeats it; and this is before anybody can have read the page
-        page.wait_for_selector(READY, state="attached")
-        for _ in range(5):
-            page.keyboard.down("a")
-        page.keyboard.up("a")
-        assert at(page) == "2 of 4"
-        # A second tap, as soon as the page is there, was meant for the one before.
-        tap = "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'a', bubbles: true}))"
-        page.add_init_script(f"document.addEventListener('DOMContentLoaded', () => {tap})")
-        page.reload()
-        page.wait_for_selector(READY, state="attached")
-        assert at(page) == "2 of 4"
-        # Keys with a modifier are the browser's, and in a text they are letters.
-        page.keyboard.press("Control+b")
-        page.locator("textarea").focus()
-        page.keyboard.type("a b t 0 z")
-        assert at(page) == "2 of 4"
-        assert page.locator("textarea").input_value() == "a b t 0 z"
-    assert len(exported(db)) == 1
-
-
-def test_criteria_are_rated_beside_the_choice(browser, runs, tmp_path):
-    db = tmp_path / "study.sqlite"
-    with Annotating(
-        *(runs["secret-alpha"], "--limit", "3", "--checks", "0", "--db", db),
+        *(asked["secret-alpha"], "--limit", "3", "--checks", "0", "--db", db),
         *("--criteria", "personalization,logical-validity"),
     ) as study:
         page = enter(browser, study.links["annotator-1"])
@@ -464,10 +173,10 @@ def test_criteria_are_rated_beside_the_choice(browser, runs, tmp_path):
     assert line["criteria_of_other"] == {"personalization": 5}
 
 
-def test_a_digit_is_for_the_criterion_that_has_the_focus(browser, runs, tmp_path):
+def test_a_digit_is_for_the_criterion_that_has_the_focus(browser, asked, tmp_path):
     db = tmp_path / "study.sqlite"
     with Annotating(
-        *(runs["secret-alpha"], "--limit", "3", "--checks", "0", "--db", db),
+        *(asked["secret-alpha"], "--limit", "3", "--checks", "0", "--db", db),
         *("--criteria", "personalization,logical-validity"),
     ) as study:
         page = enter(browser, study.links["annotator-1"])
@@ -494,9 +203,9 @@ def test_a_digit_is_for_the_criterion_that_has_the_focus(browser, runs, tmp_path
     assert line["criteria_of_other"] == {"personalization" if whimsy == "A" else "logical-validity": 1}
 
 
-def test_an_answer_is_rated_from_1_to_10(browser, runs, tmp_path):
+def test_an_answer_is_rated_from_1_to_10(browser, asked, tmp_path):
     db = tmp_path / "study.sqlite"
-    with Annotating(runs["secret-delta"], "--limit", "3", "--checks", "0.4", "--db", db) as study:
+    with Annotating(asked["secret-delta"], "--limit", "3", "--checks", "0.4", "--db", db) as study:
         page = enter(browser, study.links["annotator-1"])
         begin(page)
         for key in ("7", "0"):
@@ -511,7 +220,7 @@ def test_an_answer_is_rated_from_1_to_10(browser, runs, tmp_path):
     lines = exported(db)
     assert [line["label"] for line in lines] == ["7", "10", "3", "3"]
     assert {line["task"] for line in lines} == {"rate"}
-    rows = {r["key"]: r for r in records(runs["secret-delta"])}
+    rows = {r["key"]: r for r in records(asked["secret-delta"])}
     for line in lines:
         if line["gold"]:
             assert line["right"] == (line["label"] in line["expected"])
@@ -519,9 +228,9 @@ def test_an_answer_is_rated_from_1_to_10(browser, runs, tmp_path):
             assert line["item"] == item_id("rate", rows[line["key"]])
 
 
-def test_coverage_is_a_label_a_point(browser, runs, tmp_path):
+def test_coverage_is_a_label_a_point(browser, asked, tmp_path):
     db = tmp_path / "study.sqlite"
-    with Annotating(runs["secret-delta"], "--task", "coverage", "--limit", "2", "--checks", "0", "--db", db) as study:
+    with Annotating(asked["secret-delta"], "--task", "coverage", "--limit", "2", "--checks", "0", "--db", db) as study:
         page = enter(browser, study.links["annotator-1"])
         begin(page)
         assert "Keep it short" in page.locator(".answer").inner_text()
@@ -538,16 +247,16 @@ def test_coverage_is_a_label_a_point(browser, runs, tmp_path):
         assert at(page) == "2 of 2"
     lines = exported(db)
     assert [line["label"] for line in lines] == ["Fully Covered", "Partially Covered"] + ["Not Covered"] * (points - 2)
-    row = next(r for r in records(runs["secret-delta"]) if r["key"] == lines[0]["key"])
+    row = next(r for r in records(asked["secret-delta"]) if r["key"] == lines[0]["key"])
     assert [line["item"] for line in lines] == [item_id("coverage", row, side="recall", place=n) for n in range(points)]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1400])
 @pytest.mark.parametrize(("run", "task"), [("secret-alpha", "compare"), ("secret-delta", "coverage")])
-def test_pages_fit_and_have_names_for_everything(browser, runs, tmp_path, scheme, width, run, task):
+def test_pages_fit_and_have_names_for_everything(browser, asked, tmp_path, scheme, width, run, task):
     with Annotating(
-        runs[run], "--task", task, "--limit", "2", "--criteria", "clarity", "--db", tmp_path / "s.sqlite"
+        asked[run], "--task", task, "--limit", "2", "--criteria", "clarity", "--db", tmp_path / "s.sqlite"
     ) as study:
         page = enter(browser, study.links["annotator-1"], viewport={"width": width, "height": 700}, color_scheme=scheme)
         for _ in range(2):
@@ -575,10 +284,10 @@ def _light(color):
     return sum(map(float, re.findall(r"[\d.]+", color)[:3]))
 
 
-def test_ratings_can_be_read_for_agreement(runs, tmp_path):
+def test_ratings_can_be_read_for_agreement(asked, tmp_path):
     db = tmp_path / "study.sqlite"
     with Annotating(
-        runs["secret-alpha"], "--annotators", "anna,ben", "--limit", "9", "--checks", "0.2", "--db", db
+        asked["secret-alpha"], "--annotators", "anna,ben", "--limit", "9", "--checks", "0.2", "--db", db
     ) as study:
         for link in study.links.values():
             everything_sent(study, link)
@@ -595,7 +304,7 @@ def test_ratings_can_be_read_for_agreement(runs, tmp_path):
     assert {rating.task for _, rating in read.rows} == {"compare"}
     assert Counter(rating.item for _, rating in read.rows).most_common()[0][1] == 2
     assert sum(read.left_out.values()) == 2  # a gold check each
-    ran = command("agree", tmp_path / "people.jsonl", runs["secret-alpha"], "--json")
+    ran = command("agree", tmp_path / "people.jsonl", asked["secret-alpha"], "--json")
     assert ran.code == 0, ran.err
     assert {"anna", "ben", "builtin"} <= set(re.findall(r'"(anna|ben|builtin)"', ran.out))
     ran = command("annotate", "status", db, "--json")
@@ -618,8 +327,12 @@ def answered(study, link, choose):
             page = client.post(page.url, content=body, headers={"Origin": study.origin})
 
 
-def test_two_runs_that_people_compared_are_told_as_such(runs, tmp_path):
-    db, people, both = tmp_path / "study.sqlite", tmp_path / "people.jsonl", [runs["secret-alpha"], runs["secret-beta"]]
+def test_two_runs_that_people_compared_are_told_as_such(asked, tmp_path):
+    db, people, both = (
+        tmp_path / "study.sqlite",
+        tmp_path / "people.jsonl",
+        [asked["secret-alpha"], asked["secret-beta"]],
+    )
 
     def for_whimsy(seen):
         return "AB"[seen.index("Whimsy speaking")] if "Whimsy speaking" in seen else "tie"
