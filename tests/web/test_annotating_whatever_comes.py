@@ -127,7 +127,7 @@ def test_nothing_that_is_sent_tells_a_source(asked, tmp_path, task):
     rows = records(run)
     told = {str(escape(text.strip())) for text in (*(text for r in rows for text in _texts(r)), *_dialogues())}
     telling = ["secret-alpha", "whimsical", "gold", "personalized", "general", "swapped", "source", "expected", "win"]
-    telling += ["lose", "general_answer", "test_annotating", str(run.parent), "compare/", "evidence", "verdict"]
+    telling += ["lose", "general_answer", "support.annotating", str(run.parent), "compare/", "evidence", "verdict"]
     for sent, pages in found.values():
         assert len(pages) > 40
         left = re.sub(r"<summary>.*?</summary>", "", sent, flags=re.DOTALL)
@@ -141,12 +141,12 @@ def test_nothing_that_is_sent_tells_a_source(asked, tmp_path, task):
     # No address is the same for two people, and neither is the order.
     places = {name: {url for url, _ in pages} for name, (_, pages) in found.items()}
     assert not places["anna"] & places["ben"]
-    asked = {
+    questions = {
         name: [re.search(r'class="asked".*?dir="auto">(.*?)</div>', text, re.S)[1] for _, text in pages]
         for name, (_, pages) in found.items()
     }
-    assert sorted(asked["anna"]) == sorted(asked["ben"])
-    assert asked["anna"] != asked["ben"]
+    assert sorted(questions["anna"]) == sorted(questions["ben"])
+    assert questions["anna"] != questions["ben"]
     # Each source stands first half of the time, and not for the same items.
     lines = [line for line in exported(db) if not line["gold"]]
     first = {name: {line["item"]: line["first"] for line in lines if line["rater"] == name} for name in found}
