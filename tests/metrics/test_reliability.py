@@ -61,26 +61,42 @@ def test_agreement_without_exception_is_not_certain():
         assert other["kappa"].high < 0
 
 
+def alike(users: int, first: str, second: str):
+    """Users of whom each was rated the same way; every other one twice as often."""
+    clusters = [str(user) for user in range(users) for _ in first * (1 + user % 2)]
+    return [*first] * (len(clusters) // len(first)), [*second] * (len(clusters) // len(first)), clusters
+
+
+def every_number(first, second, clusters):
+    items = [{"a": a, "b": b} for a, b in zip(first, second, strict=True)]
+    scored = [{"a": ord(a), "b": ord(b)} for a, b in zip(first, second, strict=True)]
+    yield from agreement_intervals(first, second, clusters).items()
+    yield "fleiss", fleiss_kappa(items, clusters)
+    yield "nominal", krippendorff_alpha(items, "nominal", clusters)
+    for level in ("ordinal", "interval"):
+        yield level, krippendorff_alpha(scored, level, clusters)
+
+
 def test_nor_is_any_other_that_all_users_share():
     for users in (3, 50):
         other = 1 - 0.025 ** (1 / users)
-        first, second, clusters = ["A", "A", "B", "B"] * users, ["A", "A", "B", "A"] * users, _each(users, 4)
-        items = [{"a": a, "b": b} for a, b in zip(first, second, strict=True)]
-        found = [*agreement_intervals(first, second, clusters).values(), fleiss_kappa(items, clusters)]
-        for one in [*found, krippendorff_alpha(items, "nominal", clusters)]:
-            assert 0 < one.value < 1
-            assert abs(one.low - (1 - other) * one.value) < 1e-9
-            assert abs(one.high - one.low - other) < 1e-9
+        for name, one in every_number(*alike(users, "AABB", "AABA")):
+            assert 0 < one.value < 1, name
+            assert abs(one.low - (1 - other) * one.value) < 1e-9, name
+            assert abs(one.high - one.low - other) < 1e-9, name
 
 
-def test_less_than_chance_may_be_less_still():
-    found = agreement_intervals(["A", "B"] * 4, ["B", "A"] * 4, _each(4, 2))["kappa"]
-    assert (found.value, round(found.low, 9)) == (-1.0, -1.0)
-    assert found.high < 1
-
-
-def _each(users: int, items: int) -> list[str]:
-    return [str(user) for user in range(users) for _ in range(items)]
+def test_what_is_chance_or_less_may_be_less_still():
+    other = 1 - 0.025 ** (1 / 6)
+    for name, one in every_number(*alike(6, "AABB", "BBBA")):
+        least = 0 if name in ("accuracy", "macro_f1") else -1
+        assert one.value < 0 or least == 0, name
+        assert abs(one.low - (1 - other) * one.value - other * least) < 1e-9, name
+        assert abs(one.high - (1 - other) * one.value - other) < 1e-9, name
+    by_chance = agreement_intervals(*alike(6, "AABB", "ABAB"))["kappa"]
+    assert abs(by_chance.value) < 1e-12
+    assert abs(by_chance.low + other) < 1e-9
+    assert abs(by_chance.high - other) < 1e-9
 
 
 def test_labels_that_say_nothing_have_no_interval():

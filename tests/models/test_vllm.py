@@ -175,8 +175,9 @@ def test_a_prompt_that_is_too_long_fails_alone(vllm, folder):
 
 def test_a_prompt_that_the_template_refuses_fails_alone(vllm, tmp_path):
     folder = write_model(tmp_path / "m", template="{{ raise_exception('no') if messages|length > 1 else 'Hi' }}")
-    talk = Prompt(Trunk([Message("user", ("Hi",)), Message("assistant", ("Hi",))]), (Message("user", ("Bye",)),))
-    failed, answered = ask(f"vllm/{folder}", [talk, Prompt(Trunk([]), (Message("user", ("Hi",)),))], Sampling(10))
+    trunk, (hi, bye) = Trunk([]), (Message("user", (word,)) for word in ("Hi", "Bye"))
+    talk = Prompt(trunk, (hi, Message("assistant", ("Hi",)), bye))
+    failed, answered = ask(f"vllm/{folder}", [talk, Prompt(trunk, (hi,))], Sampling(10))
     assert failed.kind == "protocol"
     assert answered.text
 

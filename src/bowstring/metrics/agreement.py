@@ -105,7 +105,7 @@ def with_intervals(tables: Counts, numbers: Mapping[str, Number]) -> dict[str, E
         if value is None:
             found[name] = None
             continue
-        low, high = around(value, drawn, len(tables))
+        low, high = around(value, drawn, tables, signed=number not in (accuracy, macro_f1))
         if high == 0 and not np.trace(whole):
             high = exceptions(len(tables))
         found[name] = Estimate(value, low, high, int(whole.sum()), len(tables))

@@ -100,14 +100,24 @@ def exceptions(clusters: int) -> float:
     return 1.0 - float(0.025 ** (1 / clusters))
 
 
-def around(value: float, drawn: npt.NDArray[np.float64], clusters: int) -> tuple[float, float]:
-    """The interval of an agreement by its draws. Where all clusters being alike leaves nothing of it, a share of others
-    could agree throughout, or not beyond chance; where there is less than that already, in nothing."""
+def around(
+    value: float, drawn: npt.NDArray[np.float64], rows: npt.NDArray[Any], *, signed: bool
+) -> tuple[float, float]:
+    """The interval of an agreement by its draws; `rows` are what each cluster adds to it. Where all clusters are alike,
+    a share of others could agree throughout, or not at all: that is 0, and for a number with a sign, which is 0 by
+    chance, less where no more than chance was seen."""
     low, high = np.percentile(drawn[np.isfinite(drawn)], [2.5, 97.5])
-    if high - low >= NOTHING:
+    if high - low >= NOTHING and not _alike(rows):
         return float(low), float(high)
-    other, least = exceptions(clusters), -1 if value < 0 else 0
+    other, least = exceptions(len(rows)), -1 if signed and value < NOTHING else 0
     return (1 - other) * value + other * least, (1 - other) * value + other
+
+
+def _alike(rows: npt.NDArray[Any]) -> bool:
+    """Whether clusters differ in nothing but how much they add."""
+    flat = rows.reshape(len(rows), -1)
+    shares = flat / np.abs(flat).sum(axis=1, keepdims=True)
+    return bool(np.ptp(shares, axis=0).max() < NOTHING)
 
 
 @lru_cache(maxsize=8)

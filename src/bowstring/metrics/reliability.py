@@ -107,7 +107,7 @@ def _estimate(by_cluster: Floats, statistic: Callable[[Floats], Floats], n: int)
     if not np.isfinite(value):
         return None
     drawn = statistic(np.tensordot(resampled(len(by_cluster)), by_cluster, 1))
-    low, high = around(float(value), drawn, len(by_cluster))
+    low, high = around(float(value), drawn, by_cluster, signed=True)
     return Estimate(float(value), low, high, n, len(by_cluster))
 
 

@@ -34,12 +34,27 @@ class Rendering:
         return self._encoded(self._text(prompt))
 
     def all_tokens(self, prompts: Sequence[Prompt]) -> list[list[int]]:
-        """The same as `tokens` of each, with the text that they share tokenized once.
+        """The same as `tokens` of each, with the text that they share tokenized once."""
+        return self._all_encoded([self._text(prompt) for prompt in prompts])
 
-        It is cut behind a special token, where merges cannot cross. That this holds for the tokenizer at hand is
-        checked with one whole prompt; where it does not, all are tokenized whole.
-        """
-        texts = [self._text(prompt) for prompt in prompts]
+    def fitting(
+        self, prompts: Sequence[Prompt], samplings: Sequence[Sampling], limit: int
+    ) -> list[list[int] | RequestFailed]:
+        """The same, where a prompt and what is to come fit into so many positions; where not, why."""
+        found: dict[int, list[int] | RequestFailed] = {}
+        texts: dict[int, str] = {}
+        for n, prompt in enumerate(prompts):
+            try:
+                texts[n] = self._text(prompt)
+            except RequestFailed as failed:
+                found[n] = failed
+        for n, ids in zip(texts, self._all_encoded(list(texts.values())), strict=True):
+            found[n] = ids if len(ids) + samplings[n].max_tokens <= limit else _too_long(ids, samplings[n], limit)
+        return [found[n] for n in range(len(prompts))]
+
+    def _all_encoded(self, texts: Sequence[str]) -> list[list[int]]:
+        """What texts share is cut behind a special token, where merges cannot cross. That this holds for the tokenizer
+        at hand is checked with one whole text; where it does not, all are tokenized whole."""
         shared = _common(texts) if len(texts) > 1 else ""
         places = [(at + len(border), border) for border in self._borders if (at := shared.rfind(border)) >= 0]
         if places:
@@ -101,6 +116,6 @@ def _common(texts: Sequence[str]) -> str:
     return first[: next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
 
 
-def too_long(tokens: Sequence[int], sampling: Sampling, limit: int) -> RequestFailed:
+def _too_long(tokens: Sequence[int], sampling: Sampling, limit: int) -> RequestFailed:
     to_come = sampling.max_tokens
     return RequestFailed("context", f"{len(tokens):,} tokens and {to_come} to come exceed the {limit:,} it has")

@@ -18,7 +18,7 @@ from bowstring.models.gathering import GatheringModel, Request
 from bowstring.models.hubfiles import ModelFiles, model_files
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
-from bowstring.models.rendering import Rendering, too_long
+from bowstring.models.rendering import Rendering
 from bowstring.plain_json import read_json
 from bowstring.plain_yaml import NotPlain
 from bowstring.records import Completion, Sampling, Usage, fields_of
@@ -81,14 +81,12 @@ class _Engine:
         sent: dict[Request, list[int]] = {}
         for _, of_a_trunk in groupby(batch, key=_trunk):
             requests = list(of_a_trunk)
-            try:
-                found = self._rendering.all_tokens([request.prompt for request in requests])
-            except RequestFailed as failed:  # vLLM would refuse the whole batch for it
-                answers |= dict.fromkeys(requests, failed)
-                continue
+            found = self._rendering.fitting(
+                [request.prompt for request in requests], [request.sampling for request in requests], self._limit
+            )
             for request, tokens in zip(requests, found, strict=True):
-                if len(tokens) + request.sampling.max_tokens > self._limit:
-                    answers[request] = too_long(tokens, request.sampling, self._limit)
+                if isinstance(tokens, RequestFailed):  # vLLM would refuse the whole batch for it
+                    answers[request] = tokens
                 else:
                     sent[request] = tokens
         if sent:
