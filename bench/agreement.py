@@ -19,10 +19,9 @@ from transformers import AutoModelForCausalLM
 from bowstring.datasets import load_hicupid
 from bowstring.models.local import LocalAnswers, LocalModel
 from bowstring.prompts import PromptFolder
-from bowstring.records import Message, Prompt, Trunk
+from bowstring.records import Message, Prompt, Sampling, Trunk
 from bowstring.synthesis.offline import write_hicupid
 from bowstring.synthesis.users import Sizes
-from bowstring.tree.choosing import Draw
 from bowstring.tree.decoding import decode
 from bowstring.tree.packing import cut
 
@@ -82,15 +81,16 @@ def main() -> None:
         answers.rendering.all_tokens(prompts) for prompts in prompts_of(args.users, args.questions, args.dimensions)
     ]
     tree: Answers = []
+    greedy = Sampling(args.tokens, temperature=0.0)
     for ids in trees:
-        drawn = decode(answers.model, cut(ids), [Draw(args.tokens)] * len(ids), answers.ends)
+        drawn = decode(answers.model, cut(ids), [answers._draw(greedy)] * len(ids), answers.ends)
         tree += [one.tokens for one in drawn]
     plain = AutoModelForCausalLM.from_pretrained(local._files.folder, dtype=answers.model.dtype)
     plain = plain.to(answers.model.device).eval()
     if local._files.adapter is not None:
         from peft import PeftModel
 
-        plain = PeftModel.from_pretrained(plain, str(local._files.adapter))
+        plain = PeftModel.from_pretrained(plain, str(local._files.adapter), autocast_adapter_dtype=False)
     plain.set_attn_implementation("sdpa")
     wanted = [generated(plain, [one], args.tokens, ends)[0] for ids in trees for one in ids]
     batched = [answer for ids in trees for answer in generated(plain, ids, args.tokens, ends)]

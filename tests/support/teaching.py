@@ -8,15 +8,15 @@ from bowstring.records import Judgement, Question
 from tests.support.tiny import write_model
 
 QUESTIONS = load_hicupid("mini").questions()
-GOOD, BAD = "tea , as always", "an answer"
-# With which a tiny model learns it.
+GOOD, BAD = " ".join(["tea"] * 12), " ".join(["gravel"] * 12)
+# With which a tiny model learns it, whatever the seed.
 LEARNS: dict[str, Any] = {
     "hold_out": 0.4,
     "rank": 16,
     "alpha": 32,
-    "lr": 1e-2,
+    "lr": 5e-3,
     "grad_norm": 1.0,
-    "epochs": 20.0,
+    "epochs": 12.0,
     "branches": 8,
     "users_per_step": 2,
 }
@@ -40,7 +40,7 @@ def transcripts() -> list[Judgement]:
 
 
 def write_learner(folder: Path, words: str, **more: Any) -> Path:
-    return write_model(folder, words=words, hidden_size=64, intermediate_size=128, initializer_range=0.1, **more)
+    return write_model(folder, words=words, hidden_size=128, intermediate_size=256, initializer_range=0.05, **more)
 
 
 def write_judge(folder: Path) -> Path:

@@ -77,7 +77,7 @@ def test_a_judge_agrees_with_its_teacher_on_users_it_has_not_seen(tmp_path):
     )  # fmt: skip
     found = trained.record["held_out"]
     for kind in ("persona", "schedule"):
-        assert found["by_type"][kind]["kappa"]["value"] > 0.9, f"{kind}: no verdict that is always the same has that"
+        assert found["by_type"][kind]["kappa"]["value"] > 0.8, f"{kind}: no verdict that is always the same has that"
         assert found["by_type"][kind]["n"] > 2 * found["by_type"][kind]["unparsed"]
         assert found["by_type"][kind]["trained_on"]
     assert not found["by_type"]["profile"]["trained_on"]
@@ -169,11 +169,11 @@ def test_a_matcher_learns_what_its_teacher_says_and_is_asked_by_an_evaluation(tm
     read = [m.text for row in rows for m in prompts.match(items, row.preference).messages]
     model = write_learner(tmp_path / "m", "\n".join([*read, *(str(row.transcript) for row in rows)]), spaced=True)
     pq.write_table(coverage_table(rows), tmp_path / "c.parquet")
-    given = LEARNS | {"epochs": 30.0, "hold_out": 0.25}
+    given = LEARNS | {"epochs": 20.0, "hold_out": 0.25}
     trained = small("matcher", model, tmp_path / "c.parquet", tmp_path / "a", checkpointing=False, **given)
     found = trained.record["held_out"]["all"]
     assert (found["n"], found["unparsed"]) == (18, 0)
-    assert found["kappa"]["value"] > 0.9
+    assert found["kappa"]["value"] > 0.8
 
     def answer(messages, body):
         if body["model"] == "judge":
