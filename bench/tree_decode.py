@@ -100,8 +100,8 @@ def adapted(model, tree, tokens: int, rank: int):
     """The tree with a random adapter beside the weights."""
     attend_by(model, NAME)
     lora = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", init_lora_weights=False)
-    for name, dtype in (("an adapter in float32", True), ("an adapter in bf16", False)):
-        peft = get_peft_model(model, lora, autocast_adapter_dtype=dtype).eval()
+    for name, in_float32 in (("an adapter in float32", True), ("an adapter in bf16", False)):
+        peft = get_peft_model(model, lora, autocast_adapter_dtype=in_float32).eval()
         yield name, timed(peft, tree, tokens)
         model = peft.unload()
 
