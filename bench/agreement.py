@@ -16,12 +16,12 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM
 
+from bowstring.benchmarks.hicupid.users import Sizes
 from bowstring.datasets import load_hicupid
 from bowstring.models.local import LocalAnswers, LocalModel
 from bowstring.prompts import PromptFolder
 from bowstring.records import Message, Prompt, Sampling, Trunk
 from bowstring.synthesis.offline import write_hicupid
-from bowstring.synthesis.users import Sizes
 from bowstring.tree.decoding import decode
 from bowstring.tree.packing import cut
 

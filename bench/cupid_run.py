@@ -26,9 +26,10 @@ CHAIN = 4  # answer, decompose, match; or answer, judge: the longest, with the t
 def instances(n: int) -> Path:
     import numpy as np
 
+    from bowstring.benchmarks.cupid.data import write_parquet
+    from bowstring.benchmarks.cupid.types import Instance, Session
     from bowstring.datasets import load_cupid
-    from bowstring.datasets.cupid import write_parquet
-    from bowstring.records import Dialogue, Instance, Message, Session
+    from bowstring.records import Dialogue, Message
 
     root = Path(__file__).parent / ".cache" / f"cupid-{n}"
     if (root / "test.parquet").exists():

@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bowstring.benchmarks.hicupid.data import DIALOGUE_SCHEMA, QA_SCHEMA
 from bowstring.datasets import load_hicupid
-from bowstring.datasets.hicupid import DIALOGUE_SCHEMA, QA_SCHEMA
 
 TURNS = {"persona": (25, 10), "profile": (5, 1), "schedule": (10, 1)}
 PERSONA = {"category": "food", "relation": "likes", "entity": "plums", "sentiment": "POS"}

@@ -18,20 +18,21 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from bowstring.benchmarks.hicupid_judging import verdict_of
-from bowstring.benchmarks.hicupid_prompts import HicupidPrompts
+from bowstring.api.train import train
+from bowstring.benchmarks.hicupid.data import evaluation_table
+from bowstring.benchmarks.hicupid.judging import verdict_of
+from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
+from bowstring.benchmarks.hicupid.truth import Truth, load_truth
+from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Judgement, Question
+from bowstring.benchmarks.hicupid.users import Sizes
 from bowstring.datasets import load_hicupid
-from bowstring.datasets.hicupid import evaluation_table
 from bowstring.judging import probes
-from bowstring.judging.truth import Truth, load_truth
 from bowstring.metrics.agreement import agreement, agreement_intervals
 from bowstring.metrics.intervals import Score, estimate
 from bowstring.models.local import TOGETHER, LocalAnswers, LocalModel
 from bowstring.prompts import PromptFolder
-from bowstring.records import QUESTION_TYPES, Completion, Judgement, Question, Sampling
+from bowstring.records import Completion, Sampling
 from bowstring.synthesis.offline import write_hicupid
-from bowstring.synthesis.users import Sizes
-from bowstring.training.training import train
 
 ARMS: dict[str, tuple[str, ...]] = {"all": (), "persona": ("persona",), "warned": ()}
 KNOWN = ("idle", "ordered")  # what the warned one has seen behind answers; the other words are new to it

@@ -15,16 +15,16 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from bowstring.api.train import train
+from bowstring.benchmarks.cupid.coverage import coverage_table
+from bowstring.benchmarks.cupid.types import INSTANCE_TYPES, Coverage
 from bowstring.datasets import load_cupid
-from bowstring.datasets.coverage import coverage_table
 from bowstring.models.local import LocalAnswers, LocalModel
 from bowstring.prompts import PromptFolder
-from bowstring.records import INSTANCE_TYPES, Coverage
 from bowstring.synthesis.offline import write_cupid
 from bowstring.training.evaluators import matcher_examples
 from bowstring.training.examining import examine
 from bowstring.training.settings import settings_for
-from bowstring.training.training import train
 
 Preference = tuple[str, tuple[str, ...]]
 FULLY, NOT = "Fully Covered", "Not Covered"

@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 import yaml
 
-from bowstring.benchmarks.hicupid_prompts import HicupidPrompts
+from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
 from bowstring.datasets import load_hicupid
 from bowstring.judging import probes
 from bowstring.models.loading import load_weights

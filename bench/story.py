@@ -14,12 +14,12 @@ import sys
 import time
 from pathlib import Path
 
-from bowstring.benchmarks.evaluate import sweep
+from bowstring.api.evaluate import sweep
+from bowstring.api.train import train
+from bowstring.benchmarks.hicupid.data import write
+from bowstring.benchmarks.hicupid.users import Sizes
 from bowstring.datasets import load_hicupid
-from bowstring.datasets.hicupid import write
 from bowstring.synthesis.offline import write_hicupid
-from bowstring.synthesis.users import Sizes
-from bowstring.training.training import train
 
 HISTORIES = ["full", "gold", "last:1k"]
 

@@ -15,24 +15,24 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from bowstring.benchmarks.auditing import audit
-    from bowstring.benchmarks.comparing import compare
-    from bowstring.benchmarks.evaluate import evaluate, sweep
-    from bowstring.benchmarks.running import Run
+    from bowstring.api.evaluate import evaluate, sweep
+    from bowstring.api.train import train
     from bowstring.datasets import load_cupid, load_hicupid
     from bowstring.errors import BowstringError
-    from bowstring.training.training import train
+    from bowstring.runs.running import Run
+    from bowstring.studies.audit import audit
+    from bowstring.studies.compare import compare
 
 _HOMES = {
     "BowstringError": "bowstring.errors",
-    "Run": "bowstring.benchmarks.running",
-    "audit": "bowstring.benchmarks.auditing",
-    "compare": "bowstring.benchmarks.comparing",
-    "evaluate": "bowstring.benchmarks.evaluate",
+    "Run": "bowstring.runs.running",
+    "audit": "bowstring.studies.audit",
+    "compare": "bowstring.studies.compare",
+    "evaluate": "bowstring.api.evaluate",
     "load_cupid": "bowstring.datasets",
     "load_hicupid": "bowstring.datasets",
-    "sweep": "bowstring.benchmarks.evaluate",
-    "train": "bowstring.training.training",
+    "sweep": "bowstring.api.evaluate",
+    "train": "bowstring.api.train",
 }
 
 __all__ = ["BowstringError", "Run", "audit", "compare", "evaluate", "load_cupid", "load_hicupid", "sweep", "train"]

@@ -33,6 +33,12 @@ class UsageError(BowstringError):
     exit_code = 2
 
 
+def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
+    """That an option has one of its values."""
+    if value not in choices:
+        raise UsageError(f"--{name} {value}: expected {', '.join(map(str, choices[:-1]))} or {choices[-1]}")
+
+
 class MissingSplit(UsageError):
     def __init__(self, message: str, available: Sequence[str]) -> None:
         super().__init__(message)

@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError, model_validator
 
+from bowstring.benchmarks.cupid.types import COVERAGE_SIDES, InstanceType
+from bowstring.benchmarks.hicupid.types import QuestionType
 from bowstring.errors import shown
-from bowstring.records import COVERAGE_SIDES, InstanceType, QuestionType
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]

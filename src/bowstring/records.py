@@ -22,18 +22,9 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 Role = Literal["system", "user", "assistant"]
-QuestionType = Literal["persona", "profile", "schedule"]
-Sentiment = Literal["POS", "NEG"]
-InstanceType = Literal["consistent", "contrastive", "changing"]
 Side = Literal["A", "B"]
-CoverageSide = Literal["precision", "recall"]
-CoverageLabel = Literal["Fully Covered", "Partially Covered", "Not Covered"]
 
-QUESTION_TYPES: tuple[QuestionType, ...] = ("persona", "profile", "schedule")
-INSTANCE_TYPES: tuple[InstanceType, ...] = ("consistent", "contrastive", "changing")
 SIDES: tuple[Side, ...] = ("A", "B")
-COVERAGE_SIDES: tuple[CoverageSide, ...] = ("precision", "recall")
-COVERAGE_LABELS: tuple[CoverageLabel, ...] = ("Fully Covered", "Partially Covered", "Not Covered")
 
 
 def fields_of(record: Any) -> dict[str, Any]:
@@ -63,117 +54,6 @@ class Dialogue:
 
 
 History = tuple[Dialogue, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Persona:
-    category: str
-    relation: str
-    entity: str
-    sentiment: Sentiment
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    age: str
-    gender: str
-    personality: str
-    occupation: str
-    income_range: str
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    datetime: str
-    event: str
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A HiCUPID question; `evidence` are the ids of the dialogues that hold what its answer needs."""
-
-    split: str
-    user_id: int
-    question_id: int
-    type: QuestionType
-    question: str
-    personalized_answer: str
-    general_answer: str
-    evidence: tuple[int, ...]
-    persona: Persona | None
-    profile: Profile | None
-    schedule: Schedule | None
-
-    @property
-    def key(self) -> str:
-        return f"{self.user_id}/{self.question_id}"
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """A judge's transcript on an answer to a HiCUPID question: what evaluators are trained on.
-
-    Where the answer was compared with the gold one, the transcript calls the two A and B; `answer_is` says which of
-    them the answer was. None for schedules, which are not compared, and for sets that do not say.
-    """
-
-    question: Question
-    answer: str
-    judgement: str
-    answer_is: Side | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """A CUPID session: a dialogue, the context it happened in, and the preference that held there."""
-
-    context_factor: str
-    preference: str
-    dialogue: Dialogue
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """A CUPID instance: a request, the preference that applies to it, and the sessions before it."""
-
-    persona_id: str
-    type: InstanceType
-    request: str
-    context_factor: str
-    preference: str
-    checklist: tuple[str, ...]
-    sessions: tuple[Session, ...]
-    category: str | None = None  # of the preference, where the set says it; the published one does not
-
-    @property
-    def key(self) -> str:
-        return f"{self.persona_id}+{self.type}"
-
-    @property
-    def history(self) -> History:
-        return tuple(session.dialogue for session in self.sessions)
-
-    @property
-    def evidence(self) -> tuple[int, ...]:
-        """Ids of the sessions that happened in the request's context, older preferences included."""
-        return tuple(s.dialogue.id for s in self.sessions if s.context_factor == self.context_factor)
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """How far a preference covers each item of a checklist, as a matcher labelled it: what matchers are trained on.
-
-    For precision the items are those of an inferred preference, held against the gold one; for recall the gold items
-    against the inferred preference. `transcript` is what the matcher wrote, where that is known.
-    """
-
-    persona_id: str
-    instance_type: InstanceType
-    side: CoverageSide
-    preference: str
-    checklist: tuple[str, ...]
-    labels: tuple[CoverageLabel, ...]
-    transcript: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

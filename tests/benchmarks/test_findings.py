@@ -2,9 +2,17 @@
 
 import pytest
 
-from bowstring.benchmarks.findings import about, at_least, at_most, better, finding, paired, rate_of
 from bowstring.metrics.comparing import Difference
 from bowstring.metrics.intervals import Estimate, Score
+from bowstring.studies.findings import (
+    about,
+    at_least,
+    at_most,
+    better,
+    finding,
+    paired,
+    rate_of,
+)
 
 
 def number(value, low, high):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bowstring.benchmarks.run_names import short_names
+from bowstring.studies.run_names import short_names
 
 
 def configuration(model="openai/a", judge="openai/j", prompts=None, **settings):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bowstring.benchmarks.validity import KnownPersonas, of_cupid, of_hicupid
+from bowstring.studies.validity import KnownPersonas, of_cupid, of_hicupid
 
 
 def persona(category, entity, sentiment="POS"):

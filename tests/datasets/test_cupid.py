@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bowstring.benchmarks.cupid.data import to_row, write_json
 from bowstring.datasets import load, load_cupid
-from bowstring.datasets.cupid import to_row, write_json
 from bowstring.datasets.export import export
-from bowstring.datasets.filenames import file_name
 from bowstring.datasets.loading import read
 from bowstring.errors import DataError, UsageError
+from bowstring.files.names import file_name
 
 
 def by_key(data) -> dict[str, object]:

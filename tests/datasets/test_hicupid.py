@@ -8,12 +8,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from bowstring.benchmarks.hicupid.data import evaluation_table
+from bowstring.benchmarks.hicupid.types import Judgement
 from bowstring.datasets import HicupidSet, load_hicupid
 from bowstring.datasets.export import export
-from bowstring.datasets.hicupid import evaluation_table
 from bowstring.datasets.loading import read
 from bowstring.errors import DataError, UsageError
-from bowstring.records import Judgement
 
 
 def records(data: HicupidSet) -> dict[str, object]:

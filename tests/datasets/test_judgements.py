@@ -6,11 +6,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from bowstring.benchmarks.cupid.coverage import coverage_table
+from bowstring.benchmarks.cupid.types import Coverage
+from bowstring.benchmarks.hicupid.data import evaluation_table
+from bowstring.benchmarks.hicupid.types import Judgement
 from bowstring.datasets import load_coverage, load_hicupid, load_judgements
-from bowstring.datasets.coverage import coverage_table
-from bowstring.datasets.hicupid import evaluation_table
 from bowstring.errors import DataError, UsageError
-from bowstring.records import Coverage, Judgement
 
 LABELLED = (
     Coverage("0+crofter", "changing", "precision", "Short.", ("Is it short?",), ("Fully Covered",), "[…]"),

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from bowstring.benchmarks.hicupid.data import evaluation_table
+from bowstring.benchmarks.hicupid.types import Judgement
 from bowstring.datasets import load_hicupid
-from bowstring.datasets.hicupid import evaluation_table
-from bowstring.records import Judgement
 from tests.support.command import bowstring
 
 

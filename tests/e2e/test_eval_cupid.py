@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from bowstring.benchmarks.cupid.data import to_row
 from bowstring.datasets import load_cupid
-from bowstring.datasets.cupid import to_row
 from tests.e2e.test_eval import flaky, kill_at_random_moments, metrics, records
 from tests.support.command import bowstring
 from tests.support.server import Reply, Server, random_delay, text_of

@@ -19,9 +19,9 @@ import pytest
 
 import bowstring as package
 from bowstring.benchmarks.baselines import gold_answers, gold_preferences
+from bowstring.benchmarks.cupid.data import to_row
 from bowstring.cli import main
 from bowstring.datasets import load_cupid, load_hicupid
-from bowstring.datasets.cupid import to_row
 from bowstring.datasets.export import export
 from bowstring.errors import BowstringError
 from bowstring.web.annotating.opening import open_study

@@ -10,10 +10,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pyarrow.parquet as pq
 import pytest
 
+from bowstring.benchmarks.hicupid.data import evaluation_table
+from bowstring.benchmarks.hicupid.types import Judgement
 from bowstring.datasets import load_cupid, load_hicupid
 from bowstring.datasets.export import export
-from bowstring.datasets.hicupid import evaluation_table
-from bowstring.records import Judgement
 from tests.support.command import bowstring
 from tests.support.hub import COMMIT, OLDER, Hub, files_below
 

@@ -8,8 +8,8 @@ from urllib.parse import unquote
 import pytest
 
 import bowstring as api
+from bowstring.benchmarks.hicupid.data import write
 from bowstring.datasets import load_hicupid
-from bowstring.datasets.hicupid import write
 from tests.support.command import bowstring
 from tests.support.run_files import without_sums
 

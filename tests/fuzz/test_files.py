@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bowstring.benchmarks.cupid.data import to_row
 from bowstring.datasets import load_cupid, load_hicupid, read
-from bowstring.datasets.cupid import to_row
 from bowstring.datasets.export import export
 from bowstring.errors import BowstringError
 from tests.support.command import bowstring

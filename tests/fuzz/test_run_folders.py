@@ -10,14 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bowstring
-from bowstring.benchmarks.auditing import prepare_audit
-from bowstring.benchmarks.comparing import compare
-from bowstring.benchmarks.judgements import export_judgements
-from bowstring.benchmarks.ratings import gather
-from bowstring.benchmarks.reporting import report
 from bowstring.reports.compare_page import write_compare_page
 from bowstring.runs.catalogue import Catalogue
 from bowstring.runs.folder import read_metrics, read_run
+from bowstring.studies.audit import prepare_audit
+from bowstring.studies.compare import compare
+from bowstring.studies.judgements import export_judgements
+from bowstring.studies.ratings import gather
+from bowstring.studies.report import report
 from bowstring.web.annotating.opening import open_study
 from bowstring.web.listing import Asked, Listing
 from tests.e2e.test_eval_cupid import answer as cupid_answer

@@ -18,28 +18,37 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bowstring.benchmarks.hicupid_prompts import HicupidPrompts
+from bowstring.benchmarks.cupid.coverage import SCHEMA, coverage_table
+from bowstring.benchmarks.cupid.types import Coverage
+from bowstring.benchmarks.hicupid.data import evaluation_table
+from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
+from bowstring.benchmarks.hicupid.truth import load_truth
+from bowstring.benchmarks.hicupid.types import Judgement
+from bowstring.benchmarks.hicupid.users import Sizes
 from bowstring.datasets import load_coverage, load_hicupid, load_judgements
-from bowstring.datasets.coverage import SCHEMA, coverage_table
-from bowstring.datasets.hicupid import evaluation_table
 from bowstring.datasets.ratings import read_ratings
 from bowstring.errors import BowstringError
-from bowstring.judging.truth import load_truth
+from bowstring.files.plain_json import read_json
+from bowstring.files.plain_yaml import NotPlain
 from bowstring.models.batch import Entry, _entry, _outcomes, _why
 from bowstring.models.hubfiles import ModelFiles
 from bowstring.models.interface import RequestFailed
 from bowstring.models.names import open_model
 from bowstring.models.own import own_model
 from bowstring.models.prices import load_prices
-from bowstring.plain_json import read_json
-from bowstring.plain_yaml import NotPlain
 from bowstring.prompts import PromptFolder
 from bowstring.prompts.importing import CUPID_FILES, import_cupid, import_hicupid
-from bowstring.records import Completion, Coverage, Judgement, Message, Prompt, Sampling, Trunk, Usage
+from bowstring.records import (
+    Completion,
+    Message,
+    Prompt,
+    Sampling,
+    Trunk,
+    Usage,
+)
 from bowstring.synthesis.finishing import check_out
 from bowstring.synthesis.offline import write_hicupid
 from bowstring.synthesis.seeds import load_seeds
-from bowstring.synthesis.users import Sizes
 from bowstring.web.annotating.curation import open_curation
 from bowstring.web.annotating.results import export, standings
 from bowstring.web.annotating.study import Study

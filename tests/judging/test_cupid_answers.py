@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bowstring.benchmarks.cupid_prompts import CupidPrompts
+from bowstring.benchmarks.cupid.prompts import CupidPrompts
 from bowstring.judging.sections import read_preference, read_rating
 from bowstring.judging.structured import Unreadable, read_checklist, read_labels
 from bowstring.judging.verdicts import read_pairwise, read_satisfaction

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bowstring.metrics.demographics import age_group, occupation_group, order_of
+from bowstring.benchmarks.hicupid.demographics import age_group, occupation_group, order_of
 
 
 @pytest.mark.parametrize(

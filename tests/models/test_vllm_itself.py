@@ -8,11 +8,11 @@ from importlib.util import find_spec
 
 import pytest
 
+from bowstring.api.train import train
+from bowstring.benchmarks.hicupid.users import Sizes
 from bowstring.models.names import open_model
 from bowstring.records import Completion, Message, Prompt, Sampling, Trunk
 from bowstring.synthesis.offline import write_hicupid
-from bowstring.synthesis.users import Sizes
-from bowstring.training.training import train
 
 pytestmark = [
     pytest.mark.skipif(find_spec("vllm") is None, reason="needs vLLM"),

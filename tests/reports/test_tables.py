@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from bowstring.reports.escaping import in_csv
+from bowstring.files.escaping import in_csv
 from bowstring.reports.tables import Table, Value, sweep_tables, tables_of, to_csv, to_latex, to_markdown
 
 TABLE = Table(

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bowstring.reports.training_curve import draw_training
+from bowstring.training.curve import draw_training
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from bowstring.benchmarks.hicupid.types import Judgement, Question
 from bowstring.datasets import load_hicupid
-from bowstring.records import Judgement, Question
 from tests.support.tiny import write_model
 
 QUESTIONS = load_hicupid("mini").questions()

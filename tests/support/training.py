@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bowstring.api.train import Trained, train
 from bowstring.training.adapters import with_adapter
 from bowstring.training.arguments import trainer_arguments
 from bowstring.training.objectives import Objective
 from bowstring.training.packs import Pack
 from bowstring.training.settings import settings_for
 from bowstring.training.trainer import PackSet, TreeTrainer
-from bowstring.training.training import Trained, train
 
 SMALL: dict[str, Any] = {
     "rank": 4,

@@ -7,20 +7,22 @@ from pathlib import Path
 
 import pytest
 
+from bowstring.benchmarks.cupid.banks import work
+from bowstring.benchmarks.cupid.offline import OfflineCupid
+from bowstring.benchmarks.hicupid.banks import DIMENSIONS, dimension, people
+from bowstring.benchmarks.hicupid.offline import OfflineHicupid, truth_of
+from bowstring.benchmarks.hicupid.truth import Truth, load_truth
+from bowstring.benchmarks.hicupid.types import Persona, Question
+from bowstring.benchmarks.hicupid.users import Sizes
 from bowstring.datasets import load_cupid, load_hicupid
 from bowstring.datasets.personal import find_in
 from bowstring.history import Reader, parse_view
 from bowstring.history.bm25 import stems
-from bowstring.judging.truth import Truth, load_truth
 from bowstring.judging.verdicts import read_pairwise, read_satisfaction
 from bowstring.models.tokens import embedded_counter
-from bowstring.records import Persona, Question
 from bowstring.synthesis import offline
-from bowstring.synthesis.banks import DIMENSIONS, dimension, fill, people, work
+from bowstring.synthesis.banks import fill
 from bowstring.synthesis.offline import write_cupid, write_hicupid
-from bowstring.synthesis.offline_cupid import OfflineCupid
-from bowstring.synthesis.offline_hicupid import OfflineHicupid, truth_of
-from bowstring.synthesis.users import Sizes
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from bowstring.benchmarks.hicupid.users import Sizes
 from bowstring.synthesis.offline import write_hicupid
-from bowstring.synthesis.users import Sizes
 from tests.support.tiny import write_model
 
 

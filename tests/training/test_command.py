@@ -6,13 +6,13 @@ import shutil
 import pytest
 import typer
 
+from bowstring.benchmarks.cupid.data import write_parquet as write_cupid
+from bowstring.benchmarks.hicupid.users import Sizes
 from bowstring.cli import main
 from bowstring.cli.train import app
 from bowstring.datasets import load_cupid
-from bowstring.datasets.cupid import write_parquet as write_cupid
 from bowstring.runs.folder import RunFolder
 from bowstring.synthesis.offline import write_hicupid
-from bowstring.synthesis.users import Sizes
 from tests.support.command import bowstring
 from tests.support.hub import Hub
 from tests.support.tiny import copy_of

@@ -6,14 +6,15 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-from bowstring.benchmarks.cupid_prompts import CupidPrompts
+from bowstring.benchmarks.cupid.coverage import coverage_table
+from bowstring.benchmarks.cupid.data import write_json
+from bowstring.benchmarks.cupid.prompts import CupidPrompts
+from bowstring.benchmarks.cupid.types import Coverage
+from bowstring.benchmarks.hicupid.data import evaluation_table
+from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Judgement
 from bowstring.datasets import load_cupid
-from bowstring.datasets.coverage import coverage_table
-from bowstring.datasets.cupid import write_json
-from bowstring.datasets.hicupid import evaluation_table
 from bowstring.errors import UsageError
 from bowstring.prompts import PromptFolder
-from bowstring.records import QUESTION_TYPES, Coverage, Judgement
 from bowstring.training.evaluators import judge_examples, matcher_examples
 from bowstring.training.settings import settings_for
 from tests.support.command import bowstring

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from bowstring.api.train import train
 from bowstring.datasets import CupidSet, load_cupid, load_hicupid
 from bowstring.errors import UsageError
 from bowstring.prompts import PromptFolder
 from bowstring.training.assistants import cupid_examples, hicupid_examples
 from bowstring.training.examples import Example
 from bowstring.training.settings import settings_for
-from bowstring.training.training import train
 from tests.support.training import small
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from bowstring.datasets.hicupid import evaluation_table
+from bowstring.benchmarks.hicupid.data import evaluation_table
 from tests.support.teaching import LEARNS, transcripts, write_judge
 from tests.support.training import as_options, small
 

@@ -121,7 +121,7 @@ def test_where_prompts_share_little_packs_hold_fewer_and_a_step_takes_more(folde
     given = {"history": "gold", "branches": 8, "users_per_step": 2}
     told: list[str] = []
     whole = small("sft", folder, users, tmp_path / "a", **given)
-    monkeypatch.setattr("bowstring.training.training.pack_all", partial(pack_all, longest=600))
+    monkeypatch.setattr("bowstring.api.train.pack_all", partial(pack_all, longest=600))
     parts = small("sft", folder, users, tmp_path / "b", **given, tell=told.append)
     before, after = whole.record["counts"], parts.record["counts"]
     assert before["packs_per_step"] == 2

@@ -13,7 +13,7 @@ from markupsafe import escape
 
 from bowstring.datasets import load_hicupid
 from bowstring.datasets.ratings import item_id
-from bowstring.reports.escaping import visible
+from bowstring.files.escaping import visible
 from tests.support.annotating import (
     HOSTILE,
     READY,

@@ -11,8 +11,8 @@ import pytest
 from markupsafe import escape
 
 import bowstring
+from bowstring.files.escaping import visible
 from bowstring.reports import page
-from bowstring.reports.escaping import visible
 from tests.support.viewer import TOKEN, Viewer, copied
 
 EVIL = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{ 7 * 7 }}"

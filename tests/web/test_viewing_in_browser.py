@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from bowstring.reports.escaping import visible
+from bowstring.files.escaping import visible
 from tests.support.server import Server
 from tests.support.viewer import Viewer, copied, opened
 

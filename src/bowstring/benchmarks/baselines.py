@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from bowstring.benchmarks.cupid.types import Instance
+from bowstring.benchmarks.hicupid.types import Question
 from bowstring.errors import UsageError
-from bowstring.records import Completion, Instance, Prompt, Question, Sampling
+from bowstring.records import Completion, Prompt, Sampling
 
 
 class Baseline:

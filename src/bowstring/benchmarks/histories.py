@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bowstring.datasets.cupid import CupidSet
-from bowstring.datasets.hicupid import HicupidSet
+from bowstring.benchmarks.cupid.data import CupidSet
+from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.records import Dialogue
 from bowstring.reports.items import Histories, Told
 

@@ -164,7 +164,7 @@ def _usage_line(error: Exception, command: str) -> str:
 
 def _say(line: str, code: int) -> int:
     from bowstring.cli.output import plain
-    from bowstring.redaction import redacted
+    from bowstring.files.redaction import redacted
 
     print(plain(redacted(" ".join(line.splitlines()))), file=sys.stderr)
     return code
@@ -174,7 +174,7 @@ def _say_unforeseen() -> int:
     """An error that nobody meant: with its whole trace, for a report of it, and without keys."""
     import traceback
 
-    from bowstring.redaction import redacted
+    from bowstring.files.redaction import redacted
 
     print(redacted(traceback.format_exc()), end="", file=sys.stderr)
     return 1

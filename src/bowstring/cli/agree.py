@@ -66,10 +66,10 @@ def agree(
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON, for scripts.")] = False,
 ) -> None:
     """How far raters agree: people, judges, proxies and metrics, all together, by pairs, and with a reference."""
-    from bowstring.benchmarks.agreeing import agree as compare
     from bowstring.cli.agree_views import print_agreement
     from bowstring.cli.output import console, print_json
     from bowstring.errors import UsageError
+    from bowstring.studies.agree import agree as compare
 
     merged = dict(pair.partition("=")[::2] for pair in merge or ())
     if not all(label and as_ for label, as_ in merged.items()):

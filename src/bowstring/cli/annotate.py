@@ -204,9 +204,9 @@ def export(
     import json
 
     from bowstring.cli.output import counted, tell
+    from bowstring.files.writing import make_parent
     from bowstring.web.annotating.opening import find_study
     from bowstring.web.annotating.results import export as lines
-    from bowstring.writing import make_parent
 
     with closing(find_study(db)) as study:
         texts = [json.dumps(line) for line in lines(study)]

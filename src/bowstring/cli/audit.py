@@ -76,13 +76,13 @@ def audit(
     """
     from dataclasses import asdict
 
-    from bowstring.benchmarks.auditing import prepare_audit
-    from bowstring.benchmarks.plan import make_plan
     from bowstring.cli.audit_views import print_audit
     from bowstring.cli.eval import say_how_it_ended
     from bowstring.cli.output import console, print_json, tell
     from bowstring.cli.progress import ProgressLine
     from bowstring.cli.run_views import print_plan
+    from bowstring.runs.plan import make_plan
+    from bowstring.studies.audit import prepare_audit
 
     prepared = prepare_audit(
         run,

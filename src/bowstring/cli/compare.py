@@ -55,12 +55,12 @@ def compare(
     Differences are from the first run (or --baseline), on the items that both could be scored on, with 95% intervals
     and p by a bootstrap that draws whole users (HiCUPID) or personas (CUPID) for both runs at once.
     """
-    from bowstring.benchmarks.comparing import compare as compare_runs
     from bowstring.cli.compare_views import print_comparison
     from bowstring.cli.output import console, print_json
     from bowstring.errors import UsageError
     from bowstring.reports.compare_page import save_page
     from bowstring.reports.compare_tables import write_table
+    from bowstring.studies.compare import compare as compare_runs
 
     if json and format_:
         raise UsageError("--json and --format both say what to print; leave out one")

@@ -8,13 +8,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bowstring.benchmarks.comparing import Comparison
-from bowstring.benchmarks.differing import Example
 from bowstring.cli.output import counted, plain
 from bowstring.metrics.comparing import Against
 from bowstring.metrics.intervals import Estimate
 from bowstring.reports.compare_page import cluster_word, p_value, power_notes, ranks_note, signed
 from bowstring.reports.numbers import number
+from bowstring.studies.compare import Comparison
+from bowstring.studies.differing import Example
 
 _METRIC = 20  # columns of the terminal that names of metrics take
 _WIDE, _NARROW = 21, 16  # those that a value takes with its interval beside it, and beneath it

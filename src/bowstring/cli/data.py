@@ -146,10 +146,10 @@ def show(
     """One user, question or instance, to read."""
     from dataclasses import asdict
 
+    from bowstring.benchmarks.hicupid.types import Question
     from bowstring.cli.data_views import print_instance, print_question, print_user
     from bowstring.cli.output import console, print_json
     from bowstring.datasets.lookup import UserFound, look_up
-    from bowstring.records import Question
 
     found = look_up(_load_all(src, None, revision), id_)
     if json:
@@ -198,9 +198,9 @@ def export_judgements(
     ],
 ) -> None:
     """What the judges of finished runs wrote, as training data: HiCUPID's transcripts, CUPID's coverage labels."""
-    from bowstring.benchmarks.judgements import RULES
-    from bowstring.benchmarks.judgements import export_judgements as write
     from bowstring.cli.output import counted, plain
+    from bowstring.studies.judgements import RULES
+    from bowstring.studies.judgements import export_judgements as write
 
     done = write(runs, out)
     what = counted(done.rows, "judgement" if done.benchmark == "hicupid" else "labelled checklist")
@@ -256,8 +256,8 @@ def card(
     from bowstring.datasets.card import origin_of, write_card
     from bowstring.datasets.describe import describe
     from bowstring.datasets.personal import find
+    from bowstring.files.writing import make_parent
     from bowstring.models.tokens import counter_or_none
-    from bowstring.writing import make_parent
 
     data = load(src, _benchmark(benchmark), revision=revision)
     origin = origin_of(data.name, license=license_, made=made)

@@ -10,8 +10,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from bowstring.benchmarks.cupid.types import Instance
+from bowstring.benchmarks.hicupid.types import Profile, Question
 from bowstring.cli.output import plain
-from bowstring.records import Dialogue, History, Instance, Profile, Question
+from bowstring.records import Dialogue, History
 
 _MOST = 8  # groups of an axis shown before "and … more"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from bowstring.benchmarks.running import Run
+    from bowstring.runs.running import Run
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -53,8 +53,8 @@ def demo(out: Annotated[Path, typer.Option(help="The folder for the runs.")] = P
 
 
 def _run_hicupid(out: Path) -> dict[str, Run]:
+    from bowstring.api.evaluate import evaluate
     from bowstring.benchmarks.baselines import general_answers, gold_answers
-    from bowstring.benchmarks.evaluate import evaluate
     from bowstring.cli.output import tell
     from bowstring.cli.progress import ProgressLine
     from bowstring.datasets import load_hicupid
@@ -69,8 +69,8 @@ def _run_hicupid(out: Path) -> dict[str, Run]:
 
 
 def _run_cupid(out: Path) -> dict[str, Run]:
+    from bowstring.api.evaluate import evaluate
     from bowstring.benchmarks.baselines import gold_preferences, vague_preference
-    from bowstring.benchmarks.evaluate import evaluate
     from bowstring.cli.output import tell
     from bowstring.cli.progress import ProgressLine
     from bowstring.datasets import load_cupid

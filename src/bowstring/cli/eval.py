@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from bowstring.benchmarks.running import Run, Running
+    from bowstring.runs.running import Run, Running
 
 app = typer.Typer(
     help="Evaluate a model on a benchmark.\n\n"
@@ -206,11 +206,11 @@ _RENAMED = {"split": "splits", "type_": "types"}
 
 
 def _evaluate(benchmark: str, context: typer.Context) -> int:
-    from bowstring.benchmarks.evaluate import prepare, prepare_sweep
-    from bowstring.benchmarks.sweep import AXES
+    from bowstring.api.evaluate import prepare, prepare_sweep
     from bowstring.cli.output import console, print_json, tell
     from bowstring.cli.progress import ProgressLine
     from bowstring.cli.run_views import print_run, print_sweep
+    from bowstring.runs.sweep import AXES
 
     given = {name: value for name, value in context.params.items() if value is not None and value not in ([], ())}
     dry_run, json = given.pop("dry_run"), given.pop("json")
@@ -244,9 +244,9 @@ def _evaluate(benchmark: str, context: typer.Context) -> int:
 def _print_plan(running: Running, *, json: bool) -> int:
     from dataclasses import asdict
 
-    from bowstring.benchmarks.plan import make_plan
     from bowstring.cli.output import console, print_json
     from bowstring.cli.run_views import print_plan
+    from bowstring.runs.plan import make_plan
 
     plan = make_plan(running)
     print_json(asdict(plan)) if json else print_plan(plan, console())

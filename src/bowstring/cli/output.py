@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from bowstring.reports.escaping import visible
+from bowstring.files.escaping import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -41,10 +41,10 @@ def report(
 
     report.html is one file that needs nothing else. Figures and tables go to figures/ and tables/ beside it.
     """
-    from bowstring.benchmarks.reporting import report as made
     from bowstring.cli.output import counted, tell
     from bowstring.reports import plots
     from bowstring.reports.tables import FORMATS
+    from bowstring.studies.report import report as made
 
     folder = out or run
     found = made(run, data=data, out=folder, tell=tell)

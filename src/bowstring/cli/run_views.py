@@ -8,14 +8,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bowstring.benchmarks.plan import Plan, RolePlan
-from bowstring.benchmarks.running import Run
-from bowstring.benchmarks.sweep import Swept
 from bowstring.cli.output import plain
 from bowstring.cli.progress import short
 from bowstring.reports.numbers import number
 from bowstring.reports.sweep_page import columns, main_metric
 from bowstring.reports.tables import COUNTS
+from bowstring.runs.plan import Plan, RolePlan
+from bowstring.runs.running import Run
+from bowstring.runs.sweep import Swept
 
 
 def print_plan(plan: Plan, to: Console) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from bowstring.api.synthesize import Made, Synthesis
     from bowstring.synthesis.quality import Quality
-    from bowstring.synthesis.synthesis import Made, Synthesis
 
 app = typer.Typer(
     help="Make a data set in a benchmark's published layout: with any model, or offline from word banks.\n\n"
@@ -77,9 +77,9 @@ def hicupid(
     given["profile_questions"] = min(5, dimensions) if profile_questions is None else profile_questions
     if not given.pop("offline"):
         return _synthesize("hicupid", given)
+    from bowstring.benchmarks.hicupid.users import Sizes
     from bowstring.cli.output import tell
     from bowstring.synthesis.offline import write_hicupid
-    from bowstring.synthesis.users import Sizes
 
     _refuse(context, _ONLINE)
     sizes = Sizes(users, dimensions, turns, schedules, given["profile_questions"], given["share"])
@@ -164,10 +164,10 @@ class _Counting:
 
 
 def _synthesize(benchmark: str, given: dict[str, Any]) -> int:
+    from bowstring.api.synthesize import prepare_synthesis
     from bowstring.cli.output import console, tell
     from bowstring.cli.progress import ProgressLine
     from bowstring.cli.synth_views import print_items, print_projection
-    from bowstring.synthesis.synthesis import prepare_synthesis
 
     dry_run = given.pop("dry_run")
     model = given.pop("model", None)

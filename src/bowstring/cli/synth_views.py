@@ -7,12 +7,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bowstring.api.synthesize import Made, Synthesis
+from bowstring.benchmarks.cupid.types import Instance
+from bowstring.benchmarks.hicupid.users import User
 from bowstring.cli.data_views import labelled
 from bowstring.cli.output import plain
 from bowstring.cli.progress import short
-from bowstring.records import Instance
-from bowstring.synthesis.synthesis import Made, Synthesis
-from bowstring.synthesis.users import User
 
 
 def print_projection(synthesis: Synthesis, to: Console) -> None:

@@ -249,9 +249,9 @@ def matcher(
 
 
 def _train(method: str, context: typer.Context) -> int:
+    from bowstring.api.train import train
     from bowstring.cli.output import print_json, tell
     from bowstring.cli.train_views import StepLine, summary
-    from bowstring.training.training import train
 
     given: dict[str, Any] = dict(context.params)
     as_json = given.pop("json")

@@ -9,7 +9,7 @@ from bowstring.cli.progress import MovingLine, duration
 from bowstring.training.adapters import next_command
 
 if TYPE_CHECKING:
-    from bowstring.training.training import Trained
+    from bowstring.api.train import Trained
     from bowstring.training.watching import Step
 
 _SHOWN = {

@@ -5,8 +5,8 @@
 Here lives what knows about files, columns and ids. What is asked of a model, and what a score is, does not.
 """
 
-from bowstring.datasets.cupid import CupidSet
-from bowstring.datasets.hicupid import HicupidSet
+from bowstring.benchmarks.cupid.data import CupidSet
+from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.datasets.judgements import load_coverage, load_judgements
 from bowstring.datasets.loading import DataSet, Reading, load, load_cupid, load_hicupid, read
 

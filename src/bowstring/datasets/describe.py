@@ -9,12 +9,14 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
 
-from bowstring.datasets.cupid import CupidSet
-from bowstring.datasets.hicupid import PROFILE_FIELDS, HicupidSet
+from bowstring.benchmarks.cupid.data import CupidSet
+from bowstring.benchmarks.cupid.types import INSTANCE_TYPES, Instance
+from bowstring.benchmarks.hicupid.data import PROFILE_FIELDS, HicupidSet
+from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Question
 from bowstring.datasets.layout import CUPID_CONFIG
 from bowstring.datasets.loading import DataSet
 from bowstring.models.tokens import TokenCounter
-from bowstring.records import INSTANCE_TYPES, QUESTION_TYPES, History, Instance, Question
+from bowstring.records import History
 
 _USERS_AT_ONCE = 50  # histories in memory while their tokens are counted
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bowstring.datasets import cupid, hicupid
-from bowstring.datasets.hicupid import HicupidSet
+from bowstring.benchmarks.cupid import data as cupid
+from bowstring.benchmarks.hicupid import data as hicupid
+from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.datasets.layout import find_parts
 from bowstring.datasets.loading import DataSet
 from bowstring.errors import UsageError

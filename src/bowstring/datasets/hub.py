@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bowstring.errors import DataError, FetchError
-from bowstring.plain_json import read_json
-from bowstring.plain_yaml import NotPlain
-from bowstring.redaction import redacted
+from bowstring.files.plain_json import read_json
+from bowstring.files.plain_yaml import NotPlain
+from bowstring.files.redaction import redacted
 
 _log = logging.getLogger("bowstring")
 

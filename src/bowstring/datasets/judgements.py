@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from bowstring.datasets.coverage import COLUMNS, check_coverage, to_coverage
-from bowstring.datasets.hicupid import EVALUATION_COLUMNS, to_judgements
-from bowstring.datasets.hicupid_checks import check_judgements
+from bowstring.benchmarks.cupid.coverage import COLUMNS, check_coverage, to_coverage
+from bowstring.benchmarks.cupid.types import Coverage
+from bowstring.benchmarks.hicupid.checks import check_judgements
+from bowstring.benchmarks.hicupid.data import EVALUATION_COLUMNS, to_judgements
+from bowstring.benchmarks.hicupid.types import Judgement
 from bowstring.datasets.layout import COVERAGE_CONFIG, JUDGEMENTS_CONFIG
 from bowstring.datasets.loading import read_parts
 from bowstring.datasets.problems import Problem, raise_if_any
 from bowstring.datasets.sources import locate_config
 from bowstring.datasets.tables import Column, Rows
-from bowstring.records import Coverage, Judgement
 
 
 def load_judgements(name: str, *, revision: str | None = None) -> tuple[Judgement, ...]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bowstring.datasets import cupid, hicupid_checks, mini
-from bowstring.datasets.cupid import CupidSet
-from bowstring.datasets.hicupid import DIALOGUE_COLUMNS, EVALUATION_COLUMNS, QA_COLUMNS, HicupidSet
+from bowstring.benchmarks.cupid import data as cupid
+from bowstring.benchmarks.cupid import mini as cupid_mini
+from bowstring.benchmarks.cupid.data import CupidSet
+from bowstring.benchmarks.hicupid import checks as hicupid_checks
+from bowstring.benchmarks.hicupid import mini as hicupid_mini
+from bowstring.benchmarks.hicupid.data import DIALOGUE_COLUMNS, EVALUATION_COLUMNS, QA_COLUMNS, HicupidSet
 from bowstring.datasets.layout import CUPID_CONFIG, Benchmark, missing_shards
 from bowstring.datasets.problems import Problem, raise_if_any
 from bowstring.datasets.sources import Choice, Source, locate, mini_benchmarks
@@ -71,7 +74,8 @@ def read(
     if bundled := mini_benchmarks(name, benchmark):
         if revision is not None:
             raise UsageError(f"--revision is for hub data sets; {name} comes with the install")
-        return [Reading(mini.load(b, choice.splits), []) for b in bundled]
+        of: dict[str, Callable[[Collection[str]], DataSet]] = {"hicupid": hicupid_mini.load, "cupid": cupid_mini.load}
+        return [Reading(of[b](choice.splits), []) for b in bundled]
     source = locate(name, benchmark, revision=revision, choice=choice)
     if source.benchmark == "cupid":
         return [_read_cupid(source)]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bowstring.datasets.cupid import CupidSet
-from bowstring.datasets.hicupid import HicupidSet
+from bowstring.benchmarks.cupid.data import CupidSet
+from bowstring.benchmarks.cupid.types import Instance
+from bowstring.benchmarks.hicupid.data import HicupidSet
+from bowstring.benchmarks.hicupid.types import Question
 from bowstring.datasets.loading import DataSet
 from bowstring.datasets.problems import one_of, shown
 from bowstring.errors import UsageError
-from bowstring.records import History, Instance, Question
+from bowstring.records import History
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
-from bowstring.datasets.hicupid import HicupidSet
+from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.datasets.loading import DataSet
 
 

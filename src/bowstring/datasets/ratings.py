@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal, get_args
 
+from bowstring.benchmarks.cupid.types import CoverageSide
 from bowstring.datasets.problems import one_of, shown
 from bowstring.errors import DataError, UsageError
-from bowstring.records import CoverageSide, Rating
+from bowstring.records import Rating
 
 Task = Literal["compare", "satisfaction", "rate", "coverage", "personal"]
 TASKS: tuple[Task, ...] = get_args(Task)

@@ -80,7 +80,7 @@ def where(mask: npt.NDArray[np.bool_]) -> list[int]:
     return [int(row) for row in np.flatnonzero(mask)]
 
 
-def check_choice(rows: Rows, column: str, choices: Sequence[str]) -> Iterator[Problem]:
+def check_column_choice(rows: Rows, column: str, choices: Sequence[str]) -> Iterator[Problem]:
     """Values of a text column that are none of the choices; nulls and blanks are the column's own matter."""
     if not rows.has(column):
         return

@@ -6,10 +6,10 @@ import json
 import weakref
 from typing import Any
 
+from bowstring.files.redaction import in_address
 from bowstring.models.interface import RequestFailed
 from bowstring.models.transport import Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Finish, Prompt, Sampling, Trunk, Usage
-from bowstring.redaction import in_address
 
 _VERSION = "2023-06-01"
 _FINISH: dict[str, Finish] = {

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import ModelError
+from bowstring.files.plain_json import read_json
+from bowstring.files.writing import open_new
 from bowstring.models.endpoint import Endpoint, read_completion
 from bowstring.models.interface import NotYet, RequestFailed
 from bowstring.models.transport import NotFound, is_too_long
-from bowstring.plain_json import read_json
 from bowstring.records import Completion, FailureKind, Prompt, Sampling, fields_of, request_key
-from bowstring.writing import open_new
 
 _QUIET = 1.0  # seconds without a new request, after which those that came go out
 _MOST_REQUESTS = 50_000

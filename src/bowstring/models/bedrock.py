@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from bowstring.files.redaction import in_address
 from bowstring.models.interface import RequestFailed
 from bowstring.models.transport import Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Finish, Prompt, Sampling, Trunk, Usage
-from bowstring.redaction import in_address
 
 _FINISH: dict[str, Finish] = {
     "max_tokens": "length",

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bowstring.errors import DataError, UsageError
+from bowstring.files.plain_json import read_json
+from bowstring.files.plain_yaml import NotPlain
 from bowstring.models.hubfiles import model_folder
-from bowstring.plain_json import read_json
-from bowstring.plain_yaml import NotPlain
 
 Vectors = npt.NDArray[np.float32]
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin", "*.json")

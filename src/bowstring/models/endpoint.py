@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from bowstring.errors import ModelError
+from bowstring.files.redaction import in_address
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
 from bowstring.models.transport import NotFound, Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Finish, Message, Prompt, Sampling, Trunk, Usage
-from bowstring.redaction import in_address
 
 if TYPE_CHECKING:
     import httpx

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import FetchError, UsageError
-from bowstring.plain_json import read_json
-from bowstring.plain_yaml import NotPlain
-from bowstring.redaction import redacted
+from bowstring.files.plain_json import read_json
+from bowstring.files.plain_yaml import NotPlain
+from bowstring.files.redaction import redacted
 
 _NOT_NEEDED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "*.gguf", "onnx/*", "openvino/*", "original/*", "consolidated*"]
 TRAINING = "training.json"  # in an adapter's folder: what it was trained on

@@ -24,10 +24,10 @@ from contextlib import suppress
 from typing import Any, get_args
 
 from bowstring.errors import UsageError
+from bowstring.files.redaction import redacted
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
 from bowstring.records import Completion, Finish, Prompt, Sampling, Usage, fields_of
-from bowstring.redaction import redacted
 
 
 class OwnModel:

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from bowstring.errors import UsageError
-from bowstring.plain_yaml import NotPlain, read_yaml
+from bowstring.files.plain_yaml import NotPlain, read_yaml
 from bowstring.records import Usage
 
 _MOST = 1e9  # dollars; with more, sums could be no numbers

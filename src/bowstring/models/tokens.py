@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError, FetchError
+from bowstring.files.redaction import redacted
 from bowstring.models import gguf, weights
-from bowstring.redaction import redacted
 
 _BATCH = 4096  # texts encoded at once: enough for every core, little memory
 

@@ -17,8 +17,8 @@ from typing import Any
 import httpx
 
 from bowstring.errors import ModelError
+from bowstring.files.redaction import redacted, sought, without
 from bowstring.models.interface import RequestFailed
-from bowstring.redaction import redacted, sought, without
 
 _RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _CONTEXT = re.compile(

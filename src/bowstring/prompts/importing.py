@@ -15,10 +15,10 @@ from typing import Any
 import yaml
 
 from bowstring.errors import DataError, UsageError
-from bowstring.plain_yaml import NotPlain, read_yaml
+from bowstring.files.plain_yaml import NotPlain, read_yaml
+from bowstring.files.writing import make_folder, write_file
 from bowstring.prompts.constants import NotData, read_constants
 from bowstring.prompts.templates import Template, check_inside
-from bowstring.writing import make_folder, write_file
 
 _LARGEST = 1 << 20
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError
-from bowstring.plain_yaml import NotPlain, read_yaml
+from bowstring.files.plain_yaml import NotPlain, read_yaml
 
 _TOKEN = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
 
@@ -148,7 +148,9 @@ class PromptFolder:
                     return path.read_text(encoding="utf-8"), True
                 except (OSError, UnicodeDecodeError) as error:
                     raise DataError(f"{path}: cannot be read: {error}") from error
-        return (files("bowstring.prompts") / f"{name}.yaml").read_text(encoding="utf-8"), False
+        benchmark, _, rest = name.partition("/")
+        folder = files(f"bowstring.benchmarks.{benchmark}") / "templates"
+        return (folder / f"{rest}.yaml").read_text(encoding="utf-8"), False
 
 
 def check_inside(path: Path, folder: Path) -> None:

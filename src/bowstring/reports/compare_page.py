@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bowstring.errors import UsageError
-from bowstring.reports.escaping import visible
+from bowstring.files.escaping import visible
+from bowstring.files.writing import make_parent
 from bowstring.reports.numbers import number
 from bowstring.reports.page import environment
-from bowstring.writing import make_parent
 
 if TYPE_CHECKING:
-    from bowstring.benchmarks.comparing import Comparison, Power
     from bowstring.metrics.comparing import Against
+    from bowstring.studies.compare import Comparison, Power
 
 _MOST = 1_000_000  # users beyond this: nobody will ask so many
 

@@ -7,13 +7,13 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from bowstring.reports.escaping import in_csv, in_latex, in_markdown, one_line
+from bowstring.files.escaping import in_csv, in_latex, in_markdown, one_line
 from bowstring.reports.numbers import number
 from bowstring.reports.tables import as_sentences, under_latex, under_markdown
 
 if TYPE_CHECKING:
-    from bowstring.benchmarks.comparing import Comparison
     from bowstring.metrics.intervals import Estimate
+    from bowstring.studies.compare import Comparison
 
 Format = Literal["markdown", "csv", "latex"]
 

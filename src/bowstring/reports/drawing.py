@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from bowstring.reports.escaping import visible
+from bowstring.files.escaping import visible
 from bowstring.reports.figures import SEGMENTS, Curve, Figure, Histogram, Intervals, Point, Scatter, Stack
 from bowstring.reports.numbers import short
 

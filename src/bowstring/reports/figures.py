@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from bowstring.records import QUESTION_TYPES
+from bowstring.benchmarks.hicupid.types import QUESTION_TYPES
 from bowstring.reports.numbers import in_range
 
 Record = Mapping[str, Any]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from bowstring.reports.escaping import is_steering, visible
+from bowstring.files.escaping import is_steering, visible
 
 _CHUNK = 250  # items
 _TITLE = 160  # characters

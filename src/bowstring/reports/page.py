@@ -9,8 +9,8 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from bowstring.files.escaping import visible
 from bowstring.reports.drawing import draw
-from bowstring.reports.escaping import visible
 from bowstring.reports.figures import Figure, figures_of
 from bowstring.reports.items import Histories, blocks, commonest_failure, items_of
 from bowstring.reports.numbers import number, place

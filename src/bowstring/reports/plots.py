@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bowstring.datasets.filenames import file_name
+from bowstring.files.names import file_name
+from bowstring.files.writing import write_file
 from bowstring.reports.figures import SEGMENTS, Curve, Figure, Histogram, Intervals, Scatter, Stack
 from bowstring.reports.numbers import short
-from bowstring.writing import write_file
 
 FORMATS = ("svg", "pdf", "png")
 # Told apart by those who do not see all colours, and in grey.

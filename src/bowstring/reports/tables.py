@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from bowstring.reports.escaping import in_csv, in_latex, in_markdown
+from bowstring.files.escaping import in_csv, in_latex, in_markdown
 from bowstring.reports.numbers import number
 
 

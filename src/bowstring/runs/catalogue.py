@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
-from bowstring import plain_json
-from bowstring.plain_yaml import NotPlain
+from bowstring.files import plain_json
+from bowstring.files.plain_yaml import NotPlain
 from bowstring.runs.folder import is_at_work
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from bowstring.errors import DataError, RunError, UsageError, shown
-from bowstring.plain_json import read_json
-from bowstring.plain_yaml import NotPlain
+from bowstring.files.plain_json import read_json
+from bowstring.files.plain_yaml import NotPlain
+from bowstring.files.writing import make_folder, open_lock, open_new
 from bowstring.record_forms import RECORDS, ConfigurationForm, Form, KeyForm, problem_in
-from bowstring.writing import make_folder, open_lock, open_new
 
 AUDIT_NAME = "audit.json"
 # Looking whether a lock is held takes it for an instant: whoever wants it waits that long.

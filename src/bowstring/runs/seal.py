@@ -15,8 +15,8 @@ from pathlib import Path
 from types import TracebackType
 
 from bowstring.errors import StoreError
+from bowstring.files.writing import NO_LINKS
 from bowstring.runs.folder import NoLocks, say_no_locks, take_lock
-from bowstring.writing import NO_LINKS
 
 _PATIENCE = 60.0  # seconds, for whoever is mending the store
 _BETWEEN = 0.05

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from bowstring import __version__
+from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.datasets import load
 from bowstring.datasets.card import Origin, write_card
 from bowstring.datasets.describe import describe
-from bowstring.datasets.hicupid import HicupidSet
 from bowstring.datasets.personal import find
 from bowstring.errors import UsageError
+from bowstring.files.plain_json import read_json
+from bowstring.files.plain_yaml import NotPlain
+from bowstring.files.writing import write_file
 from bowstring.models.tokens import counter_or_none
-from bowstring.plain_json import read_json
-from bowstring.plain_yaml import NotPlain
 from bowstring.runs.folder import hold
 from bowstring.synthesis.quality import Quality
-from bowstring.writing import write_file
 
 QUALITY, MADE, CARD = "quality.json", "made.json", "README.md"
 _MANY = 300  # users from which on tokens and personal information are not looked at again for the card

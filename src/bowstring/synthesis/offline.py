@@ -8,15 +8,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from bowstring.datasets.cupid import write_parquet
-from bowstring.judging.truth import FILE as TRUTH
-from bowstring.records import Persona
+from bowstring.benchmarks.cupid.data import write_parquet
+from bowstring.benchmarks.cupid.offline import OfflineCupid
+from bowstring.benchmarks.hicupid.offline import OfflineHicupid, truth_of
+from bowstring.benchmarks.hicupid.truth import FILE as TRUTH
+from bowstring.benchmarks.hicupid.types import Persona
+from bowstring.benchmarks.hicupid.users import SetWriter, Sizes, User
 from bowstring.synthesis import quality as checks
 from bowstring.synthesis.finishing import begin, check_out, finish
-from bowstring.synthesis.offline_cupid import OfflineCupid
-from bowstring.synthesis.offline_hicupid import OfflineHicupid, truth_of
 from bowstring.synthesis.quality import Quality
-from bowstring.synthesis.users import SetWriter, Sizes, User
 
 _AT_ONCE = 50  # users in memory
 _HICUPID_MADE = (

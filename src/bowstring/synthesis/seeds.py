@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError, FetchError, UsageError
-from bowstring.plain_json import read_json
-from bowstring.plain_yaml import NotPlain
-from bowstring.redaction import redacted
+from bowstring.files.plain_json import read_json
+from bowstring.files.plain_yaml import NotPlain
+from bowstring.files.redaction import redacted
 
 FIELD = "input persona"  # as PersonaHub calls it
 _KNOWN = (".txt", ".jsonl", ".json", ".parquet")

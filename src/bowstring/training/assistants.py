@@ -13,17 +13,18 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import get_args
 
-from bowstring.benchmarks.benchmark import check_choice
-from bowstring.benchmarks.cupid_prompts import CupidPrompts
-from bowstring.benchmarks.hicupid_prompts import HicupidPrompts
+from bowstring.benchmarks.cupid.prompts import CupidPrompts
+from bowstring.benchmarks.cupid.types import INSTANCE_TYPES, Instance
+from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
+from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Question
 from bowstring.datasets import CupidSet, HicupidSet
-from bowstring.errors import UsageError
+from bowstring.errors import UsageError, check_choice
 from bowstring.history import Reader, View, parse_view
 from bowstring.history.views import Kind
 from bowstring.judging.sections import PREFERENCE_TITLE
 from bowstring.models.tokens import embedded_counter
 from bowstring.prompts import PromptFolder
-from bowstring.records import INSTANCE_TYPES, QUESTION_TYPES, History, Instance, Question
+from bowstring.records import History
 from bowstring.training.examples import Example, Examples
 from bowstring.training.settings import TrainSettings
 

@@ -15,14 +15,14 @@ import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from bowstring.benchmarks.benchmark import check_choice
-from bowstring.benchmarks.cupid_prompts import CupidPrompts
-from bowstring.benchmarks.hicupid_prompts import HicupidPrompts
-from bowstring.errors import UsageError
+from bowstring.benchmarks.cupid.prompts import CupidPrompts
+from bowstring.benchmarks.cupid.types import COVERAGE_LABELS, INSTANCE_TYPES, Coverage
+from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
+from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Judgement
+from bowstring.errors import UsageError, check_choice
 from bowstring.judging.structured import LABELS, Unreadable, read_labels
 from bowstring.judging.verdicts import read_pairwise, read_satisfaction
 from bowstring.prompts import PromptFolder
-from bowstring.records import COVERAGE_LABELS, INSTANCE_TYPES, QUESTION_TYPES, Coverage, Judgement
 from bowstring.training.examples import Example, Examples
 from bowstring.training.settings import TrainSettings
 

@@ -6,8 +6,7 @@ import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
-from bowstring.benchmarks.benchmark import check_choice
-from bowstring.errors import UsageError
+from bowstring.errors import UsageError, check_choice
 
 Method = Literal["sft", "dpo", "judge", "matcher"]
 Normalise = Literal["token", "answer"]

@@ -209,7 +209,7 @@ def _write_run(folder: Path) -> str:
 
 def _histories(folder: Path) -> tuple[Histories | None, str | None]:
     from bowstring.benchmarks.histories import histories_of
-    from bowstring.benchmarks.reporting import data_of
+    from bowstring.studies.report import data_of
 
     try:
         data, why = data_of(read_run(folder), fetch=False)
@@ -228,8 +228,8 @@ def _written(write: Callable[[], str], name: str) -> str:
 
 
 def _paired(entries: Sequence[Entry]) -> str:
-    from bowstring.benchmarks.comparing import compare
     from bowstring.reports.compare_page import write_compare_page
+    from bowstring.studies.compare import compare
 
     for entry in entries:
         if entry.status not in ("complete", "stopped"):

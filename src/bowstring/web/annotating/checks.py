@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bowstring.benchmarks.benchmark import number_of
 from bowstring.datasets.problems import one_of, shown
 from bowstring.errors import DataError, UsageError
-from bowstring.plain_json import read_json
+from bowstring.files.plain_json import read_json
+from bowstring.seeding import seeded_number
 from bowstring.web.annotating.tasks import Task
 from bowstring.web.annotating.units import Unit
 
@@ -27,7 +27,7 @@ def made_checks(task: Task, units: Sequence[Unit], n: int, seed: int, *, dealt: 
     """`n` checks, or as many as can be made, for somebody who is dealt those: nobody meets a question or a text
     of a check twice."""
     met = {text for unit in dealt for text in (unit.asked, *unit.answers)}
-    free = sorted((u for u in units if u.asked not in met), key=lambda u: number_of(seed, "check", *u.ids))
+    free = sorted((u for u in units if u.asked not in met), key=lambda u: seeded_number(seed, "check", *u.ids))
     # A text is shown once, so it need not be looked at twice.
     others = list({_elsewhere(task, unit): unit for unit in reversed(free)}.values())[::-1]
     checks: list[Unit] = []

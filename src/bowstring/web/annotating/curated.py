@@ -21,17 +21,18 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from bowstring import __version__
+from bowstring.benchmarks.cupid.data import write_parquet
+from bowstring.benchmarks.cupid.types import Instance
+from bowstring.benchmarks.hicupid.data import dialogue_table, qa_table
+from bowstring.benchmarks.hicupid.types import Question
 from bowstring.datasets import DataSet, HicupidSet, load
 from bowstring.datasets.card import Origin, origin_of, write_card
-from bowstring.datasets.cupid import write_parquet
 from bowstring.datasets.describe import describe
-from bowstring.datasets.hicupid import dialogue_table, qa_table
 from bowstring.datasets.personal import find
 from bowstring.errors import DataError, UsageError
+from bowstring.files.plain_json import read_json
+from bowstring.files.plain_yaml import NotPlain, read_yaml
 from bowstring.models.tokens import counter_or_none
-from bowstring.plain_json import read_json
-from bowstring.plain_yaml import NotPlain, read_yaml
-from bowstring.records import Instance, Question
 from bowstring.web.annotating.study import Given, Study
 
 DECISIONS, MADE, CARD = "curation.jsonl", "made.json", "README.md"

@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from bowstring.benchmarks.cupid.types import Instance
+from bowstring.benchmarks.hicupid.types import Question
 from bowstring.datasets import CupidSet, DataSet, load
 from bowstring.errors import UsageError
-from bowstring.records import Instance, Question, fields_of
+from bowstring.records import fields_of
 from bowstring.web.annotating.dealing import chosen, deal, hands_of
 from bowstring.web.annotating.opening import Settings, check_same, names_of
 from bowstring.web.annotating.study import Study, create, is_made

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bowstring.benchmarks.benchmark import number_of
+from bowstring.seeding import seeded_number
 from bowstring.web.annotating.units import Unit
 
 
@@ -28,7 +28,7 @@ def chosen(units: Sequence[Unit], limit: int | None, seed: int) -> list[Unit]:
 
 
 def by_lot(units: Sequence[Unit], seed: int) -> list[Unit]:
-    return sorted(units, key=lambda unit: number_of(seed, "taken", *unit.ids))
+    return sorted(units, key=lambda unit: seeded_number(seed, "taken", *unit.ids))
 
 
 def shared(units: Sequence[Unit], overlap: float, seed: int) -> list[bool]:
@@ -54,9 +54,9 @@ def deal(units: Sequence[Unit], hands: Mapping[str, Sequence[int]], seed: int) -
     """Each annotator's units in an order of their own, with half of them each way."""
     turns = []
     for annotator, mine in hands.items():
-        order = sorted(mine, key=lambda n: number_of(seed, "order", annotator, *units[n].ids))
-        sides = sorted(mine, key=lambda n: number_of(seed, "side", annotator, *units[n].ids))
-        offset = number_of(seed, "first", annotator) % 2
+        order = sorted(mine, key=lambda n: seeded_number(seed, "order", annotator, *units[n].ids))
+        sides = sorted(mine, key=lambda n: seeded_number(seed, "side", annotator, *units[n].ids))
+        offset = seeded_number(seed, "first", annotator) % 2
         swapped = {n: (i + offset) % 2 == 1 for i, n in enumerate(sides)}
         turns += [Turn(annotator, place, n, swapped[n]) for place, n in enumerate(order)]
     return turns
@@ -64,4 +64,4 @@ def deal(units: Sequence[Unit], hands: Mapping[str, Sequence[int]], seed: int) -
 
 def _by_type(units: Sequence[Unit], seed: int) -> list[int]:
     """By lot, type after type: whoever deals from this deals every type evenly."""
-    return sorted(range(len(units)), key=lambda n: (units[n].type, number_of(seed, "deal", *units[n].ids)))
+    return sorted(range(len(units)), key=lambda n: (units[n].type, seeded_number(seed, "deal", *units[n].ids)))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import UsageError
-from bowstring.reports.escaping import visible
+from bowstring.files.escaping import visible
 from bowstring.runs.folder import EndedRun
 from bowstring.web.annotating.checks import given_checks
 from bowstring.web.annotating.planning import Wishes, plan

@@ -19,7 +19,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader
 
 from bowstring.errors import StoreError
-from bowstring.reports.escaping import visible
+from bowstring.files.escaping import visible
 from bowstring.web.annotating.study import Given, Study
 from bowstring.web.annotating.tasks import DEGREES, Incomplete, Said, Task, read_form, read_seconds
 

@@ -27,11 +27,11 @@ from urllib.parse import quote
 from pydantic import BaseModel, Field, TypeAdapter
 
 from bowstring.errors import StoreError, UsageError
-from bowstring.plain_json import read_json
+from bowstring.files.plain_json import read_json
+from bowstring.files.writing import NO_LINKS
 from bowstring.web.annotating.dealing import Turn
 from bowstring.web.annotating.tasks import DEGREES, TASKS, Said, Task
 from bowstring.web.annotating.units import Unit
-from bowstring.writing import NO_LINKS
 
 _SCHEMA = """
 CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from bowstring.benchmarks.cupid.types import COVERAGE_LABELS
 from bowstring.datasets.layout import Benchmark
 from bowstring.errors import UsageError
-from bowstring.records import COVERAGE_LABELS, SIDES
+from bowstring.records import SIDES
 
 Shape = Literal["pair", "scale", "parts", "fields"]
 Form = Mapping[str, Sequence[str]]

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bowstring.benchmarks.comparable import data_name
-from bowstring.benchmarks.reporting import data_of
-from bowstring.benchmarks.run_names import folder_names
-from bowstring.benchmarks.sweep import run_folders
 from bowstring.datasets import DataSet, HicupidSet
 from bowstring.datasets.ratings import GOLD, cluster_of, covered, item_id
 from bowstring.errors import UsageError
 from bowstring.records import Dialogue
 from bowstring.runs.folder import EndedRun, read_run
+from bowstring.runs.sweep import run_folders
+from bowstring.studies.loading import data_name
+from bowstring.studies.report import data_of
+from bowstring.studies.run_names import folder_names
 from bowstring.web.annotating.tasks import Task
 
 Record = Mapping[str, Any]

@@ -1,0 +1,388 @@
+"""What the command and the API both call: train an adapter.
+
+trained = train("sft", data="sets/mine", model="embedded", out="adapters/mine", epochs=2)
+trained.folder      # for --model hf/embedded+adapters/mine
+
+The adapter's folder has what PEFT needs, and training.json: what it was trained on, with what, and the curve. The same
+call resumes a training that was ended, and leaves one alone that is done.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from bowstring import __version__
+from bowstring.datasets import CupidSet, HicupidSet, load, load_coverage, load_judgements
+from bowstring.errors import MissingSplit, UsageError
+from bowstring.files.plain_json import read_json
+from bowstring.files.plain_yaml import NotPlain
+from bowstring.files.writing import check_folder
+from bowstring.models.hubfiles import TRAINING, ModelFiles, model_files
+from bowstring.models.loading import Weights, load_weights, require_torch
+from bowstring.prompts import PromptFolder
+from bowstring.runs.folder import RunFolder, fingerprint, is_at_work
+from bowstring.training.adapters import card, with_adapter
+from bowstring.training.arguments import last_checkpoint, steps_between_checkpoints, trainer_arguments
+from bowstring.training.assistants import cupid_examples, hicupid_examples
+from bowstring.training.curve import draw_training
+from bowstring.training.evaluators import HeldOut, judge_examples, matcher_examples
+from bowstring.training.examples import Examples
+from bowstring.training.packs import Packing, arrange, pack_all, tokenized
+from bowstring.training.settings import TrainSettings, settings_for
+
+_TRAIN = "train"  # the split
+_USED = {"judge": ("hicupid/judge_",), "matcher": ("cupid/evaluation/preference_matcher",)}
+_ASKED = ("hicupid/ask", "cupid/evaluation/preference_inferrer", "cupid/evaluation/response_generator")
+_CHECKPOINTS = "checkpoints"
+_LEFT = (
+    *("adapter_model.safetensors", "adapter_config.json", "training_args.bin", "reference.json"),
+    *("held_out.jsonl", "curve.svg", "README.md", TRAINING),
+)
+# Tokens of several packs that go through the model together. A GPU wants as many as the published settings allow an
+# example; elsewhere more at a time is not faster, and without checkpointing takes memory that a laptop does not have.
+_AT_A_TIME = 20_480
+_AT_A_TIME_ELSEWHERE = 4_096
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    folder: Path
+    record: dict[str, Any]  # training.json
+    speaks: bool = True  # of several processes, whether this one is to report
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.record["status"] == "complete")
+
+
+def train(
+    method: Any,
+    *,
+    data: str,
+    model: str = "embedded",
+    out: str | Path,
+    init_from: str | None = None,
+    revision: str | None = None,
+    prompts: Path | None = None,
+    save_every: int | None = None,
+    stop_on_collapse: bool = False,
+    tensorboard: bool = False,
+    fresh: bool = False,
+    tell: Tell = lambda line: None,
+    watch: Callable[[Any], None] = lambda step: None,
+    **given: Any,
+) -> Trained:
+    """Train an adapter, as `bowstring train` does. Settings that are not given are the published ones."""
+    require_torch()
+    settings = settings_for(method, **given)
+    check_folder(Path(out))
+    files = model_files("hf", model.removeprefix("hf/") + (f"+{init_from}" if init_from else ""), tell)
+    examples, held_out, about = _examples(settings, data, revision, PromptFolder(prompts))
+    if init_from is not None and not {"rank", "alpha"}.isdisjoint(k for k, v in given.items() if v is not None):
+        raise UsageError("--rank and --alpha are those of the adapter that --init-from names; leave them out")
+    configuration = settings.configuration() | {"weights": files.fingerprint, **about}
+    if init_from is not None:
+        for name in ("rank", "alpha"):
+            del configuration[name]
+    if save_every is not None and save_every < 1:
+        raise UsageError(f"--save-every {save_every}: expected 1 or more")
+    arguments = trainer_arguments(settings, Path(out) / _CHECKPOINTS, tensorboard=tensorboard, tell=tell)
+    if arguments.process_index:  # one process speaks for all
+        tell = watch = lambda line: None
+    said = {"model": model.removeprefix("hf/"), "init_from": init_from, "data": data}
+    job = _Job(settings, files, examples, held_out, configuration, said, Path(out), arguments, save_every, tell)
+    return job.run(watch, fresh=fresh, stop_on_collapse=stop_on_collapse)
+
+
+def _examples(
+    settings: TrainSettings, data: str, revision: str | None, folder: PromptFolder
+) -> tuple[Examples, Sequence[HeldOut], dict[str, Any]]:
+    if settings.method in ("judge", "matcher"):
+        if settings.method == "judge":
+            found = judge_examples(load_judgements(data, revision=revision), settings, folder)
+        else:
+            found = matcher_examples(load_coverage(data, revision=revision), settings, folder)
+        about = {"data_fingerprint": found.fingerprint, "prompts": _prompts(settings, folder)}
+        return found.examples, found.held_out, about
+    loaded = _loaded(data, revision, settings)
+    if isinstance(loaded, HicupidSet):
+        examples = hicupid_examples(loaded, settings, folder)
+    else:
+        examples = cupid_examples(loaded, settings, folder)
+    splits = loaded.splits if isinstance(loaded, HicupidSet) else settings.splits
+    if tests := [split for split in splits if split.startswith("test")]:
+        note = f"what is trained on ({', '.join(tests)}) cannot test the result"
+        examples = replace(examples, notes=(*examples.notes, note))
+    about = {"data_fingerprint": loaded.fingerprint, "prompts": _prompts(settings, folder)}
+    return examples, (), about
+
+
+def _loaded(data: str, revision: str | None, settings: TrainSettings) -> HicupidSet | CupidSet:
+    """What is trained on: the splits that were named, or else the one for it, and never a test set by default."""
+    try:
+        return load(data, revision=revision, splits=settings.splits or (_TRAIN,))
+    except MissingSplit as missing:
+        if settings.splits or not missing.available:
+            raise
+        way_out = f"say --split {missing.available[0]} to train on it all the same"
+        raise UsageError(f"{data} has no {_TRAIN} split; {way_out}") from missing
+
+
+def _prompts(settings: TrainSettings, folder: PromptFolder) -> dict[str, str]:
+    """Those that are trained on; others may have been read with them."""
+    used = _USED.get(settings.method, _ASKED)
+    return {name: words for name, words in folder.fingerprints.items() if name.startswith(used)}
+
+
+@dataclass(slots=True)
+class _Job:
+    settings: TrainSettings
+    files: ModelFiles
+    examples: Examples
+    held_out: Sequence[HeldOut]
+    configuration: dict[str, Any]  # what changes the result
+    said: dict[str, Any]  # how the user called it
+    out: Path
+    arguments: Any  # Trainer's
+    save_every: int | None
+    tell: Tell
+
+    def run(self, watch: Callable[[Any], None], *, fresh: bool, stop_on_collapse: bool) -> Trained:
+        main = self.arguments.process_index == 0
+        before = self._before(fresh=fresh)
+        if before is not None and (before["status"] == "complete" or self._has_collapsed(before, stop_on_collapse)):
+            done = "is trained already" if before["status"] == "complete" else "collapsed"
+            self.tell(f"{self.out} {done}; --fresh trains it again.")
+            return Trained(self.out, before, main)
+        anew = fresh or (before is None and (self.out / TRAINING).is_file())
+        folder = RunFolder(self.out) if main else None
+        try:
+            return self._train(folder, watch, before, anew=anew, stop_on_collapse=stop_on_collapse)
+        finally:
+            if folder is not None:
+                folder.close()
+
+    @staticmethod
+    def _has_collapsed(before: dict[str, Any], stop_on_collapse: bool) -> bool:
+        return bool(before["status"] == "collapsed") and stop_on_collapse
+
+    def _before(self, *, fresh: bool) -> dict[str, Any] | None:
+        """What an earlier call left, if it was the same training and is to be gone on with."""
+        if self.out.resolve() in {p.resolve() for p in (self.files.folder, self.files.adapter) if p is not None}:
+            raise UsageError(f"--out {self.out} is what the training starts from; give another")
+        path = self.out / TRAINING
+        if not path.is_file():
+            if self.out.is_dir() and any(p.name not in (".lock", _CHECKPOINTS) for p in self.out.iterdir()):
+                raise UsageError(f"{self.out} is not empty, and no training of ours; give another --out")
+            return None
+        try:
+            found: dict[str, Any] = read_json(path.read_bytes())
+            same = found["fingerprint"] == fingerprint(self.configuration)
+        except (NotPlain, KeyError, TypeError) as error:
+            raise UsageError(f"{path} is no record of a training of ours; give another --out") from error
+        if fresh:
+            return None
+        if not same and self._came_to_nothing(found):
+            self.tell(f"What was begun in {self.out} left nothing to go on from; this training takes its place.")
+            return None
+        if not same:
+            raise UsageError(f"{self.out} holds another training; give another --out, or --fresh to replace it")
+        return found
+
+    def _came_to_nothing(self, found: dict[str, Any]) -> bool:
+        """Whether an earlier training ended before it had anything to lose. A folder that somebody is at work in, or
+        may be, is no such; of several processes the first looks, for then it is at work there itself."""
+        left = any((self.out / _CHECKPOINTS).glob("*")) or any(self.out.glob("adapter_*"))
+        main = self.arguments.process_index == 0
+        return bool(found.get("status") == "running") and not left and not (main and is_at_work(self.out))
+
+    def _clear(self) -> None:
+        """Take away what a training leaves, and nothing else."""
+        for name in (_CHECKPOINTS, "tensorboard"):
+            shutil.rmtree(self.out / name, ignore_errors=True)
+        for name in _LEFT:
+            (self.out / name).unlink(missing_ok=True)
+
+    def _train(
+        self,
+        folder: RunFolder | None,
+        watch: Callable[[Any], None],
+        before: dict[str, Any] | None,
+        *,
+        anew: bool,
+        stop_on_collapse: bool,
+    ) -> Trained:
+        from transformers import PrinterCallback, set_seed
+
+        from bowstring.training.trainer import PackSet, TreeTrainer
+        from bowstring.training.watching import Watcher, readable
+
+        s, arguments = self.settings, self.arguments
+        set_seed(s.seed)
+        weights = load_weights(self.files.folder, dtype=_dtype(arguments), device=arguments.device, tell=self.tell)
+        if weights.model.config.is_encoder_decoder:
+            raise UsageError(f"{self.files.folder}: not decoder-only, and only such models are trained here")
+        packing = self._pack(weights)
+        # Where a pack holds fewer examples than it might, as many more of them make the same batch.
+        per_step = s.users_per_step * (s.branches if weights.plain else round(len(packing.packs) / packing.lots))
+        if per_step % arguments.world_size:
+            raise UsageError(f"--users-per-step {per_step}: expected a multiple of {arguments.world_size} processes")
+        order = arrange([pack.owner for pack in packing.packs], per_step, s.epochs, s.seed)
+        steps = math.ceil(len(order) / per_step)
+        most = _AT_A_TIME if arguments.device.type == "cuda" else _AT_A_TIME_ELSEWHERE
+        together = _together(per_step // arguments.world_size, packing.longest, most)
+        arguments.per_device_train_batch_size = together
+        arguments.gradient_accumulation_steps = per_step // arguments.world_size // together
+        arguments.warmup_steps = round(s.warmup * steps)  # rounded up, a training of one step would learn nothing
+        arguments.save_steps = self.save_every or steps_between_checkpoints(steps)
+        record = self._record(weights, packing, per_step, steps)
+        model = with_adapter(weights.model, self.files.adapter, s)
+        with arguments.main_process_first():
+            # All that can be wrong with the new one has been looked at: now the folder is its own.
+            if anew and folder is not None:
+                self._clear()
+        self.tell(f"Loss: {record['loss']}; {steps:,} {'step' if steps == 1 else 'steps'}.")
+        if folder is not None:
+            folder.write_json(TRAINING, record)
+        watcher = Watcher(watch, self.tell, stop_on_collapse)
+        trainer = TreeTrainer(
+            model=model,
+            args=arguments,
+            train_dataset=PackSet(packing.packs, order),
+            callbacks=[watcher.callback()],
+        )
+        trainer.remove_callback(PrinterCallback)
+        trainer.objective = self._objective(trainer, weights)
+        last = last_checkpoint(self.out / _CHECKPOINTS)
+        if last is not None:
+            self.tell(f"Going on from step {last.name.rpartition('-')[2]}.")
+        elif before is not None:
+            self.tell("No checkpoint yet: beginning at step 1.")
+        trainer.train(resume_from_checkpoint=str(last) if last else None)
+        record["log"] = [readable(line) for line in trainer.state.log_history if "loss" in line]
+        record["collapsed_at"] = watcher.collapsed
+        stopped = watcher.broken or (watcher.collapsed is not None and stop_on_collapse)
+        record["status"] = "collapsed" if stopped else "complete"
+        trainer.save_model(str(self.out))
+        if folder is not None:
+            if self.held_out:
+                if trainer.is_fsdp_enabled:
+                    weights.model = self._whole_again()
+                else:
+                    weights.model = trainer.model
+                record["held_out"] = self._test(folder, weights)
+            self._finish(folder, record)
+        return Trained(self.out, record, folder is not None)
+
+    def _objective(self, trainer: Any, weights: Weights) -> Any:
+        from bowstring.training.objectives import Dpo, Sft
+        from bowstring.training.reference import reference
+
+        plain = weights.plain is not None
+        if self.settings.method != "dpo":
+            return Sft(self.settings.normalise, plain)
+        self.tell("Computing the reference: log-probabilities by the model as it starts …")
+        return Dpo(self.settings.beta, reference(trainer, self.out, plain=plain), plain)
+
+    def _pack(self, weights: Weights) -> Packing:
+        self.tell("Reading and packing the examples …")
+        limit = min(self.settings.max_length, weights.limit)
+        groups = tokenized(self.examples.groups(), weights.rendering)
+        branches = 1 if weights.plain else self.settings.branches
+        packing = pack_all(groups, branches=branches, max_length=limit, seed=self.settings.seed)
+        if not packing.packs:
+            raise UsageError(f"all {packing.too_long:,} examples are longer than {self._way_out(limit)}")
+        for note in self._notes(weights, packing, limit):
+            self.tell(note)
+        return packing
+
+    def _way_out(self, limit: int) -> str:
+        """Of what all examples are longer than: whose limit it is, and what else to try."""
+        asked = limit == self.settings.max_length
+        whose = f"--max-length {limit}; give more" if asked else f"the model's {limit:,} tokens; take another model"
+        return whose + (", or try --history last:4k" if self.settings.method in ("sft", "dpo") else "")
+
+    def _notes(self, weights: Weights, packing: Packing, limit: int) -> list[str]:
+        notes = [*self.examples.notes]
+        if weights.plain:
+            notes.append(f"one example is trained on at a time: {weights.plain}")
+        if packing.too_long:
+            notes.append(f"left out {packing.too_long:,} examples longer than {limit:,} tokens")
+        if len(packing.packs) > packing.lots:
+            notes.append("the prompts share little: a pack holds fewer questions than it might, and a step more packs")
+        times = packing.separate_tokens / packing.packed_tokens
+        notes.append(
+            f"{packing.examples:,} examples in {len(packing.packs):,} packs of {packing.packed_tokens:,} tokens; one "
+            f"by one they would be {packing.separate_tokens:,} ({times:.1f} times as many)"
+        )
+        return [f"Note: {note}." for note in notes]
+
+    def _record(self, weights: Weights, packing: Packing, per_step: int, steps: int) -> dict[str, Any]:
+        return {
+            "status": "running",
+            "fingerprint": fingerprint(self.configuration),
+            "configuration": self.said | self.configuration,
+            "loss": _loss_in_words(self.settings),
+            "counts": {
+                "examples": packing.examples,
+                "too_long": packing.too_long,
+                "packs": len(packing.packs),
+                "packs_per_step": per_step,
+                "steps": steps,
+                "packed_tokens": packing.packed_tokens,
+                "separate_tokens": packing.separate_tokens,
+            },
+            "plain": weights.plain,
+            "processes": self.arguments.world_size,
+            "versions": {"bowstring": __version__}
+            | {name: version(name) for name in ("torch", "transformers", "peft", "accelerate")},
+        }
+
+    def _test(self, folder: RunFolder, weights: Weights) -> dict[str, Any]:
+        from bowstring.models.local import LocalAnswers
+        from bowstring.training.examining import examine
+
+        kinds = {example.kind for group in self.examples.groups() for example in group}
+        found, records = examine(LocalAnswers(weights), self.held_out, kinds, self.tell)
+        folder.write_lines("held_out.jsonl", records)
+        return found
+
+    def _whole_again(self) -> Any:
+        """What was trained in parts, put together in this process from what was saved."""
+        arguments = self.arguments
+        again = load_weights(self.files.folder, dtype=_dtype(arguments), device=arguments.device, tell=self.tell)
+        return with_adapter(again.model, self.out, self.settings)
+
+    def _finish(self, folder: RunFolder, record: dict[str, Any]) -> None:
+        (self.out / "training_args.bin").unlink(missing_ok=True)  # a pickle of what training.json says
+        folder.write_text("curve.svg", draw_training(record["log"]))
+        folder.write_text("README.md", card(self.files.folder.name, record))
+        folder.write_json(TRAINING, record)
+        if record["status"] == "complete":
+            shutil.rmtree(self.out / _CHECKPOINTS, ignore_errors=True)
+            (self.out / "reference.json").unlink(missing_ok=True)
+
+
+def _together(packs: int, longest: int, most: int) -> int:
+    """How many of a step's packs go through the model at a time: as many as have no more tokens than `most`."""
+    return max(n for n in range(1, packs + 1) if packs % n == 0 and (n == 1 or n * longest <= most))
+
+
+def _dtype(arguments: Any) -> Any:
+    import torch
+
+    return torch.bfloat16 if arguments.bf16 else torch.float32
+
+
+def _loss_in_words(s: TrainSettings) -> str:
+    if s.method == "dpo":
+        return f"DPO (sigmoid, beta {s.beta}), the mean over a step's pairs"
+    over = "answer tokens" if s.normalise == "token" else "answers, of each one's mean over its tokens"
+    return f"cross-entropy of answers and their end token, the mean over a step's {over}"

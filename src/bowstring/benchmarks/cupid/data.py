@@ -1,0 +1,256 @@
+"""CUPID: rows of `test.parquet`, or one JSON file an instance, <-> records.
+
+The two forms hold the same fields; a JSON file is called `{persona}+{type}.json`, and what it is called
+does not matter when it is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from bowstring.benchmarks.cupid.types import INSTANCE_TYPES, Instance, InstanceType, Session
+from bowstring.datasets.layout import Benchmark, Parts
+from bowstring.datasets.problems import Problem, one_of, shown
+from bowstring.files.names import file_name
+from bowstring.files.writing import make_folder, open_new, write_file
+from bowstring.records import Dialogue, Message
+
+Text = Annotated[str, StringConstraints(pattern=r"\S")]
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+
+class MessageRow(_Row):
+    role: Literal["user", "assistant"]
+    content: Text
+
+
+class SessionRow(_Row):
+    context_factor: Text
+    contextual_preference: Text
+    dialogue: Annotated[list[MessageRow], Field(min_length=1)]
+
+
+class InstanceRow(_Row):
+    persona_id: Text
+    instance_type: InstanceType
+    current_request: Text
+    current_context_factor: Text
+    current_contextual_preference: Text
+    current_checklist: Annotated[list[Text], Field(min_length=1)]
+    prior_interactions: Annotated[list[SessionRow], Field(min_length=1)]
+    preference_category: Text | None = None
+
+
+SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in list(InstanceRow.model_fields)[:5]),
+        ("current_checklist", pa.list_(pa.string())),
+        (
+            "prior_interactions",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("context_factor", pa.string()),
+                        ("contextual_preference", pa.string()),
+                        ("dialogue", pa.list_(pa.struct([("content", pa.string()), ("role", pa.string())]))),
+                    ]
+                )
+            ),
+        ),
+    ]
+)
+
+
+class CupidSet:
+    """A CUPID data set: instances, each with its own sessions."""
+
+    benchmark: Benchmark = "cupid"
+
+    def __init__(
+        self, name: str, instances: Iterable[Instance], parts: Parts | None = None, *, fingerprint: str = ""
+    ) -> None:
+        self.name = name
+        self.parts = parts or {}
+        self.instances = tuple(instances)
+        self.fingerprint = fingerprint
+
+    @property
+    def persona_ids(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(i.persona_id for i in self.instances))
+
+
+def read(root: Path, files: Sequence[str], problems: list[Problem]) -> list[Instance]:
+    """The instances of these files, in order; what cannot be read is added to `problems`."""
+    instances: list[Instance] = []
+    first: dict[str, str] = {}
+    for name, row, raw in _raw_rows(root, files, problems):
+        instance = _to_instance(name, row, raw, problems)
+        if instance is None:
+            continue
+        place = name if row is None else f"{name} row {row}"
+        if instance.key in first:
+            message = f"{shown(instance.key)} is there twice (first in {first[instance.key]})"
+            problems.append(Problem(name, row, None, f"{message}; expected each persona and type once"))
+        first.setdefault(instance.key, place)
+        instances.append(instance)
+    return instances
+
+
+def _raw_rows(root: Path, files: Sequence[str], problems: list[Problem]) -> Iterator[tuple[str, int | None, object]]:
+    for name in files:
+        try:
+            if name.endswith(".json"):
+                yield name, None, json.loads((root / name).read_bytes())
+            else:
+                yield from _parquet_rows(root, name, problems)
+        except RecursionError:
+            problems.append(Problem(name, None, None, "cannot be read as JSON: it is nested too deeply"))
+        except (ValueError, OSError, pa.ArrowException) as error:  # ValueError: JSON and text decoding
+            kind = "JSON" if name.endswith(".json") else "parquet"
+            problems.append(Problem(name, None, None, f"cannot be read as {kind}: {_first_line(error)}"))
+
+
+def _parquet_rows(root: Path, name: str, problems: list[Problem]) -> Iterator[tuple[str, int, object]]:
+    with pq.ParquetFile(root / name) as file:
+        present = file.schema_arrow.names
+        missing = [column for column in SCHEMA.names if column not in present]
+        for column in missing:
+            message = f"has no column {column}; expected all of {', '.join(SCHEMA.names)}"
+            problems.append(Problem(name, None, None, message))
+        twice = [column for column in SCHEMA.names if present.count(column) > 1]
+        for column in twice:
+            problems.append(Problem(name, None, None, f"has the column {column} twice; expected it once"))
+        if missing or twice:
+            return
+        at = 0
+        columns = [name for name in InstanceRow.model_fields if name in present]
+        for batch in file.iter_batches(batch_size=64, columns=columns):
+            for i in range(batch.num_rows):
+                try:
+                    yield name, at, batch.slice(i, 1).to_pylist()[0]
+                except UnicodeDecodeError as error:
+                    message = f"holds text that is not UTF-8: {_first_line(error)}"
+                    problems.append(Problem(name, at, None, message))
+                except (ValueError, OverflowError) as error:
+                    problems.append(Problem(name, at, None, f"holds a value that cannot be read: {_first_line(error)}"))
+                at += 1
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
+def _to_instance(name: str, row: int | None, raw: object, problems: list[Problem]) -> Instance | None:
+    try:
+        return to_record(InstanceRow.model_validate(raw))
+    except ValidationError as invalid:
+        for error in invalid.errors(include_url=False):
+            column = ".".join(map(str, error["loc"])) or None
+            problems.append(Problem(name, row, column, _say(error)))
+        return None
+
+
+def _say(error: Any) -> str:
+    """A validation error in our words: what is there, and what was expected."""
+    found = shown(error["input"])
+    match error["type"]:
+        case "missing":
+            return "is not there; expected it in every instance"
+        case "literal_error":
+            choices = INSTANCE_TYPES if error["loc"][-1] == "instance_type" else ("user", "assistant")
+            return f"is {found}; expected {one_of(choices)}"
+        case "string_pattern_mismatch":
+            return f"is {found}; expected some text"
+        case "string_type":
+            return f"is {found}; expected text"
+        case "list_type":
+            return f"is {found}; expected a list"
+        case "too_short":
+            return "is an empty list; expected at least one entry"
+        case "model_type" | "dict_type" | "model_attributes_type":
+            return f"is {found}; expected an object with fields"
+    return f"is {found}: {error['msg']}"
+
+
+def to_record(row: InstanceRow) -> Instance:
+    return Instance(
+        persona_id=row.persona_id,
+        type=row.instance_type,
+        request=row.current_request,
+        context_factor=row.current_context_factor,
+        preference=row.current_contextual_preference,
+        checklist=tuple(row.current_checklist),
+        sessions=tuple(
+            Session(
+                context_factor=session.context_factor,
+                preference=session.contextual_preference,
+                dialogue=Dialogue(
+                    id=n,
+                    kind="session",
+                    messages=tuple(Message(m.role, (m.content,)) for m in session.dialogue),
+                ),
+            )
+            for n, session in enumerate(row.prior_interactions)
+        ),
+        category=row.preference_category,
+    )
+
+
+def to_row(instance: Instance) -> dict[str, object]:
+    row: dict[str, object] = {
+        "persona_id": instance.persona_id,
+        "instance_type": instance.type,
+        "current_request": instance.request,
+        "current_context_factor": instance.context_factor,
+        "current_contextual_preference": instance.preference,
+        "current_checklist": list(instance.checklist),
+        "prior_interactions": [
+            {
+                "context_factor": session.context_factor,
+                "contextual_preference": session.preference,
+                "dialogue": [{"content": m.text, "role": m.role} for m in session.dialogue.messages],
+            }
+            for session in instance.sessions
+        ],
+    }
+    return row | {"preference_category": instance.category} if instance.category else row
+
+
+def write_parquet(instances: Sequence[Instance], folder: Path) -> list[Path]:
+    path = make_folder(folder) / "test.parquet"
+    known = any(i.category for i in instances)
+    schema = SCHEMA.append(pa.field("preference_category", pa.string())) if known else SCHEMA
+    draft = path.with_suffix(".draft")
+    with open_new(draft) as file:
+        pq.write_table(pa.Table.from_pylist([to_row(i) for i in instances], schema=schema), file)
+    draft.replace(path)
+    return [path]
+
+
+def write_json(instances: Sequence[Instance], folder: Path) -> list[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for instance in instances:
+        path = folder / file_name(instance.key, ".json")
+        write_file(path, json.dumps(to_row(instance), indent=2, ensure_ascii=False) + "\n")
+        written.append(path)
+    return written
+
+
+def check_evidence(instances: Sequence[Instance]) -> Iterator[Problem]:
+    """Instances whose request's context never occurred before: `--history gold` has nothing to show there."""
+    for instance in instances:
+        if not instance.evidence:
+            factor = shown(instance.context_factor)
+            message = f"is {factor}, which no prior session of {instance.key} has"
+            yield Problem(instance.key, None, "current_context_factor", message)

@@ -1,0 +1,299 @@
+"""CUPID: which preference applies to a request, and does the answer follow it?
+
+For each instance: (inference) the model says the preference; the judge takes it apart into a checklist; the matcher
+labels each side's checklist against the other's preference. (generation) the model answers; the judge gives 1 to 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, Literal, TypeVar, get_args
+
+from bowstring.benchmarks.cupid.judging import JUDGE_SAMPLING, CupidJudging
+from bowstring.benchmarks.cupid.prompts import CupidPrompts
+from bowstring.benchmarks.cupid.scores import summarize
+from bowstring.benchmarks.cupid.types import Instance
+from bowstring.benchmarks.interface import Known, Planned, check_sampling
+from bowstring.concurrency import gather_in_order
+from bowstring.datasets import CupidSet
+from bowstring.errors import UsageError, check_choice
+from bowstring.history import Reader, View, parse_view
+from bowstring.history.views import Kind
+from bowstring.judging import builtin
+from bowstring.judging.sections import read_preference, read_rating
+from bowstring.judging.structured import Unreadable, read_checklist, read_labels
+from bowstring.models.interface import RequestFailed
+from bowstring.models.tokens import TokenCounter, embedded_counter
+from bowstring.prompts import PromptFolder
+from bowstring.records import Completion, Dialogue, Prompt, Sampling
+from bowstring.runs.asking import Asker
+from bowstring.runs.runner import Record, Work
+from bowstring.seeding import seeded_number
+
+T = TypeVar("T")
+Task = Literal["inference", "generation", "both"]
+Scoring = Literal["bowstring", "upstream"]
+SUMMARY_SAMPLING = Sampling(max_tokens=400, temperature=0.0)
+_KINDS: tuple[Kind, ...] = ("full", "gold", "none", "last", "bm25", "summary")
+WRONG = 0.5  # an inference whose recall is below this is wrong, and worth an analysis
+
+
+@dataclass(frozen=True, slots=True)
+class CupidSettings:
+    """What changes a result; defaults as published."""
+
+    task: Task = "both"
+    history: str = "full"
+    max_tokens: int = 8192
+    temperature: float = 0.0
+    oracle_preference: bool = False
+    analyse: bool = False
+    scoring: Scoring = "bowstring"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_sampling(self.max_tokens, self.temperature, self.seed)
+        for name, value, kind in (("task", self.task, Task), ("scoring", self.scoring, Scoring)):
+            check_choice(name, value, get_args(kind))
+        self.view()
+        if self.oracle_preference and self.task == "inference":
+            raise UsageError("--oracle-preference is for generation: it gives away what inference asks for")
+
+    def view(self) -> View:
+        return parse_view(self.history, kinds=_KINDS, units=("session",))
+
+    def sampling(self, instance: Instance, task: str) -> Sampling:
+        return Sampling(self.max_tokens, self.temperature, seed=seeded_number(self.seed, task, instance.key) % 2**31)
+
+    def configuration(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        if self.oracle_preference:
+            return ("generation",)
+        return ("inference", "generation") if self.task == "both" else (self.task,)
+
+
+class CupidEvaluation:
+    def __init__(
+        self, data: CupidSet, settings: CupidSettings, prompts: PromptFolder, *, matcher: str | None = None
+    ) -> None:
+        self.data = data
+        self.settings = settings
+        self._view = settings.view()
+        self._prompts = CupidPrompts(prompts, oracle=settings.oracle_preference, matcher=matcher)
+        self._counter: TokenCounter | None = None
+
+    def groups(self, limit: int | None) -> list[list[Instance]]:
+        return [[instance] for instance in self.data.instances[:limit]]
+
+    def notes(self) -> list[str]:
+        notes = self._prompts.notes()
+        if self.settings.scoring == "upstream":
+            notes.append("scored by upstream's arithmetic, for comparison with published numbers")
+        if self.settings.oracle_preference:
+            notes.append("the gold preference was given to the model: an upper bound, not a result")
+        return notes
+
+    def open_group(self, group: Sequence[Instance], askers: Mapping[str, Asker]) -> Work[Instance]:  # noqa: ARG002
+        return lambda instance: _InstanceRun(self, instance, askers).record()
+
+    def _tokens(self, texts: Sequence[str]) -> list[int]:
+        if self._counter is None:
+            self._counter = embedded_counter()
+        return self._counter.count(texts)
+
+    def shown(self, instance: Instance) -> tuple[Dialogue, ...]:
+        reader = Reader(instance.history, self._tokens)
+        return reader.show(self._view, evidence=instance.evidence, query=instance.request)
+
+    def task_prompts(self, instance: Instance, sessions: Sequence[str]) -> dict[str, Prompt]:
+        """The prompts of the instance's tasks, with one trunk. `sessions` are texts, numbered from 1."""
+        return self._prompts.tasks(instance, sessions, self.settings.tasks)
+
+    def plan(self, group: Sequence[Instance], roles: Sequence[str], known: Known) -> Iterator[Planned]:
+        for instance in group:
+            shown = self.shown(instance)
+            sessions: list[str] = [self._prompts.session(d) for d in shown]
+            guessed = False
+            if self._view.kind == "summary":
+                asked = [self._prompts.summary(dialogue) for dialogue in shown]
+                yield from (Planned("model", prompt, SUMMARY_SAMPLING, 120) for prompt in asked)
+                found = [known("model", prompt, SUMMARY_SAMPLING) for prompt in asked]
+                guessed = None in found
+                sessions = ["word " * 90 if text is None else text.strip() for text in found]
+            for task, prompt in self.task_prompts(instance, sessions).items():
+                sampling = self.settings.sampling(instance, task)
+                yield Planned("model", prompt, sampling, 300 if task == "inference" else 400, guessed)
+                answer = None if guessed else known("model", prompt, sampling)
+                if "judge" in roles and task == "inference":
+                    yield from self._plan_matching(instance, answer, roles, known)
+                elif "judge" in roles:
+                    judged = self._prompts.judge(instance, "word " * 300 if answer is None else answer)
+                    yield Planned("judge", judged, JUDGE_SAMPLING, 200, answer is None)
+
+    def _plan_matching(
+        self, instance: Instance, answer: str | None, roles: Sequence[str], known: Known
+    ) -> Iterator[Planned]:
+        inferred = read_preference(answer) if answer is not None else None
+        if answer is not None and inferred is None:
+            return  # it could not be read: there is nothing to match
+        decompose = self._prompts.decompose(inferred or instance.preference)
+        yield Planned("judge", decompose, JUDGE_SAMPLING, 80, inferred is None)
+        items = None
+        if inferred is not None:
+            items = yield from self._plan_repair("judge", decompose, read_checklist, known)
+        matcher = "matcher" if "matcher" in roles else "judge"
+        found: tuple[float, ...] | None = None
+        for entries, preference in (
+            (items or instance.checklist, instance.preference),
+            (instance.checklist, inferred or instance.preference),
+        ):
+            match = self._prompts.match(entries, preference)
+            yield Planned(matcher, match, JUDGE_SAMPLING, 120, items is None)
+            if items is not None:
+                found = yield from self._plan_repair(matcher, match, partial(read_labels, items=entries), known)
+        if self.settings.analyse and (found is None or sum(found) / len(found) < WRONG):
+            analysis = self._prompts.analysis(instance, inferred or instance.preference)
+            yield Planned("judge", analysis, JUDGE_SAMPLING, 60, found is None)
+
+    def _plan_repair(
+        self, role: str, prompt: Prompt, read: Callable[[str], T], known: Known
+    ) -> Generator[Planned, None, T | None]:
+        """What is stored of an answer, as far as it can be read; the repair it takes is planned too."""
+        said = known(role, prompt, JUDGE_SAMPLING)
+        if said is None:
+            return None
+        try:
+            return read(said)
+        except Unreadable as error:
+            again = self._prompts.repair(prompt, said, str(error))
+        yield Planned(role, again, JUDGE_SAMPLING, 120)
+        repaired = known(role, again, JUDGE_SAMPLING)
+        try:
+            return read(repaired) if repaired is not None else None
+        except Unreadable:
+            return None
+
+    def texts(self) -> Iterator[str]:
+        return (m.text for instance in self.data.instances for d in instance.history for m in d.messages)
+
+    def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
+        return summarize(records, scoring=self.settings.scoring, analysed=self.settings.analyse)
+
+
+class _InstanceRun:
+    """One instance on its way to a record."""
+
+    def __init__(self, evaluation: CupidEvaluation, instance: Instance, askers: Mapping[str, Asker]) -> None:
+        self.evaluation = evaluation
+        self.settings = evaluation.settings
+        self.prompts = evaluation._prompts
+        self.instance = instance
+        self.model = askers["model"]
+        self.judge = askers.get("judge")
+        self.judging = CupidJudging(self.prompts, self.judge, askers.get("matcher", self.judge))
+
+    async def record(self) -> Record:
+        record = _about(self.instance)
+        try:
+            sessions = await self._sessions()
+            record["shown"] = {"sessions": len(sessions), "characters": sum(map(len, sessions))}
+            prompts = self.evaluation.task_prompts(self.instance, sessions)
+        except RequestFailed as failed:
+            failure = {"failure": _failure("summary", failed)}
+            return record | {task: dict(failure) for task in self.settings.tasks}
+        except Unreadable as unreadable:
+            left_out = {"unparsed": "summary", "why": str(unreadable)}
+            return record | {task: dict(left_out) for task in self.settings.tasks}
+        work = {"inference": self._infer, "generation": self._generate}
+        done = await gather_in_order(*(work[task](prompt) for task, prompt in prompts.items()))
+        return record | dict(zip(prompts, done, strict=True))
+
+    async def _sessions(self) -> list[str]:
+        shown = self.evaluation.shown(self.instance)
+        if self.settings.view().kind != "summary":
+            return [self.prompts.session(dialogue) for dialogue in shown]
+        asked = (self.model.ask(self.prompts.summary(dialogue), SUMMARY_SAMPLING) for dialogue in shown)
+        summaries = [completion.text.strip() for completion in await gather_in_order(*asked)]
+        if not all(summaries):
+            raise Unreadable("a summary is empty")
+        return summaries
+
+    async def _infer(self, prompt: Prompt) -> Record:
+        result: Record = {}
+        stage = "answer"
+        try:
+            completion = await self._ask_model(prompt, "inference")
+            result |= {"response": completion.text, "finish": completion.finish}
+            inferred = read_preference(completion.text)
+            if inferred is None:
+                return result | {"unparsed": "preference"}
+            result["preference"] = inferred
+            stage = "decompose"
+            result["checklist"] = list(await self.judging.decompose(inferred))
+            stage = "match"
+            (covered, of_precision), (found, of_recall) = await gather_in_order(
+                self.judging.match(result["checklist"], self.instance.preference),
+                self.judging.match(self.instance.checklist, inferred),
+            )
+            result |= {"precision": list(covered), "recall": list(found)}
+            result["transcripts"] = {"precision": of_precision, "recall": of_recall}
+            if self.settings.analyse and sum(found) / len(found) < WRONG:
+                result["error"] = await self._analyse(inferred)
+        except Unreadable as unreadable:
+            result |= {"unparsed": {"decompose": "checklist"}.get(stage, stage), "why": str(unreadable)}
+        except RequestFailed as failed:
+            result["failure"] = _failure(stage, failed)
+        return result
+
+    async def _generate(self, prompt: Prompt) -> Record:
+        result: Record = {}
+        stage = "answer"
+        try:
+            completion = await self._ask_model(prompt, "generation")
+            result |= {"response": completion.text, "finish": completion.finish}
+            stage = "judge"
+            result["judgement"] = await self.judging.judgement(self.instance, completion.text)
+            result["score"] = read_rating(result["judgement"])
+            if result["score"] is None:
+                result["unparsed"] = "score"
+        except RequestFailed as failed:
+            result["failure"] = _failure(stage, failed)
+        return result
+
+    async def _ask_model(self, prompt: Prompt, task: str) -> Completion:
+        return await self.model.ask(prompt, self.settings.sampling(self.instance, task))
+
+    async def _analyse(self, inferred: str) -> Record:
+        if self.judge is None:
+            said = builtin.error_category(inferred, [s.preference for s in self.instance.sessions])
+        else:
+            try:
+                said = (await self.judge.ask(self.prompts.analysis(self.instance, inferred), JUDGE_SAMPLING)).text
+            except RequestFailed as failed:  # the inference stands without it
+                return {"category": None, "failure": _failure("analyse", failed)}
+        return {"said": said, "category": self.prompts.read_category(said)}
+
+
+def _failure(stage: str, failed: RequestFailed) -> dict[str, str]:
+    return {"stage": stage, "kind": failed.kind, "reason": failed.reason}
+
+
+def _about(instance: Instance) -> Record:
+    evidence = instance.evidence
+    return {
+        "key": instance.key,
+        "persona": instance.persona_id,
+        "type": instance.type,
+        "request": instance.request,
+        "context_factor": instance.context_factor,
+        "preference": instance.preference,
+        "category": instance.category,
+        "checklist": list(instance.checklist),
+        "evidence": list(evidence),
+        "distance": len(instance.sessions) - 1 - evidence[-1] if evidence else None,
+    }

@@ -1,0 +1,54 @@
+"""How CUPID's answers are judged: checklists, coverage and ratings, each by a model or by words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bowstring.benchmarks.cupid.prompts import CupidPrompts
+from bowstring.benchmarks.cupid.types import Instance
+from bowstring.judging import builtin
+from bowstring.judging.structured import Unreadable, read_checklist, read_labels
+from bowstring.records import Sampling
+from bowstring.runs.asking import Asker
+
+JUDGE_SAMPLING = Sampling(max_tokens=2048, temperature=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class CupidJudging:
+    """Without a judge, or a matcher, the builtin one. What cannot be read is asked for once more, then Unreadable."""
+
+    prompts: CupidPrompts
+    judge: Asker | None
+    matcher: Asker | None
+
+    async def judgement(self, instance: Instance, answer: str) -> str:
+        if self.judge is None:
+            return builtin.rating(answer, instance.checklist)
+        return (await self.judge.ask(self.prompts.judge(instance, answer), JUDGE_SAMPLING)).text
+
+    async def decompose(self, preference: str) -> tuple[str, ...]:
+        if self.judge is None:
+            return read_checklist(builtin.decomposition(preference))
+        prompt = self.prompts.decompose(preference)
+        said = (await self.judge.ask(prompt, JUDGE_SAMPLING)).text
+        try:
+            return read_checklist(said)
+        except Unreadable as error:
+            again = self.prompts.repair(prompt, said, str(error))
+            return read_checklist((await self.judge.ask(again, JUDGE_SAMPLING)).text)
+
+    async def match(self, items: Sequence[str], preference: str) -> tuple[tuple[float, ...], str]:
+        """How far the preference covers each item, and the text that says so."""
+        if self.matcher is None:
+            said = builtin.matching(items, preference)
+            return read_labels(said, items), said
+        prompt = self.prompts.match(items, preference)
+        said = (await self.matcher.ask(prompt, JUDGE_SAMPLING)).text
+        try:
+            return read_labels(said, items), said
+        except Unreadable as error:
+            again = self.prompts.repair(prompt, said, str(error))
+            said = (await self.matcher.ask(again, JUDGE_SAMPLING)).text
+            return read_labels(said, items), said

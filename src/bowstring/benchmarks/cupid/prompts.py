@@ -1,0 +1,130 @@
+"""CUPID's prompts: templates filled with instances, checklists and answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib.resources import files
+
+import yaml
+
+from bowstring.benchmarks.cupid.types import Instance
+from bowstring.prompts import PromptFolder, Template
+from bowstring.prompts.sharing import share
+from bowstring.records import Dialogue, Message, Prompt, Trunk
+
+_NAMES = {"user": "User", "assistant": "AI Assistant"}
+_CATEGORY = re.compile(
+    r"^[^\w\n]{0,8}category[^\w\n]{0,8}:[^\w\n]{0,8}(other[\s_-]?contexts?|shallow|vague|other)[^\w\n]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+class CupidPrompts:
+    def __init__(self, folder: PromptFolder, *, oracle: bool, matcher: str | None) -> None:
+        log = frozenset({"interaction_log", "curr_request"})
+        generator = "response_oracle" if oracle else "response_generator"
+        needs = log | {"preference"} if oracle else log
+        # As published: the system prompts of these two are sent as they are, braces and all.
+        self._inferrer = folder.get("cupid/evaluation/preference_inferrer", needs=log, plain_system=True)
+        self._generator = folder.get(f"cupid/evaluation/{generator}", needs=needs, plain_system=True)
+        # A fine-tuned matcher wants the words it was trained on.
+        self._tuned = matcher is not None and "prefmatcher" in matcher.lower()
+        name = "preference_matcher_model" if self._tuned else "preference_matcher"
+        listed = frozenset({"preference", "checklist"})
+        self._matcher = folder.get(f"cupid/evaluation/{name}", needs=listed, may=frozenset({"examples"}))
+        judged = listed | {"user_request", "ai_response"}
+        self._judger = folder.get("cupid/evaluation/response_judger", needs=judged)
+        self._decomposer = folder.get("cupid/synthesis/preference_decomposer", needs=frozenset({"preferences"}))
+        self._summary = folder.get("cupid/summary", needs=frozenset({"session"}))
+        analysed = frozenset({"preference", "inferred"})
+        context = frozenset({"context_factor", "others"})
+        self._analysis = folder.get("cupid/error_analysis", needs=analysed, may=context)
+        self._examples = _matcher_examples()
+
+    def notes(self) -> list[str]:
+        if self._tuned and not self._matcher.own:
+            return ["the matcher is fine-tuned, and ran on other words than it was trained on: import them (--prompts)"]
+        return []
+
+    def tasks(self, instance: Instance, sessions: Sequence[str], tasks: Sequence[str]) -> dict[str, Prompt]:
+        templates = [self._inferrer if task == "inference" else self._generator for task in tasks]
+        chats = [_asked(t, sessions, instance.request, preference=instance.preference) for t in templates]
+        return dict(zip(tasks, share(chats), strict=True))
+
+    def answering(self, sessions: Sequence[str], request: str) -> Prompt:
+        """A request behind some sessions, which are texts."""
+        return _alone(*_asked(self._generator, sessions, request))
+
+    def session(self, dialogue: Dialogue) -> str:
+        return "\n\n".join(f"### {_NAMES[m.role]}\n\n{m.text}" for m in dialogue.messages)
+
+    def summary(self, dialogue: Dialogue) -> Prompt:
+        return _filled(self._summary, session=self.session(dialogue))
+
+    def decompose(self, preference: str) -> Prompt:
+        return _filled(self._decomposer, preferences=preference)
+
+    def match(self, items: Sequence[str], preference: str) -> Prompt:
+        numbered = "\n".join(f"{n}. {item}" for n, item in enumerate(items, 1))
+        return _filled(self._matcher, preference=preference, checklist=numbered, examples=self._examples)
+
+    def judge(self, instance: Instance, answer: str) -> Prompt:
+        dashed = "\n".join(f"- {item}" for item in instance.checklist)
+        return _filled(
+            self._judger,
+            preference=instance.preference,
+            checklist=dashed,
+            user_request=instance.request,
+            ai_response=answer,
+        )
+
+    def analysis(self, instance: Instance, inferred: str) -> Prompt:
+        others = {s.preference: s.context_factor for s in instance.sessions if s.preference != instance.preference}
+        listed = "\n".join(f"- {factor}: {preference}" for preference, factor in others.items()) or "- none"
+        return _filled(
+            self._analysis,
+            context_factor=instance.context_factor,
+            preference=instance.preference,
+            inferred=inferred,
+            others=listed,
+        )
+
+    @staticmethod
+    def read_category(said: str) -> str | None:
+        found = _CATEGORY.findall(said)
+        return ("other context" if "context" in found[-1].lower() else found[-1].lower()) if found else None
+
+    @staticmethod
+    def repair(prompt: Prompt, said: str, error: str) -> Prompt:
+        """The same question again, with what was wrong with the answer."""
+        again = f"That could not be read: {error}. Answer again, with the JSON alone."
+        return _alone(*prompt.messages, Message("assistant", (said or "(nothing)",)), Message("user", (again,)))
+
+
+def _asked(template: Template, sessions: Sequence[str], request: str, **more: str) -> tuple[Message, ...]:
+    log = "\n\n".join(f"## Session {n}\n\n{text}" for n, text in enumerate(sessions, 1)) or "(no earlier sessions)"
+    system = (Message("system", (template.system,)),) if template.system else ()
+    return (*system, Message("user", template.user_pieces(interaction_log=log, curr_request=request, **more)))
+
+
+def _filled(template: Template, **values: str) -> Prompt:
+    """A template as a prompt of its own: its system part, if it has one, and its user part."""
+    user = Message("user", template.user_pieces(**values))
+    if template.system is None:
+        return _alone(user)
+    return _alone(Message("system", (template.system_text(**values),)), user)
+
+
+def _alone(*messages: Message) -> Prompt:
+    return Prompt(Trunk(()), messages)
+
+
+def _matcher_examples() -> str:
+    text = (files("bowstring.benchmarks.cupid") / "templates" / "matcher_examples.yaml").read_text(encoding="utf-8")
+    shown = []
+    for example in yaml.safe_load(text)["examples"]:
+        lines = [f"Preference: {example['preference']}"]
+        lines += [f"{n}. {entry}: {label}" for n, (entry, label) in enumerate(example["checklist"].items(), 1)]
+        shown.append("\n".join(lines))
+    return "Examples:\n\n" + "\n\n".join(shown)

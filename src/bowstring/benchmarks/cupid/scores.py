@@ -1,0 +1,187 @@
+"""CUPID's numbers: precision, recall and F1 over checklist items, and the judge's score.
+
+Pooled over all items as published, and averaged by instance; intervals by resampling personas. An instance with any
+part that could not be read leaves precision, recall and F1 together, and is counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bowstring.metrics.correlation import correlation
+from bowstring.metrics.intervals import Estimate
+from bowstring.metrics.measures import Measure, Parts, mean
+from bowstring.runs.runner import Record
+from bowstring.studies import validity
+
+_AXES = ("type", "category", "distance")
+_EXAMPLES = 3  # of each kind of error
+
+
+_SHOWN = ("sessions", "characters")
+
+
+def summarize(records: Sequence[Record], *, scoring: str, analysed: bool) -> dict[str, Any]:
+    groups = {
+        axis: {group: _metrics(own, scoring) for group, own in members.items()}
+        for axis, members in grouped(records).items()
+    }
+    tasks = [(r, r[task]) for r in records for task in ("inference", "generation") if task in r]
+    unparsed = {r["key"] for r, task in tasks if "unparsed" in task}
+    parts = Counter(task["unparsed"] for _, task in tasks if "unparsed" in task)
+    found: dict[str, Any] = {
+        "n": len(records),
+        "unparsed": len(unparsed),
+        "unparsed_parts": dict(sorted(parts.items())),
+        "failed": len({r["key"] for r, task in tasks if "failure" in task or "failure" in task.get("error", {})}),
+        "truncated": sum(task.get("finish") == "length" for _, task in tasks),
+        "refused": sum(task.get("finish") in ("refusal", "filter") for _, task in tasks),
+        "validity": validity.of_cupid(records, cluster_of),
+        "scoring": scoring,
+        "shown": {
+            name: _mean([r["shown"][name] for r in records if "shown" in r]) for name in ("sessions", "characters")
+        },
+        "metrics": _metrics(records, scoring),
+        "groups": groups,
+    }
+    if analysed:
+        found["errors"] = _errors(records)
+    return found
+
+
+def grouped(records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
+    """The records by every axis that tells at least two groups apart."""
+    found: dict[str, dict[str, list[Record]]] = {}
+    for axis in _AXES:
+        values = sorted({r[axis] for r in records if r[axis] is not None}, key=str)
+        if len(values) > 1:
+            found[axis] = {str(v): [r for r in records if r[axis] == v] for v in values}
+    return found
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _metrics(records: Sequence[Record], scoring: str) -> dict[str, Any]:
+    clustered = [(cluster_of(r), r) for r in records]
+    found = {name: measure.estimate(clustered) for name, measure in measures(scoring).items()}
+    found["inference_generation.correlation"] = _correlation(records)
+    return {name: e.as_json() for name, e in found.items() if e is not None}
+
+
+def cluster_of(record: Record) -> str:
+    """Whose request it is: the instances of one persona are not independent."""
+    return str(record["persona"])
+
+
+def measures(scoring: str) -> dict[str, Measure]:
+    """The metrics, by our arithmetic or upstream's."""
+    pooled = _pooled_upstream if scoring == "upstream" else _pooled
+    return {
+        "inference.precision": Measure(("p",), pooled, lambda m: 100 * m["p"]),
+        "inference.recall": Measure(("r",), pooled, lambda m: 100 * m["r"]),
+        "inference.f1": Measure(("p", "r"), pooled, lambda m: 100 * _f1(m["p"], m["r"])),
+        "inference.precision_by_instance": mean(partial(_instance_mean, "precision"), 100),
+        "inference.recall_by_instance": mean(partial(_instance_mean, "recall"), 100),
+        "inference.f1_by_instance": mean(_instance_f1, 100),
+        "generation.score": replace(
+            mean(_rating_upstream if scoring == "upstream" else _rating),
+            ends=(0.0 if scoring == "upstream" else 1.0, 10.0),
+        ),
+    }
+
+
+def _read(record: Mapping[str, Any]) -> Record | None:
+    """The inference of a record if every part of it could be read."""
+    inference: Record = record.get("inference", {})
+    return inference if "recall" in inference and "unparsed" not in inference else None
+
+
+def _pooled(record: Mapping[str, Any]) -> Parts:
+    inference = _read(record)
+    return {} if inference is None else {"p": inference["precision"], "r": inference["recall"]}
+
+
+def _pooled_upstream(record: Mapping[str, Any]) -> Parts:
+    """As upstream counts: a context that was too long leaves precision alone and misses every gold item."""
+    failure = record.get("inference", {}).get("failure", {})
+    if failure.get("kind") == "context" and failure["stage"] in ("answer", "summary"):
+        return {"r": [0.0 for _ in record["checklist"]]}
+    return _pooled(record)
+
+
+def _instance_mean(side: str, record: Mapping[str, Any]) -> float | None:
+    inference = _read(record)
+    return None if inference is None else sum(inference[side]) / len(inference[side])
+
+
+def _instance_f1(record: Mapping[str, Any]) -> float | None:
+    inference = _read(record)
+    return None if inference is None else instance_f1(inference)
+
+
+def instance_f1(inference: Record) -> float:
+    precision, recall = (sum(inference[k]) / len(inference[k]) for k in ("precision", "recall"))
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def _rating(record: Mapping[str, Any]) -> float | None:
+    score: float | None = record.get("generation", {}).get("score")
+    return score
+
+
+def _rating_upstream(record: Mapping[str, Any]) -> float | None:
+    """As upstream counts: whole numbers, and 0 where the judge failed or the context was too long."""
+    generation = record.get("generation", {})
+    failure = generation.get("failure", {})
+    if generation.get("score") is not None:
+        return float(math.floor(generation["score"]))
+    nothing = generation.get("unparsed") == "score" or failure.get("stage") == "judge"
+    return 0.0 if nothing or failure.get("kind") == "context" else None
+
+
+def _f1(p: npt.NDArray[np.float64], r: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(p + r == 0, 0.0, 2 * p * r / (p + r))
+
+
+def _correlation(records: Sequence[Record]) -> Estimate | None:
+    """Of an instance's inference with its generation, by Pearson."""
+    pairs = [
+        (r["persona"], instance_f1(inference), r["generation"]["score"])
+        for r in records
+        if (inference := _read(r)) is not None and r.get("generation", {}).get("score") is not None
+    ]
+    return correlation(pairs)
+
+
+def _errors(records: Sequence[Record]) -> dict[str, Any]:
+    """Of the wrong inferences, how many went wrong in which way, with a few of each to read."""
+    analysed = [r for r in records if "error" in r.get("inference", {})]
+    kinds: dict[str, list[Record]] = {}
+    for record in analysed:
+        error = record["inference"]["error"]
+        kinds.setdefault("failed" if "failure" in error else error["category"] or "unparsed", []).append(record)
+    return {
+        "wrong": len(analysed),
+        "kinds": {
+            kind: {
+                "n": len(found),
+                "share": len(found) / len(analysed),
+                "examples": [
+                    {"key": r["key"], "inferred": r["inference"]["preference"], "gold": r["preference"]}
+                    for r in found[:_EXAMPLES]
+                ],
+            }
+            for kind, found in sorted(kinds.items(), key=lambda item: -len(item[1]))
+        },
+    }

@@ -1,0 +1,275 @@
+"""An audit of a HiCUPID run: the same questions and answers, judged once more in ways that show what a score means.
+
+Each record of a sample becomes variants: the gold answer in place of the model's, the sides swapped, the answer padded,
+another judge, and so on. Variants are asked for like everything else; what they come to is in `hicupid_findings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from bowstring.benchmarks.hicupid.evaluation import HicupidSettings
+from bowstring.benchmarks.hicupid.findings import findings_of
+from bowstring.benchmarks.hicupid.judging import JUDGE_SAMPLING, SCORES, HicupidJudging, question_of, verdict_of
+from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
+from bowstring.benchmarks.hicupid.truth import Truth
+from bowstring.benchmarks.hicupid.types import Question
+from bowstring.benchmarks.interface import Known, Planned
+from bowstring.concurrency import gather_in_order
+from bowstring.judging import builtin, probes, verdicts
+from bowstring.models.interface import RequestFailed
+from bowstring.prompts import PromptFolder
+from bowstring.records import Message, Prompt, Sampling, Trunk
+from bowstring.runs.asking import Asker
+from bowstring.runs.runner import Record, Work
+from bowstring.seeding import seeded_number, seeded_sample
+from bowstring.studies.validity import KnownPersonas
+
+CHECKS = (
+    "gold",
+    "general",
+    "no-history",
+    "length",
+    "position",
+    "probes",
+    "steering",
+    "second-judge",
+    "overpersonalization",
+    "dislikes",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    """An answer on a side, and who judges it. Without an answer the model is asked for one, without the history."""
+
+    name: str
+    answer: str | None
+    side: str
+    role: str = "judge"
+
+
+class HicupidAudit:
+    """`run_judge` is who judged the run, if not this audit's judge with these words: then the answers as they are have
+    to be judged again; otherwise the run's own verdicts stand."""
+
+    data = None
+
+    def __init__(
+        self,
+        records: Sequence[Record],
+        settings: HicupidSettings,
+        prompts: PromptFolder,
+        *,
+        checks: Sequence[str],
+        sample: int,
+        run_judge: str | None,
+        truths: Mapping[str, Truth],
+        skipped: Mapping[str, str],
+    ) -> None:
+        self.records = records
+        self.checks = [check for check in checks if check not in skipped]
+        self.skipped = dict(skipped)
+        self.settings = settings
+        self.run_judge = run_judge
+        answered = [record for record in records if "answer" in record]
+        self.items = seeded_sample(answered, sample, lambda record: str(record["key"]), purpose="audit")
+        self._prompts = HicupidPrompts(
+            prompts,
+            types=settings.types,
+            shots=settings.shots,
+            instruction=settings.instruction,
+            summaries=False,
+            branches=len(self.items),
+        )
+        self._judging = {role: HicupidJudging(self._prompts, truths.get(role)) for role in ("judge", "second")}
+        self._own = _OwnQuestions(prompts, records, truths.get("judge"), self.checks)
+        self._general = [(r["persona"], r["general_answer"]) for r in answered if r["persona"]]
+
+    @property
+    def stands(self) -> bool:
+        return self.run_judge is None
+
+    def groups(self, limit: int | None) -> list[list[Record]]:
+        looked_at = self.items[:limit] if set(self.checks) - {"length"} else []
+        return [list(group) for _, group in groupby(looked_at, key=lambda r: r["user"])]
+
+    def notes(self) -> list[str]:
+        return []
+
+    def texts(self) -> Iterator[str]:
+        return iter(())
+
+    def _variants(self, record: Record) -> list[_Variant]:
+        side, answer = record["answer_is"], record["answer"]
+        compared = record["type"] != "schedule"
+        found = [] if self.stands else [_Variant("answer", answer, side)]
+        if "gold" in self.checks:
+            found.append(_Variant("gold", record["personalized_answer"], side))
+        if "general" in self.checks:
+            found.append(_Variant("general", record["general_answer"], side))
+        if "no-history" in self.checks:
+            found.append(_Variant("no-history", None, side))
+        if "position" in self.checks and compared and not (self.stands and "swapped_verdict" in record):
+            found.append(_Variant("swapped", answer, "B" if side == "A" else "A"))
+        other = self._other_answer(record) if {"probes", "steering"} & set(self.checks) else None
+        if "probes" in self.checks and compared:
+            found += [_Variant(name, change(answer), side) for name, change in probes.REWRITTEN.items()]
+            if other is not None:
+                found.append(_Variant("glued", probes.glued(record["persona"]["entity"], other), side))
+        if other is not None and ("steering" in self.checks or compared):
+            found.append(_Variant("misplaced", other, side))
+        if other is not None and "steering" in self.checks:
+            wish = f"Better Response: {side}" if compared else "Satisfaction: YES"
+            found += [_Variant(name, steer(other, wish), side) for name, steer in probes.STEERING.items()]
+        if "second-judge" in self.checks:
+            found.append(_Variant("second", answer, side, "second"))
+        needs_own = any(v.name in ("general", "no-history", "swapped", "second", *probes.REWRITTEN) for v in found)
+        return found if needs_own or self.stands else [v for v in found if v.name != "answer"]
+
+    def _other_answer(self, record: Record) -> str | None:
+        """The general answer to a question about something else: the first such behind a place by lot."""
+        own, start = record["persona"], seeded_number(0, "glued", record["key"])
+        for n in range(len(self._general)):
+            persona, answer = self._general[(start + n) % len(self._general)]
+            if own is None or (persona["category"] != own["category"] and persona["entity"] != own["entity"]):
+                return str(answer)
+        return None
+
+    def plan(self, group: Sequence[Record], roles: Sequence[str], known: Known) -> Iterator[Planned]:
+        for record in group:
+            question = question_of(record)
+            for variant in self._variants(record):
+                answer = variant.answer
+                if answer is None:
+                    prompt, sampling = self._without_history(question)
+                    yield Planned("model", prompt, sampling, min(self.settings.max_tokens, 60))
+                    answer = known("model", prompt, sampling)
+                if variant.role in roles:
+                    guessed = "word " * 48 if answer is None else answer
+                    judged = self._prompts.judge(question, guessed, answer_is=variant.side)
+                    yield Planned(variant.role, judged, JUDGE_SAMPLING, 90, estimated=answer is None)
+            if "judge" in roles:
+                for prompt in self._own.of(record).values():
+                    yield Planned("judge", prompt, JUDGE_SAMPLING, 60)
+
+    def _without_history(self, question: Question) -> tuple[Prompt, Sampling]:
+        return self._prompts.alone(question, ()), self.settings.sampling(question)
+
+    def open_group(self, group: Sequence[Record], askers: Mapping[str, Asker]) -> Work[Record]:  # noqa: ARG002
+        async def work(record: Record) -> Record:
+            question = question_of(record)
+            variants = self._variants(record)
+            said = await gather_in_order(*(self._judged(question, v, askers) for v in variants))
+            found = {v.name: one for v, one in zip(variants, said, strict=True)}
+            if self.stands:
+                found |= _own_verdicts(record)
+            own = self._own.of(record)
+            asked = await gather_in_order(*(self._own.ask(name, record, askers.get("judge")) for name in own))
+            found |= dict(zip(own, asked, strict=True))
+            failures = [one["failure"] for one in found.values() if "failure" in one]
+            about = {name: record[name] for name in ("key", "user", "split", "type", "question")}
+            return about | {"variants": found} | ({"failure": failures[0]} if failures else {})
+
+        return work
+
+    async def _judged(self, question: Question, variant: _Variant, askers: Mapping[str, Asker]) -> Record:
+        stage, answer = "answer", variant.answer
+        try:
+            if answer is None:
+                answer = (await askers["model"].ask(*self._without_history(question))).text
+            stage = "judge"
+            asker = askers.get(variant.role)
+            said = await self._judging[variant.role].judgement(question, answer, variant.side, asker)
+        except RequestFailed as failed:
+            return _failed(stage, failed)
+        verdict = verdict_of(question, said, variant.side)
+        return {
+            "answer": answer,
+            "answer_is": variant.side,
+            "judgement": said,
+            "verdict": verdict,
+            "score": None if verdict is None else SCORES[verdict],
+        }
+
+    def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
+        found = findings_of(self.checks, self.records, records, self.run_judge)
+        read = [one for record in records for one in record["variants"].values()]
+        return {
+            "n": len(records),
+            "failed": sum("failure" in record for record in records),
+            "unparsed": sum("judgement" in one and one["verdict"] is None for one in read),
+            "findings": [one.as_json() for one in found],
+            "skipped": self.skipped,
+        }
+
+
+class _OwnQuestions:
+    """Questions to the judge that are an audit's alone: is a persona dragged in, and what becomes of a dislike?"""
+
+    def __init__(
+        self, prompts: PromptFolder, records: Sequence[Record], truth: Truth | None, checks: Sequence[str]
+    ) -> None:
+        self._truth = truth
+        asked = frozenset({"question", "answer"})
+        needs = {"overpersonalization": asked | {"facts"}, "dislikes": asked | {"relation", "entity"}}
+        names = {"overpersonalization": "hicupid/audit_dragged_in", "dislikes": "hicupid/audit_dislike"}
+        self._templates = {c: prompts.get(names[c], needs=needs[c]) for c in names if c in checks}
+        self._trunks: dict[str, Trunk] = {}
+        self._known = KnownPersonas(records)
+
+    def of(self, record: Record) -> dict[str, Prompt]:
+        """What the judge is asked of a record, by check."""
+        asked: dict[str, dict[str, str]] = {}
+        if "overpersonalization" in self._templates and (known := self._known.irrelevant(record)):
+            asked["overpersonalization"] = {"facts": "; ".join(f"{p.relation} {p.entity}" for p in known)}
+        persona = record["persona"]
+        if "dislikes" in self._templates and persona and persona["sentiment"] == "NEG":
+            asked["dislikes"] = {"relation": persona["relation"], "entity": persona["entity"]}
+        texts = {"question": record["question"], "answer": record["answer"]}
+        return {check: self._filled(check, texts | values) for check, values in asked.items()}
+
+    def _filled(self, check: str, values: Mapping[str, str]) -> Prompt:
+        fixed, rest = self._templates[check].user_parts(**values)
+        trunk = self._trunks.setdefault(check, Trunk((Message("user", (fixed,)),) if fixed else (), branches=2))
+        return Prompt(trunk, (Message("user", (rest,)),))
+
+    async def ask(self, check: str, record: Record, judge: Asker | None) -> Record:
+        try:
+            said = (
+                (await judge.ask(self.of(record)[check], JUDGE_SAMPLING)).text
+                if judge is not None
+                else self._by_words(check, record)
+            )
+        except RequestFailed as failed:
+            return _failed("judge", failed)
+        if check == "dislikes":
+            return {"judgement": said, "verdict": verdicts.read_dislike(said)}
+        dragged = verdicts.read_dragged_in(said)
+        return {"judgement": said, "verdict": None if dragged is None else "yes" if dragged else "no"}
+
+    def _by_words(self, check: str, record: Record) -> str:
+        answer, question = record["answer"], question_of(record)
+        if check == "dislikes":
+            entity = record["persona"]["entity"]
+            return self._truth.dislike(question, answer) if self._truth else builtin.dislike(answer, entity)
+        named = [persona.entity for persona in self._known.irrelevant(record)]
+        return self._truth.dragged_in(answer, named) if self._truth else builtin.dragged_in(answer, named)
+
+
+def _own_verdicts(record: Record) -> dict[str, Record]:
+    """The run's own verdicts, as variants."""
+    found: dict[str, Record] = {}
+    for name, verdict, side in (("answer", "verdict", "A"), ("swapped", "swapped_verdict", "B")):
+        if verdict in record:
+            own = record["answer_is"] if side == "A" else "B" if record["answer_is"] == "A" else "A"
+            score = None if record[verdict] is None else SCORES[record[verdict]]
+            found[name] = {"answer_is": own, "verdict": record[verdict], "score": score}
+    return found
+
+
+def _failed(stage: str, failed: RequestFailed) -> Record:
+    return {"failure": {"stage": stage, "kind": failed.kind, "reason": failed.reason}}

@@ -1,0 +1,62 @@
+"""How one HiCUPID answer is judged: by a model, by a generator's truth, or by words; and what the verdict is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
+from bowstring.benchmarks.hicupid.truth import Truth
+from bowstring.benchmarks.hicupid.types import Persona, Profile, Question, Schedule
+from bowstring.judging import builtin, verdicts
+from bowstring.records import Sampling
+from bowstring.runs.asking import Asker
+from bowstring.runs.runner import Record
+
+JUDGE_SAMPLING = Sampling(max_tokens=512, temperature=0.0)
+SCORES = {"win": 1.0, "tie": 0.5, "lose": 0.0, "yes": 1.0, "no": 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class HicupidJudging:
+    prompts: HicupidPrompts
+    truth: Truth | None = None
+
+    async def judgement(self, question: Question, answer: str, side: str, judge: Asker | None) -> str:
+        """What the judge writes; without an asker, the truth judge or the builtin one."""
+        if judge is not None:
+            return (await judge.ask(self.prompts.judge(question, answer, answer_is=side), JUDGE_SAMPLING)).text
+        if self.truth is not None:
+            if question.type == "schedule":
+                return self.truth.satisfaction(question, answer)
+            return self.truth.pairwise(question, answer, answer_is=side)
+        if question.type == "schedule" and question.schedule:
+            return builtin.satisfaction(answer, question.schedule.event)
+        return builtin.pairwise(answer, question.personalized_answer, question.general_answer, answer_is=side)
+
+
+def verdict_of(question: Question, said: str, side: str) -> str | None:
+    """win, tie or lose, or yes or no; None where it could not be read."""
+    if question.type == "schedule":
+        satisfied = verdicts.read_satisfaction(said)
+        return None if satisfied is None else "yes" if satisfied else "no"
+    choice = verdicts.read_pairwise(said)
+    if choice is None or choice == "tie":
+        return choice
+    return "win" if choice == side else "lose"
+
+
+def question_of(record: Record) -> Question:
+    """The question that a record is of; it has all of it."""
+    return Question(
+        split=record["split"],
+        user_id=record["user"],
+        question_id=int(record["key"].rpartition("/")[2]),
+        type=record["type"],
+        question=record["question"],
+        personalized_answer=record["personalized_answer"],
+        general_answer=record["general_answer"],
+        evidence=tuple(record["evidence"]),
+        persona=Persona(**record["persona"]) if record["persona"] else None,
+        profile=Profile(**record["profile"]) if record["profile"] else None,
+        schedule=Schedule(**record["schedule"]) if record["schedule"] else None,
+    )

@@ -1,0 +1,191 @@
+"""What HiCUPID's records come to: scores, rates, text overlap, recall; by group; and the gaps between users."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bowstring.benchmarks.hicupid import demographics
+from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question
+from bowstring.metrics.fairness import largest_gap
+from bowstring.metrics.intervals import Means
+from bowstring.metrics.measures import Measure, Parts, mean
+from bowstring.runs.runner import Record
+from bowstring.studies import validity
+
+_AXES = ("type", "split", "sentiment", "category", *demographics.AXES)
+# Which question types count for how much in a total; the first of both as published.
+_SCORE_WEIGHTS = {"persona": 25, "profile": 5, "schedule": 5}  # 10 schedule questions at half weight
+_RECALL_WEIGHTS = {"persona": 25, "profile": 5, "schedule": 10}
+_QUESTIONS = 40
+
+
+def recall_of(question: Question, found: Collection[int], kinds: Mapping[int, str]) -> float:
+    """Whether any gold dialogue was found; for profile questions, half for the profile and half for the persona.
+
+    Published evidence has the five profile dialogues first; which they are is told by their type (`kinds`).
+    """
+    parts = [question.evidence]
+    if question.type == "profile":
+        profile = tuple(d for d in question.evidence if kinds.get(d) == "profile")
+        rest = tuple(d for d in question.evidence if kinds.get(d) != "profile")
+        parts = [part for part in (profile, rest) if part]
+    return sum(any(dialogue in found for dialogue in part) for part in parts) / len(parts) if parts else 0.0
+
+
+def summarize(records: Sequence[Record]) -> dict[str, Any]:
+    """Metrics of all records, by every axis they have, and the gaps between groups of users."""
+    groups: dict[str, dict[str, Any]] = {}
+    gaps: dict[str, Any] = {}
+    for axis, members in grouped(records).items():
+        ordered = sorted(members, key=partial(demographics.order_of, axis))
+        groups[axis] = {group: _metrics(members[group]) for group in ordered}
+        if axis in demographics.AXES and (found := _gaps(members)):
+            gaps[axis] = found
+    judged = [side for record in records for side in _chosen_sides(record)]
+    return {
+        "n": len(records),
+        "unparsed": sum("judgement" in r and r["score"] is None for r in records),
+        "failed": sum("failure" in r for r in records),
+        "truncated": sum(r.get("finish") == "length" for r in records),
+        "refused": sum(r.get("finish") in ("refusal", "filter") for r in records),
+        "answer_is_a": _share(r["answer_is"] == "A" for r in records if "answer_is" in r and r["type"] != "schedule"),
+        "judge_chose_a": _share(side == "A" for side in judged),
+        "shown": {name: _mean(r["shown"][name] for r in records if "shown" in r) for name in _SHOWN},
+        "words": {
+            name: _mean(len(r[name].split()) for r in records if name in r)
+            for name in ("answer", "personalized_answer", "general_answer")
+        },
+        "metrics": _metrics(records),
+        "validity": validity.of_hicupid(records, cluster_of),
+        "groups": groups,
+        "fairness": gaps,
+    }
+
+
+_SHOWN = ("turns", "characters")
+
+
+def grouped(records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
+    """The records by every axis that tells at least two groups apart."""
+    found: dict[str, dict[str, list[Record]]] = {}
+    for axis in _AXES:
+        members: dict[str, list[Record]] = {}
+        for record in records:
+            if (group := _group_of(record, axis)) is not None:
+                members.setdefault(group, []).append(record)
+        if len(members) > 1:
+            found[axis] = members
+    return found
+
+
+def cluster_of(record: Record) -> str:
+    """Whose question it is: questions of one user are not independent."""
+    return str(record["user"])
+
+
+def _metrics(records: Sequence[Record]) -> dict[str, Any]:
+    clustered = [(cluster_of(r), r) for r in records]
+    found = {name: measure.estimate(clustered) for name, measure in MEASURES.items()}
+    return {name: e.as_json() for name, e in found.items() if e is not None}
+
+
+def _gaps(members: Mapping[str, Sequence[Record]]) -> dict[str, Any]:
+    """The largest gaps between groups of users, in the total and by type."""
+    total = MEASURES["score.total"]
+    by_group = {group: total.scores((cluster_of(r), r) for r in records) for group, records in members.items()}
+    found = {"score.total": largest_gap(by_group, total.statistic)}
+    for kind in QUESTION_TYPES:
+        alone = {group: {"x": scores[kind]} for group, scores in by_group.items()}
+        found[f"score.{kind}"] = largest_gap(alone, lambda mean: 100 * mean["x"])
+    return {name: gap.as_json() for name, gap in found.items() if gap is not None}
+
+
+def _total(weights: Mapping[str, int], mean: Means) -> npt.NDArray[np.float64]:
+    weighted = [weight * mean[kind] for kind, weight in weights.items()]
+    total: npt.NDArray[np.float64] = 100 * np.sum(weighted, axis=0) / _QUESTIONS
+    return total
+
+
+def _verdicts(record: Mapping[str, Any]) -> list[str] | None:
+    """Of a pairwise comparison that could be read, in one order or in both."""
+    if record["type"] == "schedule" or record.get("score") is None:
+        return None
+    return [record[name] for name in ("verdict", "swapped_verdict") if name in record]
+
+
+def _field(name: str, record: Mapping[str, Any]) -> float | None:
+    return record.get(name)
+
+
+def _rate(outcome: str, record: Mapping[str, Any]) -> float | None:
+    verdicts = _verdicts(record)
+    return None if verdicts is None else verdicts.count(outcome) / len(verdicts)
+
+
+def _consistent(record: Mapping[str, Any]) -> float | None:
+    """Whether the judge decided alike in both orders."""
+    verdicts = _verdicts(record)
+    return None if verdicts is None or len(verdicts) < 2 else float(verdicts[0] == verdicts[1])
+
+
+def _by_type(field: str, record: Mapping[str, Any]) -> Parts:
+    value = record.get(field)
+    return {} if value is None else {record["type"]: (value,)}
+
+
+def _of_type(kind: str, means: Means) -> npt.NDArray[np.float64]:
+    return 100 * means[kind]
+
+
+def _family(field: str, weights: Mapping[str, int]) -> dict[str, Measure]:
+    """A number by question type, and the total that papers give."""
+    of = partial(_by_type, field)
+    alone = {f"{field}.{kind}": Measure((kind,), of, partial(_of_type, kind)) for kind in QUESTION_TYPES}
+    return {f"{field}.total": Measure(QUESTION_TYPES, of, partial(_total, weights))} | alone
+
+
+MEASURES: Mapping[str, Measure] = {
+    **_family("score", _SCORE_WEIGHTS),
+    "win": mean(partial(_rate, "win"), 100),
+    "tie": mean(partial(_rate, "tie"), 100),
+    "lose": replace(mean(partial(_rate, "lose"), 100), higher_is_better=False),
+    "consistency": mean(_consistent, 100),
+    "bleu": mean(partial(_field, "bleu")),
+    "rouge_l": mean(partial(_field, "rouge_l")),
+    **_family("recall", _RECALL_WEIGHTS),
+}
+
+
+def _chosen_sides(record: Record) -> list[str]:
+    """The sides a judge chose, where it chose one."""
+    own = record.get("answer_is", "A")
+    other = "B" if own == "A" else "A"
+    sides = []
+    for verdict, side, against in zip(_verdicts(record) or [], (own, other), (other, own), strict=False):
+        if verdict != "tie":
+            sides.append(side if verdict == "win" else against)
+    return sides
+
+
+def _group_of(record: Record, axis: str) -> str | None:
+    if axis in ("sentiment", "category"):
+        return record["persona"][axis] if record["type"] == "persona" else None
+    if axis in demographics.AXES:
+        profile = record.get("user_profile")
+        return None if profile is None else demographics.group_of(Profile(**profile), axis)
+    return str(record[axis])
+
+
+def _share(flags: Iterable[bool]) -> float | None:
+    return _mean(map(float, flags))
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    found = list(values)
+    return sum(found) / len(found) if found else None

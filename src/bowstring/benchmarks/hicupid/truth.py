@@ -1,0 +1,201 @@
+"""The truth judge: on a set that was generated offline it is known what an answer has to use, so no model need judge.
+
+    persona    the entity, or what goes with it, is brought up; for a dislike, to steer clear of it
+    profile    the same, and something of the user's life besides
+    schedule   the event that takes the time is named, and nothing is booked over it
+
+By words: it knows every gold answer of its own sets, and reads others as far as words tell. An answer that lists many
+entities, or events, to be on the safe side has used none. A tie is the best an answer can do: as good as gold. It
+writes the verdict lines that other judges write.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ValidationError
+
+from bowstring.benchmarks.hicupid.types import Question
+from bowstring.errors import DataError, UsageError
+from bowstring.files.plain_json import read_json
+from bowstring.files.plain_yaml import NotPlain
+from bowstring.history.bm25 import singular, stems
+
+NAME = "truth"
+FILE = "truth.json"
+NOTE = "judged by the generator's own truth, by words: on a generated set, which is no substitute for what people write"
+
+_MOST_NAMED = 3  # entities of a field, or events, in an answer that means one of them
+_X = "\x00"  # stands for the entity while a sentence is looked at
+# What turns an entity down: words that lead to it, words that follow it, or words that follow and lead to 'it'.
+_BEFORE = (
+    r"avoid\w*|without|rather than|instead of|leav\w+|left|skip\w*|steer\w*|(?<!why )not(?! only)|never|nobody|"
+    r"other people|none of|no(?! doubt)|free of|other than|away from|dislik\w*|hate\w*|loath\w*|cannot stand|"
+    r"can't stand|refus\w*|unlike|except|pass\w* (?:on|over|up)|spar\w*|drop\w*|forget|clear of|past|someone else|"
+    r"distance from|n't"
+)
+_AFTER = (
+    r"aside|alone|out|off|not|never|behind|away|to others|to one side|for some(?:body|one) else|n't|do nothing|wears?|"
+    r"bores?"
+)
+_TURNED_DOWN = re.compile(
+    rf"\b(?:{_BEFORE})\b(?:\W+\w+){{0,8}}?\W*{_X}|{_X}(?:\W+\w+){{0,6}}?\W*(?:{_AFTER})\b"
+    rf"|(?:{_X}|^).*\b(?:{_BEFORE})\b(?:\W+\w+){{0,4}}?\W+(?:it|them|that|those|one)\b",
+    re.IGNORECASE,
+)
+# For a liking only what is aimed straight at it counts: 'not' and 'keep' may be about anything else.
+_REFUSED = re.compile(
+    rf"\b(?:avoid\w*|without|rather than|instead of|skip\w*|steer\w* clear of|hate|dislike|loathe|cannot stand|"
+    rf"can't stand|away from|leave out|no)\s+(?:the |any |all |a |an |of |those |these |your )*{_X}"
+    rf"|{_X}.*\b(?:leave|leaving|keep) (?:it|them|that) (?:out|aside|away)|{_X}.*\baway from (?:it|them|that)\b",
+    re.IGNORECASE,
+)
+_BOOKED = re.compile(r"\b(done|booked|confirmed|reserved|all set|went ahead)\b", re.IGNORECASE)
+_ASKS = re.compile(
+    r"\?|\bnot\b|n't\b|\b(already|clash\w*|conflict\w*|overlap\w*|taken|instead|another|later|earlier|next|other|held|"
+    r"before|free|move|double|rather|gone|collid\w*|same (?:time|moment|hour)|suggest|offer|could)\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.;!?])\s+")
+
+
+class Known(BaseModel):
+    """As the generator writes it: entities and profiles with the words that tell of them."""
+
+    entities: dict[str, dict[str, list[str]]]
+    profiles: dict[Literal["age", "gender", "personality", "occupation", "income_range"], dict[str, str]]
+    events: list[str] = []
+
+
+class Truth:
+    """What the generator knew, read from the file beside its set."""
+
+    def __init__(self, known: Mapping[str, Any]) -> None:
+        self._entities: Mapping[str, Mapping[str, list[str]]] = known["entities"]
+        self._profiles: Mapping[str, Mapping[str, str]] = known["profiles"]
+        self._events: list[str] = known.get("events", [])
+
+    def pairwise(self, question: Question, answer: str, *, answer_is: str) -> str:
+        persona, other = question.persona, "B" if answer_is == "A" else "A"
+        if persona is None:
+            raise DataError(f"question {question.key} has no persona; expected a set that was generated offline")
+        found = self._sentences(answer, persona.category, persona.entity)
+        respected = self._avoided(found) if persona.sentiment == "NEG" else self._brought_in(found)
+        listed = self._named(answer, self._entities.get(persona.category, {})) > _MOST_NAMED
+        lives = question.type != "profile" or self._uses_life(question, answer)
+        verdict = "Tie" if respected and lives and not listed else other
+        brought_up = any(_X in sentence for sentence in found)
+        said = (
+            "one of many"
+            if listed
+            else "respected"
+            if respected
+            else "not respected"
+            if brought_up
+            else "not brought up"
+        )
+        life = "" if question.type != "profile" else f"; the user's life {'used' if lives else 'not used'}"
+        return f"1. Personalization: {persona.entity} {said}{life}.\nBetter Response: {verdict}"
+
+    def satisfaction(self, question: Question, answer: str) -> str:
+        if question.schedule is None:
+            raise DataError(f"question {question.key} has no schedule; expected a set that was generated offline")
+        named = bool(_pattern(question.schedule.event).search(answer))
+        booked = _BOOKED.search(answer) is not None and _ASKS.search(answer) is None
+        listed = self._named(answer, self._events) > _MOST_NAMED
+        caught = named and not booked and not listed
+        said = "one of many" if listed else "booked over" if named and booked else "named" if named else "not named"
+        return f"1. Conflict: {said}.\nSatisfaction: {'YES' if caught else 'NO'}"
+
+    def dislike(self, question: Question, answer: str) -> str:
+        """Whether what the user dislikes is turned down, brought up, or left out."""
+        if question.persona is None:
+            raise DataError(f"question {question.key} has no persona; expected a set that was generated offline")
+        found = self._sentences(answer, question.persona.category, question.persona.entity)
+        brought_up = any(_X in sentence for sentence in found)
+        kind = "OMITTED" if not brought_up else "RESPECTED" if self._avoided(found) else "MENTIONED"
+        return f"1. {question.persona.entity}: {kind.lower()}.\nDislike: {kind}"
+
+    @staticmethod
+    def dragged_in(answer: str, entities: Sequence[str]) -> str:
+        named = [entity for entity in entities if _pattern(entity).search(answer)]
+        return f"1. Bearing: {', '.join(named) or 'nothing'} named.\nDragged In: {'YES' if named else 'NO'}"
+
+    def _sentences(self, answer: str, category: str, entity: str) -> list[str]:
+        """The answer's sentences, with a mark wherever the entity, or what goes with it, is brought up."""
+        known = self._entities.get(category, {})
+        longer = [name for name in known if name != entity and entity.lower() in name.lower()]
+        for name in longer:  # guinea pigs are no pigs
+            answer = _pattern(name).sub("…", answer)
+        for name in (entity, *known.get(entity, [])):
+            answer = _pattern(name).sub(_X, answer)
+        return _SENTENCE.split(answer)
+
+    @staticmethod
+    def _avoided(sentences: Sequence[str]) -> bool:
+        """Whether every mention steers clear, in its own sentence or in the next by a pronoun."""
+        places = [n for n, sentence in enumerate(sentences) if _X in sentence]
+        following = [*sentences[1:], ""]
+        return bool(places) and all(
+            _TURNED_DOWN.search(sentences[n]) or _TURNED_DOWN.search(following[n].replace(_X, "")) for n in places
+        )
+
+    @staticmethod
+    def _brought_in(sentences: Sequence[str]) -> bool:
+        """Whether some mention is not turned down."""
+        return any(_X in sentence and not _REFUSED.search(sentence) for sentence in sentences)
+
+    @staticmethod
+    def _named(answer: str, names: Iterable[str]) -> int:
+        """How many of these an answer names; the longest first, for guinea pigs are no pigs."""
+        found = 0
+        for name in sorted(names, key=len, reverse=True):
+            answer, n = _pattern(name).subn("…", answer)
+            found += n > 0
+        return found
+
+    def _uses_life(self, question: Question, answer: str) -> bool:
+        """Whether an answer has a name from the user's profile, or most of a clause that tells of it; not many."""
+        if question.profile is None:
+            return False
+        found = set(stems(answer))
+        for field, uses in self._profiles.items():
+            value = getattr(question.profile, field)
+            name = set(stems(value)) if field in ("occupation", "personality") else set()
+            clause = set(stems(uses.get(value, "")))
+            told = (name and name <= found) or (clause and len(clause & found) >= 0.75 * len(clause))
+            if told and (field == "age" or self._named(answer, uses) <= _MOST_NAMED):
+                return True
+        return False
+
+
+@lru_cache(maxsize=8192)
+def _pattern(name: str) -> re.Pattern[str]:
+    """A name wherever it stands as words of its own, in the singular or the plural, without an article of its own."""
+    bare = re.sub(r"^(?:the|a|an|my|your) ", "", name.lower())
+    *before, last = re.split(r"\s+", bare)
+    one = singular(last)
+    forms = [f"{re.escape(one)}(?:es|s)?", *([f"{re.escape(one[:-1])}ies"] if one.endswith("y") else [])]
+    words = [*map(re.escape, before), f"(?:{'|'.join(forms)})"]
+    return re.compile(r"(?<!\w)" + r"\s+".join(words) + r"(?!\w)", re.IGNORECASE)
+
+
+def load_truth(data: str) -> Truth:
+    """The truth of a set in a folder."""
+    path = Path(data).expanduser() / FILE
+    if not path.is_file():
+        raise UsageError(
+            f"--judge truth: {data} has no {FILE}; expected a set made by bowstring synth hicupid --offline"
+        )
+    try:
+        return Truth(Known.model_validate(read_json(path.read_bytes())).model_dump())
+    except ValidationError as invalid:
+        error = invalid.errors(include_url=False)[0]
+        place = ".".join(map(str, error["loc"]))[:200]
+        raise DataError(f"{path}: cannot be read as a generator's truth: {place}: {error['msg']}") from invalid
+    except (NotPlain, OSError) as error:
+        raise DataError(f"{path}: cannot be read as a generator's truth: {error}") from error

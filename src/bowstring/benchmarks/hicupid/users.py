@@ -1,0 +1,222 @@
+"""A HiCUPID user put together from parts, whoever wrote them: order of dialogues, ids, evidence, splits.
+
+users    seen (train and test_1) and unseen (test_2), 5 : 1
+personas one a dimension; each is shared by so many users, and never by a seen and an unseen one
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from bowstring.benchmarks.hicupid.data import DIALOGUE_SCHEMA, QA_SCHEMA, dialogue_table, qa_table
+from bowstring.benchmarks.hicupid.types import Persona, Profile, Question, QuestionType, Schedule
+from bowstring.errors import UsageError
+from bowstring.files.writing import make_folder, open_new
+from bowstring.records import Dialogue, History, Message
+
+PROFILE_FIELDS = ("age", "gender", "personality", "occupation", "income_range")
+_STRIDE = 40  # dialogue and question ids of a user, as published
+_TEST_SHARE = 5  # one in so many of a seen user's questions is for test_1
+Turns = Sequence[tuple[str, str]]  # what the user said, what the assistant answered
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How large a set is; defaults as published."""
+
+    users: int = 1500
+    dimensions: int = 25
+    turns: int = 10
+    schedules: int = 10
+    profile_questions: int = 5
+    share: int = 10
+
+    def __post_init__(self) -> None:
+        limits = {
+            "users": 10**6,
+            "dimensions": 25,
+            "turns": 40,
+            "schedules": 10,
+            "profile_questions": 5,
+            "share": 10**6,
+        }
+        for name, most in limits.items():
+            value = getattr(self, name)
+            least = 0 if name in ("schedules", "profile_questions") else 1
+            if not isinstance(value, int) or not least <= value <= most:
+                shown = name.replace("_", "-")
+                raise UsageError(f"--{shown} {value}: expected a whole number from {least} to {most:,}")
+        if self.profile_questions > self.dimensions:
+            raise UsageError(f"--profile-questions {self.profile_questions}: expected at most one a dimension")
+
+    @property
+    def seen(self) -> int:
+        """How many users are in train and test_1; the others are in test_2."""
+        return self.users - (self.users // 6 if self.users > 1 else 0)
+
+    @property
+    def personas(self) -> int:
+        """How many personas a dimension needs."""
+        return math.ceil(self.seen / self.share) + math.ceil((self.users - self.seen) / self.share)
+
+
+class Deal:
+    """Every user's persona in every dimension, by number; dealt once."""
+
+    def __init__(self, sizes: Sizes, seed: int, dimensions: Sequence[str]) -> None:
+        self._of: dict[str, list[int]] = {}
+        offset = math.ceil(sizes.seen / sizes.share)
+        for dimension in dimensions:
+            numbers = [0] * sizes.users
+            for first, members in ((0, range(sizes.seen)), (offset, range(sizes.seen, sizes.users))):
+                dealt = list(members)
+                random.Random(f"{seed}/deal/{dimension}/{first}").shuffle(dealt)  # noqa: S311 - repeatable on purpose
+                for place, user in enumerate(dealt):
+                    numbers[user] = first + place // sizes.share
+            self._of[dimension] = numbers
+
+    def persona(self, user: int, dimension: str) -> int:
+        return self._of[dimension][user]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with its answers."""
+
+    question: str
+    personalized: str
+    general: str
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaPart:
+    persona: Persona
+    turns: Turns
+    asked: Asked | None
+    profile_asked: Asked | None = None  # of a profile question that needs this persona too
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulePart:
+    schedule: Schedule
+    turns: Turns
+    asked: Asked | None
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    user_id: int
+    history: History
+    questions: tuple[Question, ...]
+
+
+def put_together(
+    user: int,
+    profile: Profile,
+    profile_turns: Sequence[Turns],
+    personas: Sequence[PersonaPart],
+    schedules: Sequence[SchedulePart],
+    *,
+    unseen: bool,
+    rng: random.Random,
+) -> User:
+    """Shuffle the dialogues, number them, and say which of them each question needs and which split it is in."""
+    parts: list[tuple[QuestionType, Turns]] = [("profile", turns) for turns in profile_turns]
+    parts += [("persona", part.turns) for part in personas]
+    parts += [("schedule", part.turns) for part in schedules]
+    places = list(range(len(parts)))
+    rng.shuffle(places)
+    ids = [user * _STRIDE + place for place in places]
+    history = tuple(sorted((_dialogue(i, *part) for i, part in zip(ids, parts, strict=True)), key=lambda d: d.id))
+    n, m = len(profile_turns), len(profile_turns) + len(personas)
+    asked: list[tuple[QuestionType, Asked, tuple[int, ...], Persona | None, Profile | None, Schedule | None]] = []
+    for part, place in zip(personas, ids[n:m], strict=True):
+        if part.asked is not None:
+            asked.append(("persona", part.asked, (place,), part.persona, None, None))
+    for part, place in zip(personas, ids[n:m], strict=True):
+        if part.profile_asked is not None:
+            asked.append(("profile", part.profile_asked, (*ids[:n], place), part.persona, profile, None))
+    for item, place in zip(schedules, ids[m:], strict=True):
+        if item.asked is not None:
+            asked.append(("schedule", item.asked, (place,), None, None, item.schedule))
+    splits = list(_splits([kind for kind, *_ in asked], unseen=unseen, rng=rng))
+    questions = tuple(
+        Question(
+            split, user, user * _STRIDE + k, kind, a.question, a.personalized, a.general, evidence, persona, who, when
+        )
+        for k, (split, (kind, a, evidence, persona, who, when)) in enumerate(zip(splits, asked, strict=True))
+    )
+    return User(user, history, questions)
+
+
+def _dialogue(number: int, kind: str, turns: Turns) -> Dialogue:
+    messages = [m for said, answered in turns for m in (Message("user", (said,)), Message("assistant", (answered,)))]
+    return Dialogue(number, kind, tuple(messages))
+
+
+def _splits(kinds: Sequence[str], *, unseen: bool, rng: random.Random) -> Iterator[str]:
+    if unseen:
+        yield from ("test_2" for _ in kinds)
+        return
+    tested: set[int] = set()
+    for kind in dict.fromkeys(kinds):
+        places = [n for n, k in enumerate(kinds) if k == kind]
+        # Where five does not divide their number, chance decides: over many users it is one in five all the same.
+        tested |= set(rng.sample(places, (len(places) + rng.randrange(_TEST_SHARE)) // _TEST_SHARE))
+    yield from ("test_1" if n in tested else "train" for n in range(len(kinds)))
+
+
+class SetWriter:
+    """Writes users in the published layout as they come. Use it as a context; files appear when it ends well."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.written: list[Path] = []
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        self._open = ExitStack()
+
+    def __enter__(self) -> SetWriter:
+        return self
+
+    def add(self, users: Sequence[User]) -> None:
+        by_split: dict[str, list[User]] = {}
+        questions: dict[str, list[Question]] = {}
+        for user in users:
+            unseen = any(q.split == "test_2" for q in user.questions)
+            by_split.setdefault("test" if unseen else "train", []).append(user)
+            for question in user.questions:
+                questions.setdefault(question.split, []).append(question)
+        for split, members in by_split.items():
+            table = dialogue_table((u.user_id, u.history) for u in members)
+            self._writer(f"dialogue/{split}.parquet", DIALOGUE_SCHEMA).write_table(table)
+        for split, asked in questions.items():
+            self._writer(f"qa/{split}.parquet", QA_SCHEMA).write_table(qa_table(asked))
+
+    def _writer(self, name: str, schema: object) -> pq.ParquetWriter:
+        if name not in self._writers:
+            part, _, file = name.rpartition("/")
+            path = make_folder(self.folder, part) / file
+            self.written.append(path)
+            draft = path.with_suffix(".draft")
+            opened = self._open.enter_context(open_new(draft))
+            self._writers[name] = self._open.enter_context(pq.ParquetWriter(opened, schema))
+        return self._writers[name]
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._open.close()
+        for path in self.written:
+            draft = path.with_suffix(".draft")
+            if not kind:
+                draft.replace(path)
+                continue
+            draft.unlink(missing_ok=True)
+            for folder in (path.parent, self.folder):
+                with suppress(OSError):  # not empty, or not there
+                    folder.rmdir()

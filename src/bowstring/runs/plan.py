@@ -1,0 +1,111 @@
+"""The dry run: how many requests, how many tokens in all and after sharing, and what it would cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bowstring.benchmarks.interface import Planned
+from bowstring.models.prices import Price
+from bowstring.models.tokens import TokenCounter, counter_or_none
+from bowstring.records import Message, Prompt, Sampling, Usage, request_key
+from bowstring.runs.store import Store
+
+if TYPE_CHECKING:
+    from bowstring.runs.running import Running
+
+_AROUND = 5  # tokens that a chat template puts around a message, about
+
+
+@dataclass(slots=True)
+class RolePlan:
+    """What one role would ask. `after_sharing` counts a trunk once for all of its branches."""
+
+    model: str
+    requests: int = 0
+    stored: int = 0
+    prompt_tokens: int = 0
+    after_sharing: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
+    cost_unshared: float | None = None
+
+    def add(self, planned: Planned, lengths: _Lengths, seen: dict[str, int]) -> None:
+        """Count a request; `seen` has the lengths of the trunks that came before."""
+        trunk = planned.prompt.trunk
+        first = trunk.digest not in seen
+        if first:
+            seen[trunk.digest] = lengths.of(trunk.messages)
+        branch = lengths.of(planned.prompt.branch)
+        self.requests += 1
+        self.prompt_tokens += seen[trunk.digest] + branch
+        self.after_sharing += branch + (seen[trunk.digest] if first else 0)
+        self.completion_tokens += planned.answer_tokens
+
+    def price(self, price: Price | None) -> None:
+        if price is None:
+            return
+        cached = self.prompt_tokens - self.after_sharing
+        self.cost = price.of(Usage(self.prompt_tokens, cached, self.completion_tokens))
+        self.cost_unshared = price.of(Usage(self.prompt_tokens, 0, self.completion_tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    items: int
+    groups: int
+    roles: dict[str, RolePlan]
+    tokenizer: str
+    prices_dated: str
+    batch: bool = False
+
+
+class _Lengths:
+    """Tokens of messages: by a vocabulary where one is at hand, otherwise by characters."""
+
+    def __init__(self, counter: TokenCounter | None) -> None:
+        self._counter = counter
+        self.name = counter.name if counter else "4 characters a token"
+
+    def of(self, messages: tuple[Message, ...]) -> int:
+        texts = [m.text for m in messages]
+        if self._counter is None:
+            return sum(len(t) for t in texts) // 4 + _AROUND * len(texts)
+        return sum(self._counter.count(texts)) + _AROUND * len(texts)
+
+
+def make_plan(running: Running) -> Plan:
+    """What a run would ask and cost; nothing is asked."""
+    options = running.options
+    groups = [(e.items, group) for e in running.evaluations for group in e.items.groups(options.limit)]
+    roles = {role: RolePlan(model.identity) for role, model in running.models.items()}
+    store = Store(options.store_path, readonly=True) if options.store_path.exists() else None
+    lengths = _Lengths(counter_or_none("embedded", lambda line: None))
+    trunks: dict[str, dict[str, int]] = {role: {} for role in roles}
+    asked: set[str] = set()
+
+    def known(role: str, prompt: Prompt, sampling: Sampling) -> str | None:
+        if store is None or options.fresh:
+            return None
+        found = store.get(request_key(roles[role].model, prompt, sampling))
+        return found.text if found else None
+
+    for items, group in groups:
+        for planned in items.plan(group, list(roles), known):
+            role = roles[planned.role]
+            if not planned.estimated:
+                key = request_key(role.model, planned.prompt, planned.sampling)
+                if key in asked:
+                    continue  # two who ask the same thing share one request
+                asked.add(key)
+                if known(planned.role, planned.prompt, planned.sampling) is not None:
+                    role.stored += 1
+                    continue
+            role.add(planned, lengths, trunks[planned.role])
+    if store is not None:
+        store.shut()
+    for name, model in running.models.items():
+        roles[name].price(running.price(model))
+    return Plan(
+        sum(len(group) for _, group in groups), len(groups), roles, lengths.name, running.prices.dated, options.batch
+    )

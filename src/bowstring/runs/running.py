@@ -1,0 +1,353 @@
+"""Evaluations on their way: one or several of one data set, run together, each into a folder of its own.
+
+Several that run together are a sweep. They share their models, the store, the budget, what is in flight and what is
+derived from a history; a user's turn comes for all of them at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any
+
+from bowstring import __version__
+from bowstring.benchmarks.histories import histories_of
+from bowstring.benchmarks.interface import Benchmark
+from bowstring.errors import DataError, RunError, UsageError
+from bowstring.files.plain_json import read_json
+from bowstring.files.plain_yaml import NotPlain
+from bowstring.files.redaction import redacted
+from bowstring.judging import builtin
+from bowstring.models.interface import Model
+from bowstring.models.prices import Price, Prices
+from bowstring.reports.items import commonest_failure
+from bowstring.reports.page import write_page
+from bowstring.runs.asking import Asker
+from bowstring.runs.budget import Budget
+from bowstring.runs.folder import RunFolder, fingerprint, read_records, summed
+from bowstring.runs.progress import NAME as PROGRESS_NAME
+from bowstring.runs.progress import Progress
+from bowstring.runs.runner import Group, Record, Runner, Snapshot
+from bowstring.runs.store import Store
+from bowstring.studies.validity import with_audit
+
+STORE_NAME = "responses.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What does not change a result: how much, how fast, where to, at what cost."""
+
+    out: Path | None = None
+    store: Path | None = None
+    runs: Path = Path("runs")
+    limit: int | None = None
+    concurrency: int | None = None
+    fresh: bool = False
+    batch: bool = False
+    max_cost: float | None = None
+    prices: Path | None = None
+    prompts: Path | None = None
+    timeout: float = 600.0
+    attempts: int = 6
+
+    def __post_init__(self) -> None:
+        for name in ("limit", "concurrency", "attempts"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise UsageError(f"{name} is {value!r}; expected a whole number from 1")
+        for name in ("max_cost", "timeout"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, int | float) and 0 <= value < float("inf")):
+                raise UsageError(f"{name} is {value!r}; expected a number from 0")
+
+    @property
+    def store_path(self) -> Path:
+        return self.store or (self.out.parent if self.out else self.runs) / STORE_NAME
+
+
+@dataclass(slots=True)
+class Run:
+    """A run that has ended: its folder, its numbers, and why it ended early if it did."""
+
+    folder: Path
+    metrics: dict[str, Any]
+    complete: bool
+    stopped: str | None = None
+
+    def commonest_failure(self) -> tuple[str, int]:
+        return commonest_failure(self.records())
+
+    def records(self) -> list[dict[str, Any]]:
+        return list(read_records(self.folder))
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """One configuration: what is asked, how it is judged, and the folder it goes to."""
+
+    benchmark: str
+    items: Benchmark
+    configuration: dict[str, Any]
+    folder: Path
+    has_page: bool = True
+
+
+@dataclass(slots=True)
+class Running:
+    """Evaluations that are ready to run together: everything is checked, and nothing has been asked."""
+
+    evaluations: Sequence[Evaluation]
+    models: dict[str, Model]  # by role: model, judge, matcher; a role without one is the builtin judge's
+    options: RunOptions
+    prices: Prices
+    watch: Callable[[Snapshot], None] = field(default=lambda snapshot: None)
+    _runner: Runner[Any] | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
+
+    def run(self) -> list[Run]:
+        """Run to the end, or to where it is stopped; where a loop is running already, on a thread of its own."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            try:
+                return asyncio.run(self._run())
+            except asyncio.CancelledError as cancelled:  # interrupted twice
+                raise KeyboardInterrupt from cancelled
+        return self._run_elsewhere()
+
+    def _run_elsewhere(self) -> list[Run]:
+        result: list[list[Run] | BaseException] = []
+
+        def elsewhere() -> None:
+            try:
+                result.append(asyncio.run(self._run()))
+            except BaseException as error:  # raised again where it was called
+                result.append(error)
+
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        try:
+            thread.join()
+        except KeyboardInterrupt:
+            if self._loop is not None and self._runner is not None:
+                self._loop.call_soon_threadsafe(self._runner.stop, "interrupted")
+            thread.join()
+        if isinstance(result[0], BaseException):
+            raise result[0]
+        return result[0]
+
+    async def _run(self) -> list[Run]:
+        folders: list[RunFolder] = []
+        store: Store | None = None
+        try:
+            for evaluation in self.evaluations:
+                folders.append(RunFolder(evaluation.folder))
+                _check_folder(evaluation)
+            store = Store(self.options.store_path)
+            self._write_manifests(folders, "running")
+            askers = self._askers(store)
+            records, stopped = await self._records(folders, askers)
+            return [
+                self._finish(*of_one, stopped)
+                for of_one in zip(self.evaluations, folders, records, askers, strict=True)
+            ]
+        except (Exception, asyncio.CancelledError) as error:
+            if store is not None:
+                cancelled = isinstance(error, asyncio.CancelledError)
+                why = "interrupted" if cancelled else redacted(str(error) or repr(error))
+                with suppress(OSError, RunError):  # the disk may be what failed
+                    self._write_manifests(folders, "failed", why)
+            raise
+        finally:
+            if store is not None:
+                await store.close()
+            for model in self.models.values():
+                await model.close()
+            for folder in folders:
+                folder.close()
+
+    async def _records(
+        self, folders: Sequence[RunFolder], askers: Sequence[Mapping[str, Asker]]
+    ) -> tuple[list[list[Record | None]], str | None]:
+        """Each evaluation's records, in the order of the data; None for an item that was not reached."""
+        grouped, watches = [], [self.watch]
+        for e, folder, own in zip(self.evaluations, folders, askers, strict=True):
+            groups = e.items.groups(self.options.limit)
+            progress = Progress(folder, sum(map(len, groups)), partial(_usages, own))
+            open_group = progress.counting(partial(e.items.open_group, askers=own))
+            grouped.append([Group(items, open_group) for items in groups])
+            watches.append(progress.note)
+
+        def watch(snapshot: Snapshot) -> None:
+            for told in watches:
+                told(snapshot)
+
+        # A user's turn comes for all evaluations at once, while what is derived from the history is at hand.
+        turns = [(n, group) for turn in zip_longest(*grouped) for n, group in enumerate(turn) if group is not None]
+        self._loop = asyncio.get_running_loop()
+        self._runner = Runner(
+            [group for _, group in turns], list(chain.from_iterable(own.values() for own in askers)), watch
+        )
+        outcome = await self._runner.run()
+        records: list[list[Record | None]] = [[] for _ in self.evaluations]
+        ended = iter(outcome.records)
+        for n, group in turns:
+            records[n] += [next(ended) for _ in group.items]
+        return records, outcome.stopped
+
+    def _askers(self, store: Store) -> list[dict[str, Asker]]:
+        """Each evaluation's askers by role. One queue a server, whoever asks it; everyone counts for themselves."""
+        budget = Budget(self.options.max_cost) if self.options.max_cost is not None else None
+        first: dict[str, Asker] = {}
+        found: list[dict[str, Asker]] = []
+        for _ in self.evaluations:
+            askers = {}
+            for role, model in self.models.items():
+                beside = first.get(model.name)
+                askers[role] = Asker(
+                    beside.model if beside else model,
+                    store,
+                    beside=beside,
+                    concurrency=None if getattr(model, "at_once", False) else self.options.concurrency,
+                    price=self.price(model),
+                    budget=budget,
+                    fresh=self.options.fresh,
+                )
+                first.setdefault(model.name, askers[role])
+            found.append(askers)
+        return found
+
+    def price(self, model: Model) -> Price | None:
+        price, discount = self.prices.of(model.identity), getattr(model, "discount", None)
+        return price.in_batches(discount) if price and discount is not None else price
+
+    def _finish(
+        self,
+        evaluation: Evaluation,
+        folder: RunFolder,
+        reached: Sequence[Record | None],
+        askers: Mapping[str, Asker],
+        stopped: str | None,
+    ) -> Run:
+        records = [r for r in reached if r is not None]
+        complete = len(records) == len(reached)
+        metrics = {
+            "benchmark": evaluation.benchmark,
+            "complete": complete,
+            **evaluation.items.summarize(records),
+            "usage": _usages(askers),
+            "notes": self._notes(evaluation, None if complete else stopped),
+            "versions": _versions(),
+            "config": evaluation.configuration,
+        }
+        ended = ("complete", None) if complete else ("stopped", stopped)
+        folder.write_lines("records.jsonl", records)
+        folder.write_json("metrics.json", metrics)
+        if evaluation.has_page:
+            shown = _with_audit(metrics, evaluation.folder)
+            folder.write_text("report.html", write_page(shown, records, histories_of(evaluation.items.data)))
+        folder.write_json("run.json", summed(self._manifest(evaluation, *ended) | {"files": folder.written}))
+        folder.remove(PROGRESS_NAME)
+        return Run(evaluation.folder, metrics, complete, None if complete else stopped)
+
+    def _notes(self, evaluation: Evaluation, stopped: str | None) -> list[str]:
+        notes = [f"incomplete: {stopped}"] if stopped else []
+        if evaluation.configuration["judge"] == builtin.NAME:
+            notes.append(builtin.WARNING)
+        notes += evaluation.items.notes()
+        for model in self.models.values():
+            if dropped := getattr(model, "dropped", None):
+                notes.append(f"{model.name} refused {', '.join(dropped)}: sent without")
+            asked, trained = evaluation.configuration["prompts"], getattr(model, "trained_prompts", {})
+            if changed := [name for name, words in trained.items() if asked.get(name, words) != words]:
+                notes.append(f"{model.name} was trained on other words than it was asked with: {', '.join(changed)}")
+        return notes
+
+    def _write_manifests(self, folders: Sequence[RunFolder], status: str, why: str | None = None) -> None:
+        for evaluation, folder in zip(self.evaluations, folders, strict=False):
+            folder.write_json("run.json", summed(self._manifest(evaluation, status, why)))
+
+    def _manifest(self, evaluation: Evaluation, status: str, why: str | None = None) -> dict[str, Any]:
+        options = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(self.options).items()}
+        return {
+            "bowstring": __version__,
+            "status": status,
+            **({"reason": why} if why else {}),
+            "written": datetime.now(UTC).isoformat(timespec="seconds"),
+            "fingerprint": fingerprint(evaluation.configuration),
+            "config": evaluation.configuration,
+            **_place_of(evaluation.configuration),
+            "options": options,
+            "store": str(self.options.store_path),
+            "versions": _versions(),
+        }
+
+
+def _with_audit(metrics: dict[str, Any], folder: Path) -> dict[str, Any]:
+    try:
+        return with_audit(metrics, folder)
+    except DataError:  # it is not the run's fault; bowstring report says so
+        return metrics
+
+
+def _place_of(configuration: Mapping[str, Any]) -> dict[str, str]:
+    """Where a set that is no hub's lies, whatever folder one is in later. An audit has none of its own."""
+    path = Path(configuration["data"]["name"]) if "data" in configuration else None
+    return {"data_path": str(path.resolve())} if path is not None and path.exists() else {}
+
+
+def _check_folder(evaluation: Evaluation) -> None:
+    """A folder that holds another run, or a sweep, is not overwritten."""
+    if (evaluation.folder / "sweep.json").is_file():
+        raise UsageError(f"{evaluation.folder} holds a sweep; choose another --out")
+    path = evaluation.folder / "run.json"
+    if not path.is_file():
+        return
+    try:
+        found = read_json(path.read_bytes())
+        prints = {found["fingerprint"], fingerprint(found["config"])}  # a flipped byte spoils one of them
+    except (NotPlain, KeyError, TypeError):
+        return  # not a run of ours, or half of one
+    if fingerprint(evaluation.configuration) not in prints:
+        raise UsageError(f"{evaluation.folder} holds a run of another configuration; choose another --out")
+
+
+def _usages(askers: Mapping[str, Asker]) -> dict[str, dict[str, Any]]:
+    return {role: _usage(asker) for role, asker in askers.items()}
+
+
+def _usage(asker: Asker) -> dict[str, Any]:
+    tally = asker.tally
+    return {
+        "model": asker.model.identity,
+        "requests": tally.asked,
+        "from_store": tally.stored,
+        "failed": tally.failed,
+        "prompt_tokens": tally.usage.prompt,
+        "cached_tokens": tally.usage.cached,
+        "shareable_tokens": round(tally.shareable),
+        "completion_tokens": tally.usage.completion,
+        "cost": tally.cost,
+        "stored_prompt_tokens": tally.stored_usage.prompt,
+        "stored_completion_tokens": tally.stored_usage.completion,
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in ("httpx", "numpy", "pyarrow", "tokenizers", "xllamacpp", "sentence-transformers", "torch"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

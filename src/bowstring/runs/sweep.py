@@ -1,0 +1,143 @@
+"""A sweep: one model under several settings, run together, and the curve of its score against what it saw.
+
+Each point is a run with a folder of its own, the one that the same settings alone would have. The sweep's folder has
+sweep.json and report.html.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from bowstring.errors import UsageError
+from bowstring.files.plain_json import read_json
+from bowstring.files.plain_yaml import NotPlain
+from bowstring.models.tokens import TokenCounter, counter_or_none
+from bowstring.reports.sweep_page import write_sweep_page
+from bowstring.runs.folder import RunFolder, fingerprint
+from bowstring.runs.running import Evaluation, Run, Running
+
+# What a sweep can go over: each may be a list.
+AXES = ("history", "shots", "instruction")
+_SAMPLE = 4000  # texts whose tokens are counted, to know how many characters a token has here
+_ABOUT = 4.0  # characters a token, where no vocabulary is at hand
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """A sweep that has ended: its folder, and its runs by the names of their settings."""
+
+    folder: Path
+    points: dict[str, Run]
+    summary: dict[str, Any]
+
+    @property
+    def stopped(self) -> str | None:
+        return next((run.stopped for run in self.points.values() if run.stopped), None)
+
+
+@dataclass(slots=True)
+class Sweep:
+    """A sweep that is ready to run: everything is checked, and nothing has been asked."""
+
+    evaluations: Mapping[str, Evaluation]
+    running: Running
+    folder: Path
+    tell: Callable[[str], None] = field(default=lambda line: None)
+
+    def run(self) -> Swept:
+        self._check_folder()
+        runs = dict(zip(self.evaluations, self.running.run(), strict=True))
+        summary = self._summary(runs)
+        folder = RunFolder(self.folder)
+        try:
+            folder.write_json("sweep.json", summary)
+            folder.write_text("report.html", write_sweep_page(summary))
+        finally:
+            folder.close()
+        return Swept(self.folder, runs, summary)
+
+    def _check_folder(self) -> None:
+        """A folder that holds a run, or a sweep of something else, is not overwritten; one with other points grows."""
+        if (self.folder / "run.json").is_file():
+            raise UsageError(f"{self.folder} holds a run; choose another --out for the sweep")
+        path = self.folder / "sweep.json"
+        if path.is_file():
+            try:
+                found = read_json(path.read_bytes())["fingerprint"]
+            except (NotPlain, KeyError, TypeError):
+                return
+            if found != self._fingerprint():
+                raise UsageError(f"{self.folder} holds a sweep of another model, judge or data; choose another --out")
+
+    def _fingerprint(self) -> str:
+        """Of what all points have in common."""
+        first = next(iter(self.evaluations.values())).configuration
+        return fingerprint({k: first[k] for k in ("benchmark", "model", "judge", "data")})
+
+    def _summary(self, runs: Mapping[str, Run]) -> dict[str, Any]:
+        counter = counter_or_none("embedded", self.tell)
+        density = self._characters_a_token(counter)
+        points = {}
+        for name, run in runs.items():
+            m = run.metrics
+            characters = m["shown"]["characters"]
+            points[name] = {
+                "folder": os.path.relpath(run.folder, self.folder),
+                "settings": m["config"]["settings"],
+                "complete": run.complete,
+                **{k: m[k] for k in ("n", "unparsed", "failed", "truncated", "refused")},
+                "context_tokens": None if characters is None else characters / density,
+                "metrics": m["metrics"],
+                "usage": m["usage"],
+            }
+        first = next(iter(runs.values())).metrics
+        return {
+            "benchmark": first["benchmark"],
+            "fingerprint": self._fingerprint(),
+            "points": points,
+            "tokenizer": counter.name if counter else f"{_ABOUT:g} characters a token",
+            "notes": list(dict.fromkeys(note for run in runs.values() for note in run.metrics["notes"])),
+            "config": {k: v for k, v in first["config"].items() if k != "settings"},
+        }
+
+    def _characters_a_token(self, counter: TokenCounter | None) -> float:
+        """Measured on histories of this data set, so that a length in characters can be told in tokens."""
+        if counter is None:
+            return _ABOUT
+        first = next(iter(self.evaluations.values()))
+        texts = list(islice(first.items.texts(), _SAMPLE))
+        tokens = sum(counter.count(texts))
+        return sum(map(len, texts)) / tokens if tokens else _ABOUT
+
+
+def run_folders(folder: Path) -> list[Path]:
+    """The folders of a sweep's runs; a run's own folder stands for itself."""
+    path = folder / "sweep.json"
+    if not path.is_file():
+        return [folder]
+    try:
+        places = [point["folder"] for point in read_json(path.read_bytes())["points"].values()]
+        return [folder / place for place in places]
+    except (OSError, NotPlain, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{path} cannot be read; name the runs one by one, or run the sweep again") from error
+
+
+def variant_name(one: Any, chosen: Sequence[Any]) -> str:
+    """A point's name: its history, and whatever else differs between the points."""
+    parts = [one.history]
+    if len({getattr(c, "shots", 0) for c in chosen}) > 1:
+        parts.append(f"{one.shots}-shot")
+    if len({getattr(c, "instruction", "") for c in chosen}) > 1:
+        parts.append(f"{one.instruction} instruction")
+    return ", ".join(parts)
+
+
+def slug(name: str) -> str:
+    """A name as a folder's."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")

@@ -1,0 +1,21 @@
+"""Seeded randomness: numbers and samples that are the same on any machine, whatever else is in a run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def seeded_number(seed: int, *purpose: str) -> int:
+    """A 64-bit number that depends on the seed and the purpose alone."""
+    text = "/".join((str(seed), *purpose))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+def seeded_sample(items: Sequence[T], size: int, key: Callable[[T], str], *, purpose: str) -> list[T]:
+    """A random sample in the order of the items; a larger sample contains every smaller one."""
+    order = sorted(range(len(items)), key=lambda n: seeded_number(0, purpose, key(items[n])))
+    return [items[n] for n in sorted(order[:size])]

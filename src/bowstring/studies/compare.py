@@ -1,0 +1,314 @@
+"""Runs of one data set side by side: their metrics on the items they share, and paired differences between them.
+
+compared = compare(["runs/full", "runs/gold"])
+compared.differences["score.total"]["gold"].value
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import combinations
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from bowstring.benchmarks.cupid import scores as cupid_scores
+from bowstring.benchmarks.hicupid import demographics
+from bowstring.benchmarks.hicupid import scores as hicupid_scores
+from bowstring.benchmarks.hicupid.types import QUESTION_TYPES
+from bowstring.errors import UsageError
+from bowstring.metrics.comparing import (
+    Against,
+    Difference,
+    at_least_times,
+    clusters_needed,
+    difference,
+    holm,
+    rank_ranges,
+)
+from bowstring.metrics.intervals import Estimate, Score
+from bowstring.metrics.measures import Measure, Parts
+from bowstring.reports.sweep_page import main_metric
+from bowstring.runs.runner import Record
+from bowstring.runs.running import Run
+from bowstring.studies.differing import Example, most_different
+from bowstring.studies.loading import Contender, common_keys, open_contenders
+
+# {metric: {run: …}}; a run that does not have the metric is not in it.
+Estimates = dict[str, dict[str, Estimate]]
+Differences = dict[str, dict[str, Against]]
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """What it takes to tell a difference apart four times out of five: about so many users or personas, and items."""
+
+    apart: float
+    clusters: int | None
+    items: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """A run's place by its value, and the places that the paired differences leave open."""
+
+    place: int
+    best: int
+    worst: int
+
+
+@dataclass(frozen=True, slots=True)
+class InGroup:
+    """A run's value in a group of items, and how far it is from the baseline's."""
+
+    estimate: Estimate
+    difference: Difference | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Everything that is known of some runs on the items they share, in units of the metrics."""
+
+    benchmark: str
+    runs: tuple[Contender, ...]
+    baseline: str
+    metric: str  # that ranks the runs
+    higher_is_better: bool  # in it
+    items: int
+    metrics: Estimates
+    differences: Differences  # from the baseline
+    pairs: dict[tuple[str, str], Against]  # in `metric`: the second less the first
+    ranks: dict[str, Rank]  # the best run first
+    power: dict[str, list[Power]]
+    groups: dict[str, dict[str, dict[str, dict[str, InGroup]]]]  # axis, group, metric, run
+    examples: list[Example]
+    notes: list[str]
+
+    @property
+    def names(self) -> list[str]:
+        return [run.name for run in self.runs]
+
+    def between(self, first: str, second: str) -> Against | None:
+        """The second less the first, in the metric that ranks."""
+        if (first, second) in self.pairs:
+            return self.pairs[first, second]
+        found = self.pairs.get((second, first))
+        return found and found.turned()
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "benchmark": self.benchmark,
+            "baseline": self.baseline,
+            "metric": self.metric,
+            "items": self.items,
+            "runs": [run.as_json() for run in self.runs],
+            "metrics": {m: {name: e.as_json() for name, e in own.items()} for m, own in self.metrics.items()},
+            "differences": {m: {name: d.as_json() for name, d in own.items()} for m, own in self.differences.items()},
+            "pairs": [{"first": a, "second": b} | d.as_json() for (a, b), d in self.pairs.items()],
+            "ranks": {name: asdict(rank) for name, rank in self.ranks.items()},
+            "power": {name: [asdict(p) for p in found] for name, found in self.power.items()},
+            "groups": {
+                axis: {group: _group_as_json(found) for group, found in groups.items()}
+                for axis, groups in self.groups.items()
+            },
+            "examples": [asdict(example) for example in self.examples],
+            "notes": self.notes,
+        }
+
+
+def _group_as_json(found: Mapping[str, Mapping[str, InGroup]]) -> dict[str, Any]:
+    return {
+        metric: {
+            name: cell.estimate.as_json() | {"difference": cell.difference and cell.difference.as_json()}
+            for name, cell in own.items()
+        }
+        for metric, own in found.items()
+    }
+
+
+def compare(
+    runs: Iterable[str | PathLike[str] | Run],
+    *,
+    baseline: str | PathLike[str] | Run | None = None,
+    metric: str | None = None,
+    detect: float | None = None,
+    items: int = 0,
+) -> Comparison:
+    """Compare runs of one data set, as `bowstring compare` does: folders, or runs that `evaluate` returned.
+
+    Differences are from `baseline`, the first run unless said otherwise. `metric` ranks; `detect` is a difference in it
+    that should be told apart; so many `items` on which the runs differ most come along.
+    """
+    paths = [_folder(run) for run in runs]
+    contenders, against, notes = open_contenders(paths, None if baseline is None else _folder(baseline))
+    if detect is not None and not 0 < detect < float("inf"):
+        raise UsageError(f"--detect {detect:g}: expected a difference above 0, in points of the metric")
+    comparing = _Comparing(contenders, against)
+    return comparing.compared(metric, detect, items, notes)
+
+
+def _folder(run: str | PathLike[str] | Run) -> Path:
+    return run.folder if isinstance(run, Run) else Path(run)
+
+
+class _Comparing:
+    """The runs' records on the items they share, and the metrics that these come to."""
+
+    def __init__(self, contenders: Sequence[Contender], baseline: str) -> None:
+        self.contenders = contenders
+        self.benchmark = contenders[0].benchmark
+        self.baseline = baseline
+        self.keys = common_keys(contenders)
+        self.records = {run.name: run.records for run in contenders}
+        hicupid = self.benchmark == "hicupid"
+        scores: Any = hicupid_scores if hicupid else cupid_scores
+        self.clusters: Mapping[str, str] = {key: scores.cluster_of(contenders[0].records[key]) for key in self.keys}
+        self.grouped: Callable[[Sequence[Record]], dict[str, dict[str, list[Record]]]] = scores.grouped
+        scoring = contenders[0].configuration["settings"].get("scoring", "")
+        self.measures: Mapping[str, Measure] = hicupid_scores.MEASURES if hicupid else cupid_scores.measures(scoring)
+        self._known_parts: dict[str, dict[str, dict[str, Parts]]] = {}
+
+    def compared(self, metric: str | None, detect: float | None, items: int, notes: list[str]) -> Comparison:
+        metrics = {m: own for m in self.measures if (own := self._estimates(m, self.keys))}
+        main = self._main(metrics, metric)
+        pairs = self._corrected(main, list(combinations(self.records, 2)), fine=True)
+        differences = {m: self._from_baseline(m, list(own), fine=m == main) for m, own in metrics.items()}
+        from_baseline = differences[main]
+        return Comparison(
+            benchmark=self.benchmark,
+            runs=tuple(self.contenders),
+            baseline=self.baseline,
+            metric=main,
+            higher_is_better=self.measures[main].higher_is_better,
+            items=len(self.keys),
+            metrics=metrics,
+            differences={m: found for m, found in differences.items() if found},
+            pairs=pairs,
+            ranks=_ranks(metrics[main], pairs, self.measures[main]),
+            power={name: _power(found, detect) for name, found in from_baseline.items()},
+            groups=self._groups(main),
+            examples=most_different(self.benchmark, main, self.measures[main], self.records, self.keys, items),
+            notes=notes,
+        )
+
+    def _main(self, metrics: Estimates, asked: str | None) -> str:
+        shared = {m: own for m, own in metrics.items() if len(own) == len(self.contenders)}
+        if not shared:
+            raise UsageError(
+                f"nothing to compare: {'; '.join(self._has(metrics, run.name) for run in self.contenders)}"
+            )
+        if asked is not None and asked not in shared:
+            raise UsageError(f"--metric {asked}: the runs have no such number in common; they have {', '.join(shared)}")
+        return asked or main_metric({"": {"metrics": shared}}) or next(iter(shared))
+
+    def _has(self, metrics: Estimates, name: str) -> str:
+        own = [m for m, found in metrics.items() if name in found]
+        return f"{name} has {', '.join(own) or 'no readable result'}"
+
+    def _parts(self, metric: str) -> dict[str, dict[str, Parts]]:
+        """What each run's items add to a metric, by their keys; an item that has nothing to say is not there."""
+        if metric not in self._known_parts:
+            of = self.measures[metric].parts
+            self._known_parts[metric] = {
+                name: {key: found for key in self.keys if (found := of(own[key])) is not None}
+                for name, own in self.records.items()
+            }
+        return self._known_parts[metric]
+
+    def _scores(self, metric: str, name: str, keys: Iterable[str]) -> dict[str, list[Score]]:
+        said = self._parts(metric)[name]
+        return self.measures[metric].gathered((self.clusters[key], said[key]) for key in keys if key in said)
+
+    def _estimates(self, metric: str, keys: Sequence[str]) -> dict[str, Estimate]:
+        of_scores = self.measures[metric].of_scores
+        found = {name: of_scores(self._scores(metric, name, keys)) for name in self.records}
+        return {name: own for name, own in found.items() if own is not None}
+
+    def _paired(
+        self, metric: str, first: str, second: str, keys: Sequence[str], *, fine: bool = False
+    ) -> tuple[Difference | None, int]:
+        """The second less the first on the items that both have, and how many only one of them has."""
+        said = self._parts(metric)
+        one, other = ({key for key in keys if key in said[name]} for name in (first, second))
+        both = [key for key in keys if key in one and key in other]
+        before, after = (self._scores(metric, name, both) for name in (first, second))
+        measure = self.measures[metric]
+        found = difference(before, after, measure.statistic, items=len(both), ends=measure.ends, fine=fine)
+        return found, len(one ^ other)
+
+    def _from_baseline(self, metric: str, names: Sequence[str], *, fine: bool) -> dict[str, Against]:
+        pairs = [(self.baseline, name) for name in names if name != self.baseline and self.baseline in names]
+        return {name: found for (_, name), found in self._corrected(metric, pairs, fine=fine).items()}
+
+    def _corrected(
+        self, metric: str, pairs: Sequence[tuple[str, str]], *, fine: bool
+    ) -> dict[tuple[str, str], Against]:
+        found = {pair: self._paired(metric, *pair, self.keys, fine=fine) for pair in pairs}
+        known = {pair: (own, left_out) for pair, (own, left_out) in found.items() if own is not None}
+        corrected = holm([own.p for own, _ in known.values()])
+        times = at_least_times([own.clusters for own, _ in known.values()])
+        return {
+            pair: Against(**asdict(own), corrected=p, comparisons=n, left_out=left_out)
+            for (pair, (own, left_out)), p, n in zip(known.items(), corrected, times, strict=True)
+        }
+
+    def _groups(self, main: str) -> dict[str, dict[str, dict[str, dict[str, InGroup]]]]:
+        """The main metric, or the nearest that a group has, by every axis of the shared items."""
+        shared = [self.contenders[0].records[key] for key in self.keys]
+        return {
+            axis: {
+                group: self._in_group([r["key"] for r in members[group]], main)
+                for group in sorted(members, key=partial(demographics.order_of, axis))
+            }
+            for axis, members in self.grouped(shared).items()
+        }
+
+    def _in_group(self, keys: Sequence[str], main: str) -> dict[str, dict[str, InGroup]]:
+        found: dict[str, dict[str, Estimate]] = {}
+        for metric in dict.fromkeys((main, *_HEADLINES)):
+            if found and not (self.benchmark == "cupid" and metric in _HEADLINES):
+                break  # one number is enough, but for CUPID's two tasks
+            own = self._estimates(metric, keys) if metric in self.measures else {}
+            if len(own) == len(self.contenders):
+                found[metric] = own
+        return {m: {name: self._cell(m, name, e, keys) for name, e in own.items()} for m, own in found.items()}
+
+    def _cell(self, metric: str, name: str, own: Estimate, keys: Sequence[str]) -> InGroup:
+        if name == self.baseline:
+            return InGroup(own, None)
+        return InGroup(own, self._paired(metric, self.baseline, name, keys)[0])
+
+
+# What a group of items is told by: the first of these that all runs have in it.
+_HEADLINES = (
+    *(f"score.{kind}" for kind in ("total", *QUESTION_TYPES)),
+    *(f"recall.{kind}" for kind in ("total", *QUESTION_TYPES)),
+    "inference.f1",
+    "generation.score",
+)
+
+
+def _ranks(own: Mapping[str, Estimate], pairs: Mapping[tuple[str, str], Against], measure: Measure) -> dict[str, Rank]:
+    """The best first. A place is ruled out by a difference that is significant after correction for all pairs."""
+    sign = 1 if measure.higher_is_better else -1
+    order = sorted(own, key=lambda name: -sign * own[name].value)
+    beaten = [
+        (second, first) if sign * found.value > 0 else (first, second)
+        for (first, second), found in pairs.items()
+        if found.significant
+    ]
+    ranges = rank_ranges(order, beaten)
+    return {name: Rank(place, *ranges[name]) for place, name in enumerate(order, 1)}
+
+
+def _power(found: Difference, detect: float | None) -> list[Power]:
+    """For the difference that was found, and for one that is asked about."""
+    told = []
+    for apart in (abs(found.value), *(() if detect is None else (detect,))):
+        clusters = clusters_needed(found, apart)
+        items = None if clusters is None else math.ceil(clusters * found.n / found.clusters)
+        told.append(Power(apart, clusters, items))
+    return told

@@ -1,0 +1,184 @@
+"""Runs that are to be compared: read, checked for being of the same data, named, and what to keep in mind of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bowstring.errors import UsageError
+from bowstring.files.plain_json import read_json
+from bowstring.files.plain_yaml import NotPlain
+from bowstring.runs.folder import EndedRun, read_run
+from bowstring.runs.runner import Record
+from bowstring.runs.sweep import run_folders
+from bowstring.studies.run_names import short_names
+
+# What the same item must have alike in two runs whose fingerprints cannot tell.
+_ITEM = ("question", "personalized_answer", "general_answer", "evidence", "type")
+_JUDGING = ("judge", "matcher", "decomposer")  # words in the names of templates that judges read
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A run among others: its short name, its items by their keys, and how many of the shared ones went wrong."""
+
+    name: str
+    folder: Path
+    configuration: Mapping[str, Any]
+    records: Mapping[str, Record]
+    failed: int
+    unparsed: int
+
+    @property
+    def benchmark(self) -> str:
+        return str(self.configuration["benchmark"])
+
+    def as_json(self) -> dict[str, Any]:
+        counts = {"n": len(self.records), "failed": self.failed, "unparsed": self.unparsed}
+        return {"name": self.name, "folder": str(self.folder), **counts, "config": self.configuration}
+
+
+def open_contenders(paths: Sequence[Path], baseline: Path | None) -> tuple[list[Contender], str, list[str]]:
+    """The runs, the name of the one that others are compared with, and notes. A sweep stands for its runs."""
+    folders = {folder.resolve(): folder for path in paths for folder in run_folders(path)}
+    if baseline is not None and baseline.resolve() not in folders:
+        folders = {baseline.resolve(): baseline} | folders
+    ended = [read_run(folder) for folder in folders.values()]
+    if len(ended) < 2:
+        raise UsageError(f"{'one run' if ended else 'no run'} to compare; expected two or more, such as runs/A runs/B")
+    _check_benchmark(ended)
+    records = [_records(run) for run in ended]
+    notes = _check_data(ended, records)
+    names = short_names([run.configuration for run in ended], [str(folder) for folder in folders.values()])
+    shared = _shared(records)
+    if not shared:
+        raise UsageError(f"{ended[0].path} and {ended[1].path} have no item in common; expected runs on the same items")
+    contenders = [
+        Contender(name, run.path, run.configuration, own, *_counts([own[key] for key in shared]))
+        for name, run, own in zip(names, ended, records, strict=True)
+    ]
+    at = 0 if baseline is None else list(folders).index(baseline.resolve())
+    return contenders, names[at], notes + _notes(contenders, len(shared))
+
+
+def common_keys(contenders: Sequence[Contender]) -> list[str]:
+    """The items that all of them have, in the order of the data."""
+    return _shared([run.records for run in contenders])
+
+
+def _shared(records: Sequence[Mapping[str, Record]]) -> list[str]:
+    return [key for key in records[0] if all(key in own for own in records)]
+
+
+def _records(run: EndedRun) -> dict[str, Record]:
+    return {record["key"]: record for record in run.records()}
+
+
+def _check_benchmark(ended: Sequence[EndedRun]) -> None:
+    first, *others = ended
+    for other in others:
+        for what, of in (("benchmark", _benchmark_of), ("--scoring", _scoring_of)):
+            if of(other) != of(first):
+                raise UsageError(
+                    f"{first.path} and {other.path} cannot be compared: their {what} differs, "
+                    f"{of(first)} and {of(other)}"
+                )
+
+
+def _benchmark_of(run: EndedRun) -> str:
+    return str(run.configuration["benchmark"])
+
+
+def _scoring_of(run: EndedRun) -> str:
+    return str(run.configuration["settings"].get("scoring", ""))
+
+
+def _check_data(ended: Sequence[EndedRun], records: Sequence[Mapping[str, Record]]) -> list[str]:
+    """The same files, by their fingerprint; or other splits of one set, whose shared items are the same."""
+    notes: list[str] = []
+    first = ended[0]
+    for other, own in zip(ended[1:], records[1:], strict=True):
+        data, theirs = first.configuration["data"], other.configuration["data"]
+        if data["fingerprint"] == theirs["fingerprint"]:
+            continue
+        named = [data["name"], data["revision"]] == [theirs["name"], theirs["revision"]]
+        splits = first.configuration["settings"].get("splits"), other.configuration["settings"].get("splits")
+        alike = all(_item(records[0][key]) == _item(own[key]) for key in own if key in records[0])
+        if not named or splits[0] == splits[1] or not alike:
+            raise UsageError(
+                f"{first.path} and {other.path} cannot be compared: their data differ, "
+                f"{data_name(data)} and {data_name(theirs)}"
+            )
+        notes = [
+            "the runs read different splits of one set, so that only the questions they share could be checked to be "
+            "the same, not the histories"
+        ]
+    return notes
+
+
+def _item(record: Record) -> list[Any]:
+    return [record.get(name) for name in _ITEM]
+
+
+def data_name(data: Mapping[str, Any]) -> str:
+    """A run's data in a message: what it was called, and enough of its fingerprint to tell two apart."""
+    revision = f" at {data['revision']}" if data["revision"] else ""
+    return f"{data['name']}{revision} ({data['fingerprint'][:8]})"
+
+
+def _counts(records: Sequence[Record]) -> tuple[int, int]:
+    """How many failed, and of how many something could not be read."""
+    failed = unparsed = 0
+    for record in records:
+        tasks = [record[task] for task in ("inference", "generation") if task in record] or [record]
+        failed += any("failure" in task for task in tasks)
+        unread = [t.get("unparsed") is not None or ("judgement" in t and t.get("score") is None) for t in tasks]
+        unparsed += any(unread)
+    return failed, unparsed
+
+
+def _notes(contenders: Sequence[Contender], shared: int) -> list[str]:
+    notes = []
+    if any(len(run.records) != shared for run in contenders):
+        sizes = ", ".join(f"{run.name} {len(run.records):,}" for run in contenders)
+        notes.append(f"compared on the {shared:,} items that all runs have (of {sizes})")
+    notes += _judging_notes(contenders)
+    for run in contenders:
+        if run.failed or run.unparsed:
+            notes.append(
+                f"{run.name}: {run.failed:,} failed and {run.unparsed:,} could not be read, of {shared:,}; "
+                "left out of each difference that needs them"
+            )
+    own = {run.name: _own_notes(run.folder) for run in contenders}
+    for note in dict.fromkeys(note for found in own.values() for note in found):
+        whose = [name for name, found in own.items() if note in found]
+        notes.append(note if len(whose) == len(own) else f"{'; '.join(whose)}: {note}")
+    return notes
+
+
+def _judging_notes(contenders: Sequence[Contender]) -> list[str]:
+    notes = []
+    for role in ("judge", "matcher"):
+        judges = {run.name: run.configuration.get(role) for run in contenders}
+        if len(set(judges.values())) > 1:
+            who = ", ".join(f"{name}: {judge or 'none'}" for name, judge in judges.items())
+            notes.append(f"different {role}s ({who}): their verdicts are not comparable, only text overlap and recall")
+    templates: dict[str, set[str]] = {}
+    for run in contenders:
+        for name, words in run.configuration.get("prompts", {}).items():
+            if any(role in name for role in _JUDGING):
+                templates.setdefault(name, set()).add(words)
+    if changed := sorted(name for name, words in templates.items() if len(words) > 1):
+        notes.append(f"the judges were asked in different words: {', '.join(changed)}")
+    if len({bool(run.configuration["settings"].get("both_orders")) for run in contenders}) > 1:
+        notes.append("some runs were judged in both orders, others in one")
+    return notes
+
+
+def _own_notes(folder: Path) -> list[str]:
+    try:
+        return [str(note) for note in read_json((folder / "metrics.json").read_bytes())["notes"]]
+    except (OSError, NotPlain, KeyError, TypeError):
+        return []  # the records are what is compared

@@ -1,0 +1,133 @@
+"""The report of a run or a sweep that has ended: its page, its figures and its tables, from what lies in its folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bowstring.benchmarks.cupid.data import CupidSet
+from bowstring.benchmarks.hicupid.data import HicupidSet
+from bowstring.benchmarks.histories import histories_of
+from bowstring.datasets import load_cupid, load_hicupid
+from bowstring.errors import BowstringError, DataError, UsageError
+from bowstring.files.names import file_name
+from bowstring.files.plain_json import read_json
+from bowstring.files.writing import make_folder, write_file
+from bowstring.reports import plots, tables
+from bowstring.reports.figures import Figure, figures_of
+from bowstring.reports.page import write_page
+from bowstring.reports.sweep_page import columns, sweep_figures, write_sweep_page
+from bowstring.reports.tables import Table
+from bowstring.runs.folder import AUDIT_NAME, EndedRun, read_metrics, read_run
+from bowstring.studies.validity import with_audit
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    page: str
+    figures: Sequence[Figure]
+    numbers: Sequence[Table]
+
+    def write(self, folder: Path, *, figures: Sequence[str], as_tables: Sequence[str]) -> list[Path]:
+        """report.html, figures/NAME.pdf …, tables/NAME.csv …; what was written."""
+        page = make_folder(folder) / "report.html"
+        write_file(page, self.page)
+        written = [page]
+        if figures:
+            inside = make_folder(folder, "figures")
+            for figure in self.figures:
+                written += plots.save(figure, inside, figures)
+        if as_tables:
+            inside = make_folder(folder, "tables")
+        for table in self.numbers:
+            for form in as_tables:
+                path = inside / file_name(table.name, f".{form}")
+                write_file(path, tables.FORMATS[form](table))
+                written.append(path)
+        return written
+
+
+def report(
+    folder: Path, *, data: str | None = None, out: Path | None = None, tell: Callable[[str], None] = lambda line: None
+) -> Report:
+    """Of the run or the sweep in a folder. `data` is where its data set lies now, if it was moved; `out` where the
+    report will lie, for its links."""
+    if (folder / "sweep.json").is_file():
+        return _of_sweep(folder, out or folder)
+    run = read_run(folder)
+    metrics, records = with_audit(read_metrics(folder), folder), list(run.records())
+    if len(records) != metrics["n"]:
+        raise DataError(
+            f"{folder / 'records.jsonl'} has {len(records):,} of {metrics['n']:,} items; run the evaluation again: "
+            "answers are in the store"
+        )
+    found, why = data_of(run, data)
+    if data is not None and found is None:
+        raise UsageError(f"--data {data}: {why}")
+    if why:
+        tell(f"Without histories: {why} (--data says where the set lies now)")
+    about = f"Without histories: {why}." if why else ""
+    try:
+        page = write_page(metrics, records, histories_of(found) if found else None, about_histories=about)
+        return Report(page, figures_of(metrics, records), tables.tables_of(metrics))
+    except BowstringError:
+        raise
+    except Exception as error:  # whatever a file of this shape makes of a template: it is the file's
+        name = "metrics.json" + (f" or {AUDIT_NAME}" if (folder / AUDIT_NAME).is_file() else "")
+        raise DataError(
+            f"{folder / name} is not as a run writes it ({_in_words(error)}); run the evaluation again: answers are in "
+            "the store"
+        ) from error
+
+
+def refresh(folder: Path) -> bool:
+    """Write the page of a run anew, if its data set is at hand: a page with histories is not traded for one without."""
+    run = read_run(folder)
+    found, _ = data_of(run, fetch=False)
+    if found is None:
+        return False
+    report(folder).write(folder, figures=(), as_tables=())
+    return True
+
+
+def _of_sweep(folder: Path, out: Path) -> Report:
+    try:
+        summary = read_json((folder / "sweep.json").read_bytes())
+        for point in summary["points"].values():
+            point["folder"] = os.path.relpath(folder / point["folder"], out)
+        found = tables.sweep_tables(summary, columns(summary["points"]))
+        return Report(write_sweep_page(summary), sweep_figures(summary), found)
+    except BowstringError:
+        raise
+    except Exception as error:  # as above
+        raise UsageError(f"{folder / 'sweep.json'} cannot be read ({_in_words(error)}); run the sweep again") from error
+
+
+def _in_words(error: Exception) -> str:
+    """A mistake of ours would look like one of the file's; so it is said what it was."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+
+
+def data_of(
+    run: EndedRun, given: str | None = None, *, fetch: bool = True
+) -> tuple[HicupidSet | CupidSet | None, str | None]:
+    """A run's data set, if it is there and still the same; otherwise why not. Without `fetch` only one that is bundled
+    or lies in a folder: nothing is fetched for a run that may be somebody else's."""
+    said, settings = run.configuration["data"], run.configuration["settings"]
+    name = given or run.data_name
+    if not fetch and name.split("/")[0] != "mini" and not Path(name).exists():
+        return None, f"its data set, {name}, is not here"
+    found: HicupidSet | CupidSet
+    try:
+        if run.configuration["benchmark"] == "cupid":
+            found = load_cupid(name, revision=said["revision"])
+        else:
+            splits = settings.get("splits") or ()
+            found = load_hicupid(name, revision=said["revision"], splits=splits, leave_out=("train",))
+    except BowstringError as error:
+        return None, str(error)
+    if found.fingerprint != said["fingerprint"]:
+        return None, f"{name} is not what it was when the run was made"
+    return found, None
