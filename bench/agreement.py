@@ -16,10 +16,10 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM
 
+from bowstring.benchmarks.hicupid.benchmark import HICUPID
 from bowstring.benchmarks.hicupid.users import Sizes
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.loading import load_hicupid
 from bowstring.models.local import LocalAnswers, LocalModel
-from bowstring.prompts import PromptFolder
 from bowstring.records import Message, Prompt, Sampling, Trunk
 from bowstring.synthesis.offline import write_hicupid
 from bowstring.tree.decoding import decode
@@ -34,7 +34,7 @@ def prompts_of(users: int, questions: int, dimensions: int) -> list[list[Prompt]
         sizes = Sizes(max(users, 2), dimensions, 2, min(10, 3 * dimensions), min(5, dimensions), 1)
         write_hicupid(sizes, 7, Path(folder), lambda *_: None)
         data = load_hicupid(folder)
-    ask = PromptFolder().get("hicupid/ask").system_text(examples="")
+    ask = HICUPID.prompts().get("hicupid/ask").system_text(examples="")
     found = []
     for user in data.user_ids[:users]:
         history = [m for dialogue in data.history(user) for m in dialogue.messages]

@@ -28,7 +28,7 @@ def instances(n: int) -> Path:
 
     from bowstring.benchmarks.cupid.data import write_parquet
     from bowstring.benchmarks.cupid.types import Instance, Session
-    from bowstring.datasets import load_cupid
+    from bowstring.benchmarks.loading import load_cupid
     from bowstring.records import Dialogue, Message
 
     root = Path(__file__).parent / ".cache" / f"cupid-{n}"

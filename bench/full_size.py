@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bowstring.benchmarks.hicupid.data import DIALOGUE_SCHEMA, QA_SCHEMA
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.loading import load_hicupid
 
 TURNS = {"persona": (25, 10), "profile": (5, 1), "schedule": (10, 1)}
 PERSONA = {"category": "food", "relation": "likes", "entity": "plums", "sentiment": "POS"}

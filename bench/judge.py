@@ -19,18 +19,18 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from bowstring.api.train import train
+from bowstring.benchmarks.hicupid.benchmark import HICUPID
 from bowstring.benchmarks.hicupid.data import evaluation_table
 from bowstring.benchmarks.hicupid.judging import verdict_of
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Judgement, Question
 from bowstring.benchmarks.hicupid.users import Sizes
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.loading import load_hicupid
 from bowstring.judging import probes
 from bowstring.metrics.agreement import agreement, agreement_intervals
 from bowstring.metrics.intervals import Score, estimate
 from bowstring.models.local import TOGETHER, LocalAnswers, LocalModel
-from bowstring.prompts import PromptFolder
 from bowstring.records import Completion, Sampling
 from bowstring.synthesis.offline import write_hicupid
 
@@ -82,7 +82,7 @@ class Judge:
     def __init__(self, adapter: Path) -> None:
         self._answers = LocalAnswers(LocalModel(f"embedded+{adapter}", print)._load())
         given = {"types": QUESTION_TYPES, "shots": 0, "instruction": "system"}
-        self._prompts = HicupidPrompts(PromptFolder(), **given, summaries=False, branches=TOGETHER)
+        self._prompts = HicupidPrompts(HICUPID.prompts(), **given, summaries=False, branches=TOGETHER)
 
     def verdicts(self, items: list[tuple[Question, str, str]]) -> list[str | None]:
         """Of questions with an answer and its side."""

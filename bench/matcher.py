@@ -16,13 +16,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from bowstring.api.train import train
+from bowstring.benchmarks.cupid.benchmark import CUPID
 from bowstring.benchmarks.cupid.coverage import coverage_table
+from bowstring.benchmarks.cupid.training import matcher_examples
 from bowstring.benchmarks.cupid.types import INSTANCE_TYPES, Coverage
-from bowstring.datasets import load_cupid
+from bowstring.benchmarks.loading import load_cupid
 from bowstring.models.local import LocalAnswers, LocalModel
-from bowstring.prompts import PromptFolder
 from bowstring.synthesis.offline import write_cupid
-from bowstring.training.evaluators import matcher_examples
 from bowstring.training.examining import examine
 from bowstring.training.settings import settings_for
 
@@ -80,7 +80,7 @@ def main() -> None:
     asked = rows_of(unseen, args.test, rng)
     for name in (f"embedded+{made.folder}", "embedded"):
         # Not all can be held out: one preference is left aside, and the rest is asked about.
-        items = matcher_examples(asked, settings_for("matcher", hold_out=0.99), PromptFolder()).held_out
+        items = matcher_examples(asked, settings_for("matcher", hold_out=0.99), CUPID.prompts()).held_out
         numbers, _ = examine(LocalAnswers(LocalModel(name, print)._load()), items, (), print)
         print(name, numbers["all"], flush=True)
 

@@ -120,7 +120,7 @@ def measure_inspect(questions: int) -> dict[str, float]:
     )
     from inspect_ai.solver import generate
 
-    from bowstring.datasets import load_hicupid
+    from bowstring.benchmarks.loading import load_hicupid
 
     loaded = load_hicupid(str(data(max(1, -(-questions // BRANCHES)))))
     samples = []

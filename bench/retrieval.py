@@ -20,7 +20,7 @@ from rank_bm25 import BM25Okapi
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT))
 
-from bowstring.datasets import load_hicupid  # noqa: E402
+from bowstring.benchmarks.loading import load_hicupid  # noqa: E402
 from bowstring.history import Reader, parse_view  # noqa: E402
 from bowstring.history.bm25 import Bm25  # noqa: E402
 from bowstring.history.units import text_of, units_of  # noqa: E402

@@ -19,12 +19,12 @@ from pathlib import Path
 import torch
 import yaml
 
+from bowstring.benchmarks.hicupid.benchmark import HICUPID
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.loading import load_hicupid
 from bowstring.judging import probes
 from bowstring.models.loading import load_weights
 from bowstring.models.unpacked import unpacked_folder
-from bowstring.prompts import PromptFolder
 
 
 def unframed(folder: Path) -> Path:
@@ -50,7 +50,7 @@ def main() -> None:
     sides = [weights.tokenizer.encode(f" {side}", add_special_tokens=False)[0] for side in "AB"]
     given = {"types": ("persona", "profile", "schedule"), "shots": 0, "instruction": "system"}
     with tempfile.TemporaryDirectory() as folder:
-        frames = {"framed": PromptFolder(), "bare": PromptFolder(unframed(Path(folder)))}
+        frames = {"framed": HICUPID.prompts(), "bare": HICUPID.prompts(unframed(Path(folder)))}
         prompts = {name: HicupidPrompts(found, **given, summaries=False, branches=1) for name, found in frames.items()}
     rates: dict[tuple[str, str], list[bool]] = {}
     for n, question in enumerate(questions):

@@ -18,7 +18,7 @@ from bowstring.api.evaluate import sweep
 from bowstring.api.train import train
 from bowstring.benchmarks.hicupid.data import write
 from bowstring.benchmarks.hicupid.users import Sizes
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.loading import load_hicupid
 from bowstring.synthesis.offline import write_hicupid
 
 HISTORIES = ["full", "gold", "last:1k"]

@@ -14,7 +14,7 @@ import time
 
 from rouge_score.rouge_scorer import RougeScorer
 
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.loading import load_hicupid
 from bowstring.metrics.text import bleu, rouge_l
 
 

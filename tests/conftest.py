@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from bowstring.datasets import load_cupid, load_hicupid
-from bowstring.datasets.export import export
+from bowstring.benchmarks.export import export
+from bowstring.benchmarks.loading import load_cupid, load_hicupid
 
 # A shell starts what it runs in the background with Ctrl-C ignored, and processes of tests would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

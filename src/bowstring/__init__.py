@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from bowstring.api.evaluate import evaluate, sweep
     from bowstring.api.train import train
-    from bowstring.datasets import load_cupid, load_hicupid
+    from bowstring.benchmarks.loading import load, load_cupid, load_hicupid
     from bowstring.errors import BowstringError
     from bowstring.runs.running import Run
     from bowstring.studies.audit import audit
@@ -29,13 +29,25 @@ _HOMES = {
     "audit": "bowstring.studies.audit",
     "compare": "bowstring.studies.compare",
     "evaluate": "bowstring.api.evaluate",
-    "load_cupid": "bowstring.datasets",
-    "load_hicupid": "bowstring.datasets",
+    "load": "bowstring.benchmarks.loading",
+    "load_cupid": "bowstring.benchmarks.loading",
+    "load_hicupid": "bowstring.benchmarks.loading",
     "sweep": "bowstring.api.evaluate",
     "train": "bowstring.api.train",
 }
 
-__all__ = ["BowstringError", "Run", "audit", "compare", "evaluate", "load_cupid", "load_hicupid", "sweep", "train"]
+__all__ = [
+    "BowstringError",
+    "Run",
+    "audit",
+    "compare",
+    "evaluate",
+    "load",
+    "load_cupid",
+    "load_hicupid",
+    "sweep",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:

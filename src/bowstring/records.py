@@ -1,12 +1,6 @@
-"""The few types that everything passes around: histories, what is asked behind them, prompts, completions.
+"""The few types that everything passes around: histories, prompts, completions, ratings.
 
-Both benchmarks are a history of dialogues and something asked behind it:
-
-    HiCUPID   Question   asked of a user, whose history is a tuple of Dialogue
-    CUPID     Instance   a request behind a tuple of Session, each a Dialogue with its context
-
-A question is identified by user and question id, an instance by persona and type: three instances share
-a persona. `key` is that identity as text, for records and messages; it is never a path.
+A history is a tuple of dialogues. What is asked behind it is the benchmark's own: see benchmarks/NAME/types.py.
 """
 
 from __future__ import annotations
@@ -17,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
+
+from bowstring.errors import UsageError
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -46,11 +42,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """One conversation of a history. `kind` is HiCUPID's type, or 'session' in CUPID."""
+    """One conversation of a history: `kind` is what its benchmark calls it, `when` its date where the data has one."""
 
     id: int
     kind: str
     messages: tuple[Message, ...]
+    when: str = ""
 
 
 History = tuple[Dialogue, ...]
@@ -158,6 +155,16 @@ class Sampling:
     top_k: int | None = None
     top_p: float | None = None
     seed: int | None = None
+
+
+def check_sampling(max_tokens: object, temperature: object, seed: object) -> None:
+    """That settings of a user's can be sampled with."""
+    if not isinstance(max_tokens, int) or max_tokens < 1:
+        raise UsageError(f"max_tokens is {max_tokens!r}; expected a whole number from 1")
+    if not isinstance(temperature, int | float) or not 0 <= temperature <= 2:
+        raise UsageError(f"temperature is {temperature!r}; expected a number from 0 to 2")
+    if not isinstance(seed, int):
+        raise UsageError(f"seed is {seed!r}; expected a whole number")
 
 
 def request_key(model: str, prompt: Prompt, sampling: Sampling) -> str:

@@ -6,15 +6,18 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from bowstring.datasets import CupidSet, load_cupid, load_hicupid
-from bowstring.datasets.card import Origin, origin_of, write_card
-from bowstring.datasets.describe import _decade, describe
+from bowstring.benchmarks import cards
+from bowstring.benchmarks.cards import known_origin
+from bowstring.benchmarks.cupid.data import CupidSet
+from bowstring.benchmarks.hicupid.describe import _decade
+from bowstring.benchmarks.loading import load_cupid, load_hicupid
+from bowstring.datasets.card import Origin, write_card
 from bowstring.datasets.personal import Finding
 from bowstring.errors import UsageError
 
 
 def card_of(data, findings=(), title="A set") -> tuple[dict, str]:
-    text = write_card(describe(data, None), Origin("cc-by-4.0", "By hand."), findings, title=title)
+    text = cards.card_of(data, Origin("cc-by-4.0", "By hand."), findings, None, title=title)
     _, header, body = text.split("---\n", 2)
     return yaml.safe_load(header), body
 
@@ -61,23 +64,23 @@ def test_a_title_or_a_value_cannot_become_markup():
     header, _ = card_of(load_cupid("mini"), title="evil: {yes}\n---\nlicense: none")
     assert header["pretty_name"] == "evil: {yes} --- license: none"
     assert header["license"] == "cc-by-4.0"
-    hicupid = describe(load_hicupid("mini"), None)
-    hicupid["balance"]["gender"] = {"<script>alert(1)</script> | x\n# heading": 1}
-    text = write_card(hicupid, Origin("x", "y"), [], title="t")
+    hicupid = load_hicupid("mini").describe(None)
+    hicupid.about["balance"]["gender"] = {"<script>alert(1)</script> | x\n# heading": 1}
+    text = write_card(hicupid, Origin("x", "y"), [], title="t", benchmark="HiCUPID")
     assert "<script>" not in text
     assert "\n# heading" not in text
 
 
 def test_where_a_set_comes_from_is_known_or_must_be_said():
-    assert origin_of("kixlab/CUPID", license=None, made=None).license == "cc-by-4.0"
-    assert origin_of("mini/cupid", license="mit", made=None).license == "mit"
+    assert known_origin("kixlab/CUPID", license=None, made=None).license == "cc-by-4.0"
+    assert known_origin("mini/cupid", license="mit", made=None).license == "mit"
     with pytest.raises(UsageError, match="--license and --made"):
-        origin_of("my/set", license="mit", made=None)
+        known_origin("my/set", license="mit", made=None)
 
 
 def test_describe_gives_means_deviations_and_balance_of_what_is_there():
     data = load_hicupid("mini")
-    about = describe(data, None)
+    about = data.describe(None).about
     lengths = [len(q.question.split()) for q in data.questions()]
     assert about["lengths"]["words a question"] == {
         "n": 60,
@@ -109,6 +112,6 @@ def test_a_card_names_the_files_that_are_there(hicupid_folder, cupid_folder):
 def test_describe_counts_distance_to_the_evidence():
     instance = load_cupid("mini").instances[0]
     moved = replace(instance, sessions=instance.sessions[: instance.evidence[-1] + 1])
-    about = describe(CupidSet("x", [moved]), None)
+    about = CupidSet("x", [moved]).describe(None).about
     assert about["lengths"]["sessions since the evidence"]["mean"] == 0
     assert about["tokenizer"] is None

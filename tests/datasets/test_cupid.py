@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bowstring.benchmarks.cupid.data import to_row, write_json
-from bowstring.datasets import load, load_cupid
-from bowstring.datasets.export import export
-from bowstring.datasets.loading import read
+from bowstring.benchmarks.export import export
+from bowstring.benchmarks.loading import load, load_cupid, read
 from bowstring.errors import DataError, UsageError
 from bowstring.files.names import file_name
 

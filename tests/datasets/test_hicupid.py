@@ -8,11 +8,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from bowstring.benchmarks.hicupid.data import evaluation_table
+from bowstring.benchmarks.export import export
+from bowstring.benchmarks.hicupid.data import HicupidSet, evaluation_table
 from bowstring.benchmarks.hicupid.types import Judgement
-from bowstring.datasets import HicupidSet, load_hicupid
-from bowstring.datasets.export import export
-from bowstring.datasets.loading import read
+from bowstring.benchmarks.loading import load_hicupid, read
 from bowstring.errors import DataError, UsageError
 
 

@@ -4,8 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bowstring.datasets import load_hicupid
-from bowstring.datasets.loading import read
+from bowstring.benchmarks.loading import load_hicupid, read
 from bowstring.errors import DataError
 
 QA, DIALOGUE = "qa/test_2.parquet", "dialogue/test.parquet"

@@ -7,10 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from bowstring.benchmarks.cupid.coverage import coverage_table
+from bowstring.benchmarks.cupid.reading import load_coverage
 from bowstring.benchmarks.cupid.types import Coverage
 from bowstring.benchmarks.hicupid.data import evaluation_table
+from bowstring.benchmarks.hicupid.reading import load_judgements
 from bowstring.benchmarks.hicupid.types import Judgement
-from bowstring.datasets import load_coverage, load_hicupid, load_judgements
+from bowstring.benchmarks.loading import load_hicupid
 from bowstring.errors import DataError, UsageError
 
 LABELLED = (

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from bowstring.datasets import load_cupid, load_hicupid
+from bowstring.benchmarks.loading import load_cupid, load_hicupid
 from bowstring.datasets.personal import find
 from bowstring.models.tokens import embedded_counter
 

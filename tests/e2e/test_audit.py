@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.loading import load_hicupid
 from bowstring.datasets.ratings import item_id
 from tests.e2e.test_eval import command, metrics, records
 from tests.support.auditing import at, audit

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from bowstring.datasets import load_cupid
+from bowstring.benchmarks.loading import load_cupid
 from tests.e2e.test_eval import metrics, records
 from tests.e2e.test_eval_cupid import answer, command
 from tests.support.auditing import at, audit

@@ -15,7 +15,7 @@ from tests.support.run_files import without_sums
 
 MODELS = """
 import hashlib
-from bowstring.datasets import load_cupid, load_hicupid
+from bowstring.benchmarks.loading import load_cupid, load_hicupid
 
 KNOWN = {q.question: q for q in load_hicupid("set").questions()}
 REQUESTS = {i.request: i for i in load_cupid("mini").instances}

@@ -12,7 +12,7 @@ import yaml
 
 from bowstring.benchmarks.hicupid.data import evaluation_table
 from bowstring.benchmarks.hicupid.types import Judgement
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.loading import load_hicupid
 from tests.support.command import bowstring
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from bowstring.benchmarks.cupid.data import to_row
-from bowstring.datasets import load_cupid
+from bowstring.benchmarks.loading import load_cupid
 from tests.e2e.test_eval import flaky, kill_at_random_moments, metrics, records
 from tests.support.command import bowstring
 from tests.support.server import Reply, Server, random_delay, text_of

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import bowstring as package
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.loading import load_hicupid
 from bowstring.metrics.text import bleu, rouge_l
 from tests.e2e.test_eval import command, metrics, records
 from tests.support.command import bowstring

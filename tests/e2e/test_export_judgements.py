@@ -5,7 +5,9 @@ from collections import Counter
 
 import pytest
 
-from bowstring.datasets import load_coverage, load_cupid, load_hicupid, load_judgements
+from bowstring.benchmarks.cupid.reading import load_coverage
+from bowstring.benchmarks.hicupid.reading import load_judgements
+from bowstring.benchmarks.loading import load_cupid, load_hicupid
 from bowstring.judging.structured import LABELS
 from bowstring.judging.verdicts import read_pairwise
 from tests.e2e.test_eval import command, records

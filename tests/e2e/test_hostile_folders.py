@@ -20,9 +20,9 @@ import pytest
 import bowstring as package
 from bowstring.benchmarks.baselines import gold_answers, gold_preferences
 from bowstring.benchmarks.cupid.data import to_row
+from bowstring.benchmarks.export import export
+from bowstring.benchmarks.loading import load_cupid, load_hicupid
 from bowstring.cli import main
-from bowstring.datasets import load_cupid, load_hicupid
-from bowstring.datasets.export import export
 from bowstring.errors import BowstringError
 from bowstring.web.annotating.opening import open_study
 from tests.support.command import Ran

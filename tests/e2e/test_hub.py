@@ -10,10 +10,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pyarrow.parquet as pq
 import pytest
 
+from bowstring.benchmarks.export import export
 from bowstring.benchmarks.hicupid.data import evaluation_table
 from bowstring.benchmarks.hicupid.types import Judgement
-from bowstring.datasets import load_cupid, load_hicupid
-from bowstring.datasets.export import export
+from bowstring.benchmarks.loading import load_cupid, load_hicupid
 from tests.support.command import bowstring
 from tests.support.hub import COMMIT, OLDER, Hub, files_below
 
@@ -79,7 +79,10 @@ def test_judge_transcripts_are_fetched_without_the_rest_of_their_set(hicupid_fol
         evaluation_table([Judgement(question, "Plums.", "Better Response: B", "A")]),
         hicupid_folder / "evaluation" / "train-00000-of-00001.parquet",
     )
-    code = "from bowstring.datasets import load_judgements; print(load_judgements('someone/HiCUPID')[0].answer_is)"
+    code = (
+        "from bowstring.benchmarks.hicupid.reading import load_judgements;"
+        " print(load_judgements('someone/HiCUPID')[0].answer_is)"
+    )
     with Hub({"someone/HiCUPID": files_below(hicupid_folder)}) as hub:
         env = os.environ | hub.env(tmp_path / "home")
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)

@@ -9,7 +9,7 @@ import pytest
 
 import bowstring as api
 from bowstring.benchmarks.hicupid.data import write
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.loading import load_hicupid
 from tests.support.command import bowstring
 from tests.support.run_files import without_sums
 

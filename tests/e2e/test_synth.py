@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bowstring.datasets import load_cupid, load_hicupid
+from bowstring.benchmarks.loading import load_cupid, load_hicupid
 from tests.support.command import bowstring
 from tests.support.hub import Hub
 from tests.support.server import Server, random_delay

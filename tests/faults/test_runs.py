@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from bowstring.datasets import load_cupid
+from bowstring.benchmarks.loading import load_cupid
 from bowstring.errors import BowstringError
 from bowstring.runs.folder import read_metrics, read_records, read_run
 from bowstring.runs.store import Store

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bowstring.benchmarks.cupid.data import to_row
-from bowstring.datasets import load_cupid, load_hicupid, read
-from bowstring.datasets.export import export
+from bowstring.benchmarks.export import export
+from bowstring.benchmarks.loading import load_cupid, load_hicupid, read
 from bowstring.errors import BowstringError
 from tests.support.command import bowstring
 

@@ -19,13 +19,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bowstring.benchmarks.cupid.coverage import SCHEMA, coverage_table
+from bowstring.benchmarks.cupid.reading import load_coverage
 from bowstring.benchmarks.cupid.types import Coverage
+from bowstring.benchmarks.hicupid.benchmark import HICUPID
 from bowstring.benchmarks.hicupid.data import evaluation_table
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
+from bowstring.benchmarks.hicupid.reading import load_judgements
 from bowstring.benchmarks.hicupid.truth import load_truth
 from bowstring.benchmarks.hicupid.types import Judgement
 from bowstring.benchmarks.hicupid.users import Sizes
-from bowstring.datasets import load_coverage, load_hicupid, load_judgements
+from bowstring.benchmarks.loading import load_hicupid
 from bowstring.datasets.ratings import read_ratings
 from bowstring.errors import BowstringError
 from bowstring.files.plain_json import read_json
@@ -36,7 +39,6 @@ from bowstring.models.interface import RequestFailed
 from bowstring.models.names import open_model
 from bowstring.models.own import own_model
 from bowstring.models.prices import load_prices
-from bowstring.prompts import PromptFolder
 from bowstring.prompts.importing import CUPID_FILES, import_cupid, import_hicupid
 from bowstring.records import (
     Completion,
@@ -98,7 +100,9 @@ def test_a_folder_of_prompts(tmp_path, data):
 
     def read():
         asked = {"types": ["persona", "schedule"], "shots": data.draw(st.sampled_from([0, 1]))}
-        HicupidPrompts(PromptFolder(tmp_path / "prompts"), **asked, instruction="system", summaries=False, branches=1)
+        HicupidPrompts(
+            HICUPID.prompts(tmp_path / "prompts"), **asked, instruction="system", summaries=False, branches=1
+        )
 
     said_or_read(read, Path(name))
 

@@ -5,7 +5,8 @@ import json
 import pytest
 
 import bowstring as package
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.hicupid.benchmark import HICUPID
+from bowstring.benchmarks.loading import load_hicupid
 from bowstring.errors import DataError, UsageError
 from bowstring.models.loading import load_weights, why_plain
 from bowstring.models.local import LocalAnswers, _lots, _with_adapter
@@ -51,9 +52,8 @@ def test_answers_are_those_of_each_question_alone_and_the_trunk_is_read_once(fol
 
 
 def _instruction() -> str:
-    from bowstring.prompts import PromptFolder
 
-    return PromptFolder().get("hicupid/ask").system_text(examples="")
+    return HICUPID.prompts().get("hicupid/ask").system_text(examples="")
 
 
 def test_sampling_is_repeatable_and_does_not_depend_on_the_company(folder, tmp_path):

@@ -5,7 +5,7 @@ import urllib.request
 
 import pytest
 
-from bowstring.datasets import load_cupid, load_hicupid
+from bowstring.benchmarks.loading import load_cupid, load_hicupid
 from bowstring.errors import DataError, FetchError
 from bowstring.models import gguf, weights
 from bowstring.models.tokens import embedded_counter, named_counter

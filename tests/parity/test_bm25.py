@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.loading import load_hicupid
 from bowstring.history.bm25 import Bm25
 
 tokens = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=12)

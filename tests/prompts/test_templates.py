@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bowstring.benchmarks.hicupid.benchmark import HICUPID
 from bowstring.errors import DataError
-from bowstring.prompts import PromptFolder, Template
+from bowstring.prompts import Template
 
 
 def test_the_fixed_part_comes_first():
@@ -42,13 +43,13 @@ def test_a_prompt_that_cannot_be_used_says_why(tmp_path, content, message):
     (tmp_path / "hicupid").mkdir()
     (tmp_path / "hicupid" / "judge_schedule.yaml").write_text(content)
     with pytest.raises(DataError, match=message):
-        PromptFolder(tmp_path).get("hicupid/judge_schedule", needs=frozenset({"answer"}))
+        HICUPID.prompts(tmp_path).get("hicupid/judge_schedule", needs=frozenset({"answer"}))
 
 
 def test_a_folder_overrides_one_by_one_and_the_fingerprint_tells(tmp_path):
     (tmp_path / "hicupid").mkdir()
     (tmp_path / "hicupid" / "ask.yaml").write_text("system_prompt: Mine.")
-    own, bundled = PromptFolder(tmp_path), PromptFolder()
+    own, bundled = HICUPID.prompts(tmp_path), HICUPID.prompts()
     assert own.get("hicupid/ask").system_text() == "Mine."
     assert own.get("hicupid/judge_persona") == bundled.get("hicupid/judge_persona")
     bundled.get("hicupid/ask")

@@ -6,7 +6,7 @@ import re
 from playwright.sync_api import expect
 
 import bowstring
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.loading import load_hicupid
 from bowstring.reports.items import Told
 from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import write_sweep_page

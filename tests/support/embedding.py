@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.loading import load_hicupid
 from bowstring.history.bm25 import words
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.benchmarks.hicupid.types import Judgement, Question
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.loading import load_hicupid
 from tests.support.tiny import write_model
 
 QUESTIONS = load_hicupid("mini").questions()

@@ -56,7 +56,7 @@ def write_model(
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
-    from bowstring.datasets import load_hicupid
+    from bowstring.benchmarks.loading import load_hicupid
 
     data = load_hicupid("mini")
     said = " ".join(m.text for u in data.user_ids for d in data.history(u) for m in d.messages)

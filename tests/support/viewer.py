@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 import bowstring
 from bowstring.benchmarks.baselines import general_answers, gold_answers, gold_preferences
-from bowstring.datasets import load_cupid, load_hicupid
+from bowstring.benchmarks.loading import load_cupid, load_hicupid
 from bowstring.web.serving import bind, guard
 from bowstring.web.viewing import viewer
 from tests.support.run_files import without_sums

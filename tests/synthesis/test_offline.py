@@ -14,7 +14,7 @@ from bowstring.benchmarks.hicupid.offline import OfflineHicupid, truth_of
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import Persona, Question
 from bowstring.benchmarks.hicupid.users import Sizes
-from bowstring.datasets import load_cupid, load_hicupid
+from bowstring.benchmarks.loading import load_cupid, load_hicupid
 from bowstring.datasets.personal import find_in
 from bowstring.history import Reader, parse_view
 from bowstring.history.bm25 import stems

@@ -8,9 +8,9 @@ import typer
 
 from bowstring.benchmarks.cupid.data import write_parquet as write_cupid
 from bowstring.benchmarks.hicupid.users import Sizes
+from bowstring.benchmarks.loading import load_cupid
 from bowstring.cli import main
 from bowstring.cli.train import app
-from bowstring.datasets import load_cupid
 from bowstring.runs.folder import RunFolder
 from bowstring.synthesis.offline import write_hicupid
 from tests.support.command import bowstring

@@ -9,11 +9,11 @@ import torch
 from peft import PeftModel
 from transformers import AutoModelForCausalLM
 
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.hicupid.benchmark import HICUPID
+from bowstring.benchmarks.hicupid.training import hicupid_examples
+from bowstring.benchmarks.loading import load_hicupid
 from bowstring.errors import RunError
 from bowstring.models.loading import load_weights
-from bowstring.prompts import PromptFolder
-from bowstring.training.assistants import hicupid_examples
 from bowstring.training.objectives import Dpo, to_batch
 from bowstring.training.packs import pack_all, tokenized
 from bowstring.training.reference import reference
@@ -112,7 +112,7 @@ def test_behind_sft_the_reference_is_sfts_adapter_without_its_dropout(folder, us
 
     data = load_hicupid(str(users), splits=["train"])
     rendering = load_weights(folder, dtype=torch.float32, device="cpu", tell=lambda line: None).rendering
-    examples = hicupid_examples(data, settings_for("dpo", limit=3), PromptFolder())
+    examples = hicupid_examples(data, settings_for("dpo", limit=3), HICUPID.prompts())
     tokens = [example for group in tokenized(examples.groups(), rendering) for example in group]
     base = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     adapted = PeftModel.from_pretrained(copy.deepcopy(base), str(sft.folder)).eval()

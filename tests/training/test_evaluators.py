@@ -6,16 +6,18 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
+from bowstring.benchmarks.cupid.benchmark import CUPID
 from bowstring.benchmarks.cupid.coverage import coverage_table
 from bowstring.benchmarks.cupid.data import write_json
 from bowstring.benchmarks.cupid.prompts import CupidPrompts
+from bowstring.benchmarks.cupid.training import matcher_examples
 from bowstring.benchmarks.cupid.types import Coverage
+from bowstring.benchmarks.hicupid.benchmark import HICUPID
 from bowstring.benchmarks.hicupid.data import evaluation_table
+from bowstring.benchmarks.hicupid.training import judge_examples
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Judgement
-from bowstring.datasets import load_cupid
+from bowstring.benchmarks.loading import load_cupid
 from bowstring.errors import UsageError
-from bowstring.prompts import PromptFolder
-from bowstring.training.evaluators import judge_examples, matcher_examples
 from bowstring.training.settings import settings_for
 from tests.support.command import bowstring
 from tests.support.server import Server, text_of
@@ -29,7 +31,7 @@ def settings(method: str, **given):
 
 
 def test_a_judge_learns_the_prompt_it_will_be_asked_and_what_the_teacher_wrote():
-    made = judge_examples(transcripts(), settings("judge", hold_out=0.0), PromptFolder())
+    made = judge_examples(transcripts(), settings("judge", hold_out=0.0), HICUPID.prompts())
     examples = [example for group in made.examples.groups() for example in group]
     assert len(examples) == len(transcripts())
     assert made.held_out == ()
@@ -40,7 +42,7 @@ def test_a_judge_learns_the_prompt_it_will_be_asked_and_what_the_teacher_wrote()
 
 
 def test_no_user_is_on_both_sides():
-    made = judge_examples(transcripts(), settings("judge", hold_out=0.4), PromptFolder())
+    made = judge_examples(transcripts(), settings("judge", hold_out=0.4), HICUPID.prompts())
     trained = {e.owner for group in made.examples.groups() for e in group}
     held = {one.example.owner for one in made.held_out}
     assert trained
@@ -49,7 +51,7 @@ def test_no_user_is_on_both_sides():
 
 
 def test_types_that_are_not_trained_on_are_tested_all_the_same():
-    made = judge_examples(transcripts(), settings("judge", hold_out=0.4, types=("persona",)), PromptFolder())
+    made = judge_examples(transcripts(), settings("judge", hold_out=0.4, types=("persona",)), HICUPID.prompts())
     assert {e.kind for group in made.examples.groups() for e in group} == {"persona"}
     assert {one.example.kind for one in made.held_out} == set(QUESTION_TYPES)
 
@@ -59,14 +61,14 @@ def test_what_cannot_be_learned_from_is_left_out_and_counted():
     spoiled[0] = replace(spoiled[0], judgement="Both are fine.")
     spoiled[1] = replace(spoiled[1], answer_is=None)
     assert spoiled[1].question.type != "schedule"
-    made = judge_examples(spoiled, settings("judge", hold_out=0.0), PromptFolder())
+    made = judge_examples(spoiled, settings("judge", hold_out=0.0), HICUPID.prompts())
     assert sum(map(len, made.examples.groups())) == len(QUESTIONS) - 2
     assert made.examples.notes == (
         "left out 1 transcripts without a verdict that can be read",
         "left out 1 transcripts that do not say which side the answer had (answer_is)",
     )
     with pytest.raises(UsageError, match="no judge transcripts to train on"):
-        judge_examples(spoiled[:2], settings("judge"), PromptFolder())
+        judge_examples(spoiled[:2], settings("judge"), HICUPID.prompts())
 
 
 def test_a_judge_agrees_with_its_teacher_on_users_it_has_not_seen(tmp_path):
@@ -129,7 +131,7 @@ def coverage(n: int) -> list[Coverage]:
 
 
 def test_a_matcher_learns_labels_as_the_json_that_is_read_later():
-    made = matcher_examples(coverage(5), settings("matcher", hold_out=0.0), PromptFolder())
+    made = matcher_examples(coverage(5), settings("matcher", hold_out=0.0), CUPID.prompts())
     (example, *_) = next(iter(made.examples.groups()))
     results = json.loads(example.answer)["results"]
     assert [(r["index"], r["entry"], r["label"]) for r in results] == [
@@ -143,7 +145,7 @@ def test_what_the_teacher_wrote_is_kept_where_it_says_the_same():
     said = 'Sure. {"results": [{"index": 1, "label": "Fully Covered"}, {"index": 2, "label": "Not Covered"}]}'
     rows = [replace(row, transcript=said) for row in coverage(2)]
     rows[1] = replace(rows[1], labels=("Not Covered", "Not Covered"))
-    made = matcher_examples(rows, settings("matcher", hold_out=0.0), PromptFolder())
+    made = matcher_examples(rows, settings("matcher", hold_out=0.0), CUPID.prompts())
     answers = [example.answer for group in made.examples.groups() for example in group]
     assert answers.count(said) == 3
     assert len(answers) == 4
@@ -167,7 +169,7 @@ def test_a_matcher_learns_what_its_teacher_says_and_is_asked_by_an_evaluation(tm
     items = ("Is it short?", "Is it kind?")
     taught = {"Keep it short.": (1, 0), "Be kind.": (0, 1), "Terse and warm.": (1, 1)}
     rows = [_taught(f"{n}+baker", text, items, covered) for n in range(12) for text, covered in taught.items()]
-    prompts = CupidPrompts(PromptFolder(), oracle=False, matcher=None)
+    prompts = CupidPrompts(CUPID.prompts(), oracle=False, matcher=None)
     read = [m.text for row in rows for m in prompts.match(items, row.preference).messages]
     model = write_learner(tmp_path / "m", "\n".join([*read, *(str(row.transcript) for row in rows)]), spaced=True)
     pq.write_table(coverage_table(rows), tmp_path / "c.parquet")
@@ -208,5 +210,7 @@ def _by_type(row: Judgement) -> int:
 
 
 def _trained_users() -> set[int]:
-    made = judge_examples(transcripts(), settings("judge", hold_out=0.4, types=("persona", "schedule")), PromptFolder())
+    made = judge_examples(
+        transcripts(), settings("judge", hold_out=0.4, types=("persona", "schedule")), HICUPID.prompts()
+    )
     return {int(e.owner) for group in made.examples.groups() for e in group}

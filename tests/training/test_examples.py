@@ -5,10 +5,13 @@ from dataclasses import replace
 import pytest
 
 from bowstring.api.train import train
-from bowstring.datasets import CupidSet, load_cupid, load_hicupid
+from bowstring.benchmarks.cupid.benchmark import CUPID
+from bowstring.benchmarks.cupid.data import CupidSet
+from bowstring.benchmarks.cupid.training import cupid_examples
+from bowstring.benchmarks.hicupid.benchmark import HICUPID
+from bowstring.benchmarks.hicupid.training import hicupid_examples
+from bowstring.benchmarks.loading import load_cupid, load_hicupid
 from bowstring.errors import UsageError
-from bowstring.prompts import PromptFolder
-from bowstring.training.assistants import cupid_examples, hicupid_examples
 from bowstring.training.examples import Example
 from bowstring.training.settings import settings_for
 from tests.support.training import small
@@ -20,13 +23,13 @@ def cupid():
 
 
 def of_cupid(cupid, method: str, **given) -> list[Example]:
-    examples = cupid_examples(cupid, settings_for(method, **given), PromptFolder())
+    examples = cupid_examples(cupid, settings_for(method, **given), CUPID.prompts())
     return [example for group in examples.groups() for example in group]
 
 
 def of_hicupid(users, method: str, **given) -> list[list[Example]]:
     data = load_hicupid(str(users), splits=["train"])
-    return [list(group) for group in hicupid_examples(data, settings_for(method, **given), PromptFolder()).groups()]
+    return [list(group) for group in hicupid_examples(data, settings_for(method, **given), HICUPID.prompts()).groups()]
 
 
 def text(example: Example) -> str:

@@ -8,10 +8,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.hicupid.benchmark import HICUPID
+from bowstring.benchmarks.hicupid.training import hicupid_examples
+from bowstring.benchmarks.loading import load_hicupid
 from bowstring.models.loading import load_weights
-from bowstring.prompts import PromptFolder
-from bowstring.training.assistants import hicupid_examples
 from bowstring.training.packs import arrange, pack, pack_all, tokenized
 from bowstring.training.settings import settings_for
 from tests.support.ordinary import random_users
@@ -146,7 +146,7 @@ def test_answers_end_as_the_template_ends_them(template, end, tmp_path):
     path = write_model(tmp_path / "m", template=template, eos_token_id=[2, 4])
     weights = load_weights(path, dtype=torch.float32, device="cpu", tell=lambda line: None)
     data = load_hicupid("mini")
-    examples = hicupid_examples(data, settings_for("dpo", limit=3), PromptFolder())
+    examples = hicupid_examples(data, settings_for("dpo", limit=3), HICUPID.prompts())
     (group,) = tokenized(examples.groups(), weights.rendering)
     for tokens in group:
         for answer in tokens.answers:

@@ -5,11 +5,11 @@ import asyncio
 import pytest
 from transformers import AutoTokenizer
 
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.hicupid.benchmark import HICUPID
+from bowstring.benchmarks.hicupid.training import hicupid_examples
+from bowstring.benchmarks.loading import load_hicupid
 from bowstring.models.names import open_model
-from bowstring.prompts import PromptFolder
 from bowstring.records import Completion, Prompt, Sampling
-from bowstring.training.assistants import hicupid_examples
 from bowstring.training.settings import settings_for
 from tests.support.tiny import write_model
 from tests.support.training import small
@@ -33,7 +33,7 @@ def test_an_adapter_that_was_taught_two_answers_gives_them(window, tmp_path):
         rank=16, alpha=32, lr=2e-2, grad_norm=1.0, epochs=100, users_per_step=1, checkpointing=False,
     )  # fmt: skip
     data = load_hicupid("mini", splits=taught["splits"])
-    examples = hicupid_examples(data, settings_for("sft", **taught), PromptFolder())
+    examples = hicupid_examples(data, settings_for("sft", **taught), HICUPID.prompts())
     examples = [example for group in examples.groups() for example in group]
     tokenizer = AutoTokenizer.from_pretrained(model)
     # In the words that it has.

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from markupsafe import escape
 
-from bowstring.datasets import load_hicupid
+from bowstring.benchmarks.loading import load_hicupid
 from bowstring.datasets.ratings import item_id
 from bowstring.files.escaping import visible
 from tests.support.annotating import (

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from contextlib import closing
 
-from bowstring.datasets import load_cupid, load_hicupid
+from bowstring.benchmarks.loading import load_cupid, load_hicupid
 from bowstring.web.annotating.curated import write_curated
 from bowstring.web.annotating.curation import open_curation
 from bowstring.web.annotating.tasks import TASKS, Said, read_form

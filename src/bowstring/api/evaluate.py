@@ -11,38 +11,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from bowstring.benchmarks.cupid.evaluation import CupidEvaluation, CupidSettings
-from bowstring.benchmarks.hicupid import truth
-from bowstring.benchmarks.hicupid.evaluation import HicupidEvaluation, HicupidReaders, HicupidSettings
-from bowstring.benchmarks.interface import Benchmark
-from bowstring.datasets import DataSet, load_cupid, load_hicupid
-from bowstring.errors import UsageError
-from bowstring.history.dense import VECTORS_NAME, DenseSearch
+from bowstring.benchmarks import registry
+from bowstring.benchmarks.histories import histories_of
+from bowstring.benchmarks.interface import Benchmark, Context
+from bowstring.benchmarks.loading import load
+from bowstring.datasets.dataset import DataSet
+from bowstring.errors import DataError, UsageError
 from bowstring.judging import builtin
 from bowstring.models.batch import Batch
-from bowstring.models.embedder import Embedder
 from bowstring.models.endpoint import Endpoint
 from bowstring.models.interface import Model
 from bowstring.models.names import open_model
 from bowstring.models.prices import Prices, load_prices
 from bowstring.models.transport import Patience
-from bowstring.prompts import PromptFolder
+from bowstring.reports.page import write_page
+from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.runs.folder import default_name, fingerprint
-from bowstring.runs.runner import Snapshot
+from bowstring.runs.runner import Record, Snapshot
 from bowstring.runs.running import Evaluation, Run, Running, RunOptions
 from bowstring.runs.sweep import AXES, Sweep, Swept, slug, variant_name
+from bowstring.studies.validity import with_audit
 
-BENCHMARKS: Mapping[str, type[HicupidSettings] | type[CupidSettings]] = {
-    "hicupid": HicupidSettings,
-    "cupid": CupidSettings,
-}
 LEDGER_NAME = "batches"
-
-Settings = HicupidSettings | CupidSettings
 
 
 def evaluate(benchmark: str, **settings: Any) -> Run:
@@ -79,11 +75,11 @@ def prepare_sweep(benchmark: str, **settings: Any) -> Sweep:
     subject = first.configuration["model"] or "retrieval"
     folder = options.out or options.runs / default_name(f"{benchmark}-sweep", subject, fingerprint({"of": prints}))
     tell = settings.get("tell", lambda line: None)
-    return Sweep(dict(zip(names, running.evaluations, strict=True)), running, folder, tell)
+    return Sweep(dict(zip(names, running.evaluations, strict=True)), running, folder, write_sweep_page, tell)
 
 
 def _prepare(
-    benchmark: str,
+    name: str,
     *,
     model: Any = None,
     judge: Any = builtin.NAME,
@@ -94,10 +90,9 @@ def _prepare(
     tell: Callable[[str], None] = lambda line: None,
     with_keys: bool = True,
     **settings: Any,
-) -> tuple[Running, list[Settings]]:
-    if benchmark not in BENCHMARKS:
-        raise UsageError(f"no benchmark {benchmark!r}; expected {' or '.join(BENCHMARKS)}")
-    options, chosen = _sorted_settings(settings, BENCHMARKS[benchmark])
+) -> tuple[Running, list[Any]]:
+    benchmark = registry.get(name)
+    options, chosen = _sorted_settings(settings, benchmark.settings)
     named = _roles(benchmark, chosen[0], {"model": model, "judge": judge, "matcher": matcher})
     patience = Patience(attempts=options.attempts, timeout=options.timeout)
     models = {role: open_model(n, patience=patience, tell=tell, with_key=with_keys) for role, n in named.items()}
@@ -105,25 +100,35 @@ def _prepare(
         models = _in_batches(models, options, tell)
     prices = load_prices(options.prices)
     check_budget(options, prices, list(models.values()))
-    search = _dense_search(chosen, options, tell)
-    known = truth.load_truth(str(data)) if judge == truth.NAME else None
-    loaded, open_items = _opener(chosen[0], str(data), revision, models, search, known)
+    first = chosen[0].configuration()
+    loaded = load(str(data), name, revision=revision, choice=benchmark.choice(first))
+    judge_name = models["judge"].name if "judge" in models else str(judge) if models else None
+    names = {role: one.name for role, one in models.items()}
+    open_items = benchmark.opener(loaded, chosen, Context(str(data), judge_name, names, options.store_path, tell))
     evaluations = []
     for one in chosen:
-        prompts = PromptFolder(options.prompts)
+        prompts = benchmark.prompts(options.prompts)
         items = open_items(one, prompts)
         configuration = {
-            "benchmark": benchmark,
+            "benchmark": name,
             "model": models["model"].identity if models else None,
             "judge": models["judge"].identity if "judge" in models else str(judge) if models else None,
             **({"matcher": models["matcher"].identity} if "matcher" in models else {}),
             "data": {"name": str(data), "revision": revision, "fingerprint": loaded.fingerprint},
             "settings": json.loads(json.dumps(one.configuration())),
-            **({"retriever": search.embedder.identity} if search and one.view().kind == "dense" else {}),
+            **items.identities(),
             "prompts": prompts.fingerprints if models else {},
         }
-        evaluations.append(Evaluation(benchmark, items, configuration, _folder(options, configuration, one, chosen)))
+        folder = _folder(options, configuration, one, chosen)
+        evaluations.append(Evaluation(name, items, configuration, folder, partial(_page, loaded, folder)))
     return Running(evaluations, models, options, prices, watch), chosen
+
+
+def _page(data: DataSet, folder: Path, metrics: dict[str, Any], records: Sequence[Record]) -> str:
+    """The page of a run, with what its last audit found."""
+    with suppress(DataError):  # it is not the run's fault; bowstring report says so
+        metrics = with_audit(metrics, folder)
+    return write_page(metrics, records, histories_of(data))
 
 
 def _in_batches(models: Mapping[str, Model], options: RunOptions, tell: Callable[[str], None]) -> dict[str, Model]:
@@ -140,14 +145,7 @@ def _in_batches(models: Mapping[str, Model], options: RunOptions, tell: Callable
     return found
 
 
-def _dense_search(chosen: Sequence[Settings], options: RunOptions, tell: Callable[[str], None]) -> DenseSearch | None:
-    for one in chosen:
-        if isinstance(one, HicupidSettings) and one.view().kind == "dense":
-            return DenseSearch(Embedder(one.retriever, tell), options.store_path.with_name(VECTORS_NAME))
-    return None
-
-
-def _folder(options: RunOptions, configuration: Mapping[str, Any], one: Settings, chosen: Sequence[Settings]) -> Path:
+def _folder(options: RunOptions, configuration: Mapping[str, Any], one: Any, chosen: Sequence[Any]) -> Path:
     if len(chosen) > 1 and options.out:  # the sweep's own folder; its runs lie inside
         folder = options.out / slug(variant_name(one, chosen))
     else:
@@ -159,49 +157,27 @@ def _folder(options: RunOptions, configuration: Mapping[str, Any], one: Settings
     return folder
 
 
-def _opener(
-    settings: Settings,
-    data: str,
-    revision: str | None,
-    models: Mapping[str, Model],
-    search: DenseSearch | None,
-    known: truth.Truth | None,
-) -> tuple[DataSet, Callable[[Settings, PromptFolder], Benchmark]]:
-    """The data, and what opens evaluations of it, with whatever those of one data set can share."""
-    names = {role: model.name for role, model in models.items()}
-    if isinstance(settings, HicupidSettings):
-        hicupid = load_hicupid(data, revision=revision, splits=settings.splits, leave_out=("train",))
-        readers = HicupidReaders(hicupid, tokens=settings.bm25_tokens)
-        return hicupid, lambda one, prompts: HicupidEvaluation(
-            hicupid, one, prompts, readers=readers, search=search, judge=names.get("judge"), truth=known
-        )
-    cupid = load_cupid(data, revision=revision)
-    return cupid, lambda one, prompts: CupidEvaluation(cupid, one, prompts, matcher=names.get("matcher"))
-
-
-def _roles(benchmark: str, settings: Settings, named: Mapping[str, Any]) -> dict[str, Any]:
+def _roles(benchmark: Benchmark, settings: Any, named: Mapping[str, Any]) -> dict[str, Any]:
     """The models that are to be opened, by role."""
-    if isinstance(settings, HicupidSettings) and settings.retrieval_only:
+    if not benchmark.asks_models(settings):
         for role, name in named.items():
             if name is not None and name != builtin.NAME:
                 raise UsageError(f"--retrieval-only asks no model: leave out --{role}")
         return {}
     if named["model"] is None:
         raise UsageError("Missing option '--model': the model to evaluate, such as openai/gpt-4o-mini or embedded")
-    if named["matcher"] is not None and benchmark != "cupid":
-        raise UsageError("a matcher is for CUPID")
-    if named["judge"] == truth.NAME and benchmark != "hicupid":
-        raise UsageError("--judge truth is for HiCUPID sets that were generated offline")
-    own = (builtin.NAME, truth.NAME)
-    found = {r: n for r, n in named.items() if n is not None and not (r != "model" and n in own)}
-    if "matcher" in found and "judge" not in found:
-        raise UsageError(
-            "--matcher needs --judge, and a model for it: the judge writes the checklists that are matched"
-        )
+    for role, name in named.items():
+        if role not in ("model", *benchmark.roles) and name is not None:
+            raise UsageError(f"--{role}: {benchmark.title} has no {role}")
+    others = {judge for other in registry.all_benchmarks() for judge in other.judges}
+    if isinstance(named["judge"], str) and named["judge"] in others - set(benchmark.judges):
+        raise UsageError(f"--judge {named['judge']}: {benchmark.title} has no such judge; expected a model or builtin")
+    found = {r: n for r, n in named.items() if n is not None and not (r != "model" and n in benchmark.judges)}
+    benchmark.check_roles(found)
     return found
 
 
-def _sorted_settings(settings: Mapping[str, Any], kind: type[Settings]) -> tuple[RunOptions, list[Settings]]:
+def _sorted_settings(settings: Mapping[str, Any], kind: type[Any]) -> tuple[RunOptions, list[Any]]:
     """Keyword arguments, told apart by whom they concern; settings once for every combination of the axes."""
     of_run = {k: v for k, v in settings.items() if k in RunOptions.__dataclass_fields__}
     rest = {k: v for k, v in settings.items() if k not in of_run}

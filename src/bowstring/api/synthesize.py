@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+from bowstring.benchmarks import registry
 from bowstring.benchmarks.cupid.data import write_parquet
 from bowstring.benchmarks.cupid.synthesis import CupidPipeline, CupidSynthesis, roles
 from bowstring.benchmarks.cupid.types import Instance
@@ -232,7 +233,7 @@ def prepare_synthesis(
         raise UsageError(f"synth {benchmark} needs --model, or --offline")
     if benchmark == "hicupid" and (assistant is not None or judge is not None):
         raise UsageError("--assistant and --judge are for CUPID, whose sessions are conversations")
-    folder_of_prompts = PromptFolder(Path(prompts) if prompts else None)
+    folder_of_prompts = registry.get(benchmark).prompts(Path(prompts) if prompts else None)
     listed = load_seeds(seeds, field=seeds_field, seed=int(settings.get("seed", 0)))
     pipeline, n, estimates = _pipeline(benchmark, settings, listed, folder_of_prompts)
     chosen = pipeline.settings

@@ -18,7 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from bowstring import __version__
-from bowstring.datasets import CupidSet, HicupidSet, load, load_coverage, load_judgements
+from bowstring.benchmarks import registry
+from bowstring.benchmarks.interface import Benchmark, Training, needed
+from bowstring.benchmarks.loading import load
+from bowstring.datasets.dataset import DataSet
 from bowstring.errors import MissingSplit, UsageError
 from bowstring.files.plain_json import read_json
 from bowstring.files.plain_yaml import NotPlain
@@ -29,16 +32,13 @@ from bowstring.prompts import PromptFolder
 from bowstring.runs.folder import RunFolder, fingerprint, is_at_work
 from bowstring.training.adapters import card, with_adapter
 from bowstring.training.arguments import last_checkpoint, steps_between_checkpoints, trainer_arguments
-from bowstring.training.assistants import cupid_examples, hicupid_examples
 from bowstring.training.curve import draw_training
-from bowstring.training.evaluators import HeldOut, judge_examples, matcher_examples
+from bowstring.training.evaluators import HeldOut
 from bowstring.training.examples import Examples
 from bowstring.training.packs import Packing, arrange, pack_all, tokenized
-from bowstring.training.settings import TrainSettings, settings_for
+from bowstring.training.settings import EVALUATORS, TrainSettings, settings_for
 
 _TRAIN = "train"  # the split
-_USED = {"judge": ("hicupid/judge_",), "matcher": ("cupid/evaluation/preference_matcher",)}
-_ASKED = ("hicupid/ask", "cupid/evaluation/preference_inferrer", "cupid/evaluation/response_generator")
 _CHECKPOINTS = "checkpoints"
 _LEFT = (
     *("adapter_model.safetensors", "adapter_config.json", "training_args.bin", "reference.json"),
@@ -84,7 +84,7 @@ def train(
     settings = settings_for(method, **given)
     check_folder(Path(out))
     files = model_files("hf", model.removeprefix("hf/") + (f"+{init_from}" if init_from else ""), tell)
-    examples, held_out, about = _examples(settings, data, revision, PromptFolder(prompts))
+    examples, held_out, about = _examples(settings, data, revision, prompts)
     if init_from is not None and not {"rank", "alpha"}.isdisjoint(k for k, v in given.items() if v is not None):
         raise UsageError("--rank and --alpha are those of the adapter that --init-from names; leave them out")
     configuration = settings.configuration() | {"weights": files.fingerprint, **about}
@@ -102,29 +102,33 @@ def train(
 
 
 def _examples(
-    settings: TrainSettings, data: str, revision: str | None, folder: PromptFolder
+    settings: TrainSettings, data: str, revision: str | None, prompts: Path | None
 ) -> tuple[Examples, Sequence[HeldOut], dict[str, Any]]:
-    if settings.method in ("judge", "matcher"):
-        if settings.method == "judge":
-            found = judge_examples(load_judgements(data, revision=revision), settings, folder)
-        else:
-            found = matcher_examples(load_coverage(data, revision=revision), settings, folder)
-        about = {"data_fingerprint": found.fingerprint, "prompts": _prompts(settings, folder)}
+    if settings.method in EVALUATORS:
+        benchmark, training = _teaching(settings.method)
+        folder = benchmark.prompts(prompts)
+        found = training.evaluator(data, revision, settings, folder)
+        about = {"data_fingerprint": found.fingerprint, "prompts": _used(folder, training.judged)}
         return found.examples, found.held_out, about
     loaded = _loaded(data, revision, settings)
-    if isinstance(loaded, HicupidSet):
-        examples = hicupid_examples(loaded, settings, folder)
-    else:
-        examples = cupid_examples(loaded, settings, folder)
-    splits = loaded.splits if isinstance(loaded, HicupidSet) else settings.splits
-    if tests := [split for split in splits if split.startswith("test")]:
+    benchmark = registry.get(loaded.benchmark)
+    training = needed(benchmark, benchmark.training(), "training")
+    folder = benchmark.prompts(prompts)
+    examples = training.assistant(loaded, settings, folder)
+    if tests := [split for split in loaded.splits if split.startswith("test")]:
         note = f"what is trained on ({', '.join(tests)}) cannot test the result"
         examples = replace(examples, notes=(*examples.notes, note))
-    about = {"data_fingerprint": loaded.fingerprint, "prompts": _prompts(settings, folder)}
+    about = {"data_fingerprint": loaded.fingerprint, "prompts": _used(folder, training.asked)}
     return examples, (), about
 
 
-def _loaded(data: str, revision: str | None, settings: TrainSettings) -> HicupidSet | CupidSet:
+def _teaching(method: str) -> tuple[Benchmark, Training]:
+    """The benchmark whose evaluators are trained so."""
+    having = ((b, training) for b in registry.all_benchmarks() if (training := b.training()) is not None)
+    return next((b, training) for b, training in having if method in training.evaluators)
+
+
+def _loaded(data: str, revision: str | None, settings: TrainSettings) -> DataSet:
     """What is trained on: the splits that were named, or else the one for it, and never a test set by default."""
     try:
         return load(data, revision=revision, splits=settings.splits or (_TRAIN,))
@@ -135,10 +139,9 @@ def _loaded(data: str, revision: str | None, settings: TrainSettings) -> Hicupid
         raise UsageError(f"{data} has no {_TRAIN} split; {way_out}") from missing
 
 
-def _prompts(settings: TrainSettings, folder: PromptFolder) -> dict[str, str]:
-    """Those that are trained on; others may have been read with them."""
-    used = _USED.get(settings.method, _ASKED)
-    return {name: words for name, words in folder.fingerprints.items() if name.startswith(used)}
+def _used(folder: PromptFolder, names: tuple[str, ...]) -> dict[str, str]:
+    """Those prompts that are trained on; others may have been read with them."""
+    return {name: words for name, words in folder.fingerprints.items() if name.startswith(names)}
 
 
 @dataclass(slots=True)

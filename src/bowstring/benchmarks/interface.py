@@ -1,67 +1,126 @@
-"""What every benchmark says of itself, so that one evaluation can run any of them."""
+"""What a benchmark says of itself. Everything outside benchmarks/ learns about a benchmark from here.
+
+A benchmark is one object, an instance of a subclass of `Benchmark`. What it must say: its name and words, its
+settings, how its data is read, how its items are evaluated, and what its records come to. The rest is optional; a
+command that needs a part which a benchmark does not have says so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
+from bowstring.datasets.card import Origin
+from bowstring.datasets.dataset import DataSet
+from bowstring.datasets.layout import Choice, Format
+from bowstring.datasets.reading import Locate, Reading
 from bowstring.errors import UsageError
-from bowstring.records import Prompt, Sampling
-from bowstring.runs.asking import Asker
-from bowstring.runs.runner import Record, Work
+from bowstring.prompts import PromptFolder
+from bowstring.runs.items import Items
+from bowstring.training.evaluators import ToEvaluate
+from bowstring.training.examples import Examples
+from bowstring.training.settings import TrainSettings
+
+
+class Noun(NamedTuple):
+    """What something is called, one of it and several."""
+
+    one: str
+    many: str
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """A request that a run would make: of which role, and about how long its answer is. `estimated` where the
-    prompt depends on answers that are not there yet."""
+class Context:
+    """What an evaluation is opened with, besides its data, settings and prompts."""
 
-    role: str
-    prompt: Prompt
-    sampling: Sampling
-    answer_tokens: int
-    estimated: bool = False
-
-
-# What is stored of a role's answer to a prompt, so that a plan can see further.
-Known = Callable[[str, Prompt, Sampling], str | None]
+    data: str  # the name of the data set, as the user wrote it
+    judge: str | None  # the judge by name: also builtin or truth, which are no models
+    models: Mapping[str, str]  # names by role, of roles that are models
+    store: Path  # of responses; whatever else is derived may lie beside it
+    tell: Callable[[str], None] = field(default=lambda line: None)
 
 
-def check_sampling(max_tokens: object, temperature: object, seed: object) -> None:
-    if not isinstance(max_tokens, int) or max_tokens < 1:
-        raise UsageError(f"max_tokens is {max_tokens!r}; expected a whole number from 1")
-    if not isinstance(temperature, int | float) or not 0 <= temperature <= 2:
-        raise UsageError(f"temperature is {temperature!r}; expected a number from 0 to 2")
-    if not isinstance(seed, int):
-        raise UsageError(f"seed is {seed!r}; expected a whole number")
+# Opens the evaluation of some settings; evaluations that are opened by one of these share what they can.
+Opener = Callable[[Any, PromptFolder], Items]
 
 
-class Benchmark(Protocol):
-    """The items of a run, how one becomes a record, and what the records come to."""
+class Benchmark(ABC):
+    name: ClassVar[str]  # as commands call it
+    title: ClassVar[str]  # as people call it
+    about: ClassVar[str]  # in one line
+    item: ClassVar[Noun] = Noun("item", "items")  # what is asked
+    cluster: ClassVar[Noun] = Noun("user", "users")  # whose items are not independent, so what is resampled
+    settings: ClassVar[type[Any]]  # a frozen dataclass: everything that changes a result
+    format: ClassVar[Format]
+    default_config: ClassVar[str] = ""  # the config that the hub calls default
+    origins: ClassVar[Mapping[str, Origin]] = {}  # of published sets, by their names in lower case
+    roles: ClassVar[tuple[str, ...]] = ("judge",)  # models beside the evaluated one
+    judges: ClassVar[tuple[str, ...]] = ("builtin",)  # judges that are no models
+    has_bundled_set: ClassVar[bool] = False
 
-    data: Any  # the set that they are from
+    @abstractmethod
+    def templates(self) -> Traversable:
+        """The folder of its prompts."""
 
-    def groups(self, limit: int | None) -> list[list[Any]]:
-        """Items in the order of the data, those together that share a trunk."""
+    @abstractmethod
+    def read(self, locate: Locate, choice: Choice) -> Reading[DataSet]:
+        """Read and check a set; `locate` finds the files of a choice."""
+
+    def prompts(self, override: Path | None = None) -> PromptFolder:
+        """Its prompts, with those of a user's folder in their place."""
+        return PromptFolder(self.name, self.templates(), override)
+
+    def bundled(self, splits: Collection[str]) -> DataSet:  # noqa: ARG002
+        """The small set that comes with it."""
+        raise UsageError(f"{self.title} has no bundled set; name its data with --data")
+
+    def choice(self, settings: Mapping[str, Any]) -> Choice:
+        """Which part of a data set an evaluation with these settings reads."""
+        return Choice(tuple(settings.get("splits") or ()), configs="default")
+
+    def check_roles(self, named: Mapping[str, Any]) -> None:  # noqa: B027
+        """That these roles go together; a judge that is no model is not among them."""
+
+    def asks_models(self, settings: Any) -> bool:  # noqa: ARG002
+        """Whether an evaluation with these settings asks any model at all."""
+        return True
+
+    # Optional parts. None: the benchmark does not have it, and commands say so (`needed`).
+
+    def training(self) -> Training | None:
+        """What it teaches assistants and evaluators."""
+        return None
+
+    @abstractmethod
+    def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:
+        """What opens evaluations of this data with any of these settings."""
+
+
+class Training(Protocol):
+    """What a benchmark teaches."""
+
+    evaluators: tuple[str, ...]  # kinds of evaluator that can be trained: judge, matcher
+    asked: tuple[str, ...]  # beginnings of the names of prompts that assistants are trained on
+    judged: tuple[str, ...]  # of those that evaluators are trained on
+
+    def assistant(self, data: DataSet, settings: TrainSettings, folder: PromptFolder) -> Examples:
+        """What an assistant learns from a data set, by SFT or DPO."""
         ...
 
-    def open_group(self, group: Sequence[Any], askers: Mapping[str, Asker]) -> Work[Any]:
-        """What turns the items of a group into records. A role without an asker is the builtin judge's."""
+    def evaluator(self, source: str, revision: str | None, settings: TrainSettings, folder: PromptFolder) -> ToEvaluate:
+        """What an evaluator learns from transcripts or labels, and what is held out to test it."""
         ...
 
-    def plan(self, group: Sequence[Any], roles: Sequence[str], known: Known) -> Iterator[Planned]:
-        """The requests of a group; those whose prompts depend on answers that are not there yet, estimated."""
-        ...
 
-    def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
-        """Metrics, groups and counts; `shown` has the mean characters of history that an item saw."""
-        ...
+T = TypeVar("T")
 
-    def texts(self) -> Iterator[str]:
-        """What is said in the histories, one message after another."""
-        ...
 
-    def notes(self) -> list[str]:
-        """What a reader of the results must know."""
-        ...
+def needed(benchmark: Benchmark, part: T | None, what: str) -> T:
+    """An optional part of a benchmark; a UsageError if it does not have it."""
+    if part is None:
+        raise UsageError(f"{benchmark.title} has no {what}")
+    return part

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from bowstring.datasets import DataSet
-    from bowstring.datasets.layout import Benchmark
+    from bowstring.datasets.dataset import DataSet
 
 app = typer.Typer(
     help="Look at data sets, check them, fetch and convert them.\n\n"
@@ -22,11 +21,6 @@ app = typer.Typer(
 )
 
 
-class BenchmarkName(StrEnum):
-    hicupid = "hicupid"
-    cupid = "cupid"
-
-
 class Format(StrEnum):
     parquet = "parquet"
     json = "json"
@@ -34,8 +28,10 @@ class Format(StrEnum):
 
 Src = Annotated[str, typer.Argument(metavar="SRC", help="The data set.", show_default=False)]
 Only = Annotated[
-    BenchmarkName | None,
-    typer.Option("--benchmark", help="Which benchmark's set, where SRC is mini.", show_default=False),
+    str | None,
+    typer.Option(
+        "--benchmark", metavar="NAME", help="Which benchmark's set, where SRC does not tell.", show_default=False
+    ),
 ]
 Revision = Annotated[
     str | None,
@@ -48,15 +44,18 @@ Tokenizer = Annotated[
 ]
 
 
-def _benchmark(only: BenchmarkName | None) -> Benchmark | None:
-    return only.value if only else None
+def _checked(benchmark: str | None) -> str | None:
+    """A benchmark's name, if there is one of that name."""
+    from bowstring.benchmarks import registry
+
+    return registry.get(benchmark).name if benchmark is not None else None
 
 
-def _load_all(src: str, only: BenchmarkName | None, revision: str | None) -> list[DataSet]:
-    from bowstring.datasets import read
+def _load_all(src: str, only: str | None, revision: str | None) -> list[DataSet]:
+    from bowstring.benchmarks.loading import read
     from bowstring.datasets.problems import raise_if_any
 
-    readings = read(src, _benchmark(only), revision=revision)
+    readings = read(src, _checked(only), revision=revision)
     for reading in readings:
         raise_if_any(reading.problems, src)
     return [reading.data for reading in readings if reading.data is not None]
@@ -73,20 +72,18 @@ def info(
     """Counts, lengths and balance of a data set."""
     from bowstring.cli.data_views import print_description
     from bowstring.cli.output import console, print_json, tell
-    from bowstring.datasets import HicupidSet
-    from bowstring.datasets.describe import describe
     from bowstring.models.tokens import counter_or_none
 
     found = _load_all(src, benchmark, revision)
     counter = counter_or_none(tokenizer, tell)
-    if counter and any(isinstance(data, HicupidSet) and len(data.user_ids) > 100 for data in found):
+    if counter and any(len(data.history_keys()) > 100 for data in found):
         tell("Counting tokens …")
-    described = [describe(data, counter) for data in found]
+    described = [data.describe(counter) for data in found]
     if json:
-        print_json(described[0] if len(described) == 1 else described)
+        print_json(described[0].about if len(described) == 1 else [one.about for one in described])
         return
-    for about in described:
-        print_description(about, console())
+    for one in described:
+        print_description(one, console())
 
 
 @app.command()
@@ -100,11 +97,11 @@ def validate(
     json: Json = False,
 ) -> int:
     """Every problem of a data set: file, row, column, and what was expected. Exit code 2 if there is any."""
+    from bowstring.benchmarks.loading import read
     from bowstring.cli.output import counted, plain, print_json
-    from bowstring.datasets import read
     from bowstring.datasets.personal import find
 
-    readings = read(src, _benchmark(benchmark), revision=revision)
+    readings = read(src, _checked(benchmark), revision=revision)
     problems = [p for reading in readings for p in reading.problems]
     warnings = [w for reading in readings for w in reading.warnings]
     findings = [f for reading in readings if pii and reading.data is not None for f in find(reading.data)]
@@ -144,22 +141,15 @@ def show(
     json: Json = False,
 ) -> None:
     """One user, question or instance, to read."""
-    from dataclasses import asdict
-
-    from bowstring.benchmarks.hicupid.types import Question
-    from bowstring.cli.data_views import print_instance, print_question, print_user
+    from bowstring.benchmarks.loading import look_up
+    from bowstring.cli.data_views import print_shown
     from bowstring.cli.output import console, print_json
-    from bowstring.datasets.lookup import UserFound, look_up
 
     found = look_up(_load_all(src, None, revision), id_)
     if json:
-        print_json(asdict(found))
-    elif isinstance(found, UserFound):
-        print_user(found.user_id, found.history, found.questions, console())
-    elif isinstance(found, Question):
-        print_question(found, console())
+        print_json(found.json)
     else:
-        print_instance(found, console())
+        print_shown(found, console())
 
 
 @app.command()
@@ -176,10 +166,10 @@ def export(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write even if FOLDER has files.")] = False,
 ) -> None:
     """Write a data set, or a part of it, in the published layout."""
-    from bowstring.datasets import load
-    from bowstring.datasets.export import export as write
+    from bowstring.benchmarks.export import export as write
+    from bowstring.benchmarks.loading import load
 
-    data = load(src, _benchmark(benchmark), revision=revision, splits=split or (), configs=None)
+    data = load(src, _checked(benchmark), revision=revision, splits=split or (), configs="present")
     paths = write(data, folder, splits=split or (), users=users, as_json=format_ is Format.json, overwrite=overwrite)
     for path in paths[:20]:
         print(path)
@@ -223,11 +213,12 @@ def pull(
     ] = False,
 ) -> None:
     """Fetch a data set from the hub, so that it can be used offline."""
+    from bowstring.benchmarks import registry
     from bowstring.cli.output import tell
     from bowstring.datasets.sources import pull as fetch
 
-    configs = ("dialogue", "qa", "evaluation") if evaluation else ("dialogue", "qa")
-    source = fetch(hub_id, revision=revision, configs=configs, into=to, tell=tell)
+    formats = [b.format for b in registry.by_layout()]
+    source = fetch(hub_id, formats, revision=revision, every_config=evaluation, into=to, tell=tell)
     print(f"{source.name} at commit {source.revision}: {', '.join(source.splits)}")
     use = str(to) if to else f"{source.name} --revision {source.revision}" if revision else source.name
     print(f"next: bowstring data info {use}")
@@ -251,18 +242,16 @@ def card(
     tokenizer: Tokenizer = "embedded",
 ) -> None:
     """A dataset card for the hub: YAML header, counts, how it was made, known risks."""
+    from bowstring.benchmarks.cards import card_of, known_origin
+    from bowstring.benchmarks.loading import load
     from bowstring.cli.output import tell
-    from bowstring.datasets import load
-    from bowstring.datasets.card import origin_of, write_card
-    from bowstring.datasets.describe import describe
     from bowstring.datasets.personal import find
     from bowstring.files.writing import make_parent
     from bowstring.models.tokens import counter_or_none
 
-    data = load(src, _benchmark(benchmark), revision=revision)
-    origin = origin_of(data.name, license=license_, made=made)
-    about = describe(data, counter_or_none(tokenizer, tell))
-    text = write_card(about, origin, list(find(data)), title=title or Path(src).name)
+    data = load(src, _checked(benchmark), revision=revision)
+    origin = known_origin(data.name, license=license_, made=made)
+    text = card_of(data, origin, list(find(data)), counter_or_none(tokenizer, tell), title=title or Path(src).name)
     if out is None:
         print(text, end="")
         return

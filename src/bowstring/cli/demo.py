@@ -55,9 +55,9 @@ def demo(out: Annotated[Path, typer.Option(help="The folder for the runs.")] = P
 def _run_hicupid(out: Path) -> dict[str, Run]:
     from bowstring.api.evaluate import evaluate
     from bowstring.benchmarks.baselines import general_answers, gold_answers
+    from bowstring.benchmarks.loading import load_hicupid
     from bowstring.cli.output import tell
     from bowstring.cli.progress import ProgressLine
-    from bowstring.datasets import load_hicupid
 
     questions = load_hicupid("mini", splits=["test_2"]).questions()
     common: dict[str, Any] = {"splits": "test_2", "max_tokens": 40, "runs": out, "tell": tell}
@@ -71,9 +71,9 @@ def _run_hicupid(out: Path) -> dict[str, Run]:
 def _run_cupid(out: Path) -> dict[str, Run]:
     from bowstring.api.evaluate import evaluate
     from bowstring.benchmarks.baselines import gold_preferences, vague_preference
+    from bowstring.benchmarks.loading import load_cupid
     from bowstring.cli.output import tell
     from bowstring.cli.progress import ProgressLine
-    from bowstring.datasets import load_cupid
 
     common: dict[str, Any] = {"task": "inference", "limit": 3, "max_tokens": 120, "runs": out, "tell": tell}
     return {

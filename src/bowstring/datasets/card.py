@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from bowstring.datasets.layout import CUPID_CONFIG
+from bowstring.datasets.describe import Description
 from bowstring.datasets.personal import Finding
 from bowstring.errors import UsageError
 
@@ -21,73 +21,55 @@ class Origin:
     made: str
 
 
-# Of the sets whose origin is known. For any other, the one who writes the card has to say it.
-_KNOWN = {
-    "12kimih/hicupid": Origin(
-        "apache-2.0",
-        "Published with HiCUPID (ACL 2025, arXiv 2506.01262). Users, dialogues, questions and answers were "
-        "written by language models from sampled personas, profiles and schedules.",
-    ),
-    "kixlab/cupid": Origin(
-        "cc-by-4.0",
-        "Published with CUPID (COLM 2025, arXiv 2508.01674). Personas, sessions and the users' feedback were "
-        "written by language models in a four-step pipeline.",
-    ),
-    "mini/hicupid": Origin(
-        "apache-2.0",
-        "Written for Bowstring as a small, readable set in HiCUPID's format. All people in it are invented.",
-    ),
-    "mini/cupid": Origin(
-        "apache-2.0",
-        "Written for Bowstring as a small, readable set in CUPID's format. All people in it are invented.",
-    ),
-}
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-_NAMES = {"hicupid": "HiCUPID", "cupid": "CUPID"}
 
 
-def origin_of(name: str, *, license: str | None, made: str | None) -> Origin:
+def origin_of(name: str, known_origins: Mapping[str, Origin], *, license: str | None, made: str | None) -> Origin:
     """What is known of a set's origin, with what the caller says instead; an error where nobody knows."""
-    known = _KNOWN.get(name.lower())
+    known = known_origins.get(name.lower())
     if known is None and (license is None or made is None):
         raise UsageError(f"where {name} comes from is not known here: say it with --license and --made")
     return Origin(license or known.license, made or known.made) if known else Origin(license or "", made or "")
 
 
-def write_card(about: Mapping[str, Any], origin: Origin, findings: Sequence[Finding], *, title: str) -> str:
-    """The card as Markdown. `about` comes from `describe`, `findings` from the search for personal data."""
+def write_card(
+    found: Description, origin: Origin, findings: Sequence[Finding], *, title: str, benchmark: str, default: str = ""
+) -> str:
+    """The card as Markdown. `findings` come from the search for personal data, `benchmark` is how people call it, and
+    `default` the config that the hub should call so."""
+    about = found.about
+    counts = found.card_counts or found.counts
     title = " ".join(title.split())  # a line of its own, such as ---, would end the header
-    header = yaml.safe_dump(_header(about, origin, title), sort_keys=False, allow_unicode=True)
+    header = yaml.safe_dump(_header(found, origin, title, default), sort_keys=False, allow_unicode=True)
     sections = [
         f"# {title}",
-        _summary(about),
-        "## What is in it\n\n" + _counts(about),
+        found.summary,
+        "## What is in it\n\n" + _table(counts.columns, counts.rows),
         "## Lengths\n\n" + _lengths(about),
         "## How it was made\n\n" + origin.made,
         "## Balance\n\n" + _balance(about),
-        "## Known risks\n\n" + _risks(about, origin, findings),
-        "## Using it\n\n" + _using(about),
+        "## Known risks\n\n" + _risks(found.attributes, origin, findings),
+        "## Using it\n\n" + _using(benchmark),
     ]
     return f"---\n{header}---\n\n" + "\n\n".join(sections) + "\n"
 
 
-def _header(about: Mapping[str, Any], origin: Origin, title: str) -> dict[str, Any]:
-    items = _items(about)
-    size = next((name for limit, name in _SIZES if items < limit), "n>1M")
+def _header(found: Description, origin: Origin, title: str, default: str) -> dict[str, Any]:
+    size = next((name for limit, name in _SIZES if found.items < limit), "n>1M")
     header: dict[str, Any] = {
         "pretty_name": title,
         "license": origin.license,
         "language": ["en"],
         "task_categories": ["question-answering", "text-generation"],
         "size_categories": [size],
-        "tags": ["personalization", about["benchmark"], "synthetic"],
+        "tags": ["personalization", found.about["benchmark"], "synthetic"],
     }
     header["configs"] = [
         {
-            "config_name": "default" if config == CUPID_CONFIG else config,
+            "config_name": "default" if config == default else config,
             "data_files": [{"split": split, "path": _path(files)} for split, files in splits.items()],
         }
-        for config, splits in about["parts"].items()
+        for config, splits in found.about["parts"].items()
     ]
     return header
 
@@ -100,39 +82,6 @@ def _path(files: Sequence[str]) -> str | list[str]:
     if len(folders) == 1 and all(f.endswith(".json") for f in files):
         return "/".join(filter(None, [*folders, "*.json"]))
     return list(files)
-
-
-def _items(about: Mapping[str, Any]) -> int:
-    if about["benchmark"] == "cupid":
-        return sum(about["instances"].values())
-    return sum(n for kinds in about["questions"].values() for n in kinds.values())
-
-
-def _summary(about: Mapping[str, Any]) -> str:
-    items = _items(about)
-    if about["benchmark"] == "hicupid":
-        return (
-            f"{about['users']:,} users, each with a history of dialogues with an assistant, and {items:,} later "
-            "questions whose best answer depends on what the history showed. Each question has a personalized "
-            "and a general answer."
-        )
-    return (
-        f"{items:,} instances of {about['personas']:,} personas: a request, the sessions that came before it, and "
-        "the preference that applies in the request's context, shown in those sessions through feedback only."
-    )
-
-
-def _counts(about: Mapping[str, Any]) -> str:
-    if about["benchmark"] == "cupid":
-        return _table(["instance type", "instances"], [[k, f"{n:,}"] for k, n in about["instances"].items()])
-    kinds = list(about["dialogues"])
-    rows = [
-        [f"questions, {split}", *(f"{by[k]:,}" for k in kinds), f"{sum(by.values()):,}"]
-        for split, by in about["questions"].items()
-    ]
-    dialogues = about["dialogues"]
-    rows.append(["dialogues", *(f"{dialogues[k]:,}" for k in kinds), f"{sum(dialogues.values()):,}"])
-    return _table(["", *kinds, "all"], rows)
 
 
 def _lengths(about: Mapping[str, Any]) -> str:
@@ -153,7 +102,7 @@ def _balance(about: Mapping[str, Any], most: int = 8) -> str:
     return "\n".join(lines)
 
 
-def _risks(about: Mapping[str, Any], origin: Origin, findings: Sequence[Finding]) -> str:
+def _risks(who: str, origin: Origin, findings: Sequence[Finding]) -> str:
     kinds: dict[str, int] = {}
     for finding in findings:
         kinds[finding.kind] = kinds.get(finding.kind, 0) + 1
@@ -162,7 +111,6 @@ def _risks(about: Mapping[str, Any], origin: Origin, findings: Sequence[Finding]
         personal = f"a search by form found text that looks like real personal information: {listed}. Look at it."
     else:
         personal = "a search by form for addresses, phone, card and identity numbers found none."
-    who = "gender, age, occupation and income" if about["benchmark"] == "hicupid" else "occupation and role"
     return "\n".join(
         [
             f"- Bias: people in it are made up, and carry the stereotypes of whoever wrote them, by {who} among "
@@ -177,10 +125,9 @@ def _risks(about: Mapping[str, Any], origin: Origin, findings: Sequence[Finding]
     )
 
 
-def _using(about: Mapping[str, Any]) -> str:
-    benchmark = about["benchmark"]
+def _using(benchmark: str) -> str:
     return (
-        f"The files have the layout of the published {_NAMES[benchmark]}. With "
+        f"The files have the layout of the published {benchmark}. With "
         f"[Bowstring](https://pypi.org/project/bowstring/):\n\n"
         f"    bowstring data validate FOLDER-OR-HUB-ID\n    bowstring data info FOLDER-OR-HUB-ID"
     )

@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
-from bowstring.benchmarks.hicupid.data import HicupidSet
-from bowstring.datasets.loading import DataSet
+from bowstring.datasets.dataset import DataSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,33 +113,6 @@ def find_in(text: str) -> Iterator[tuple[str, str]]:
 
 
 def find(data: DataSet) -> Iterator[Finding]:
-    for place, text in _places(data):
+    for place, text in data.places():
         for kind, match in find_in(text):
             yield Finding(place, kind, match)
-
-
-def _places(data: DataSet) -> Iterator[tuple[str, str]]:
-    """Every text of a data set with the place it stands in; a session that instances share, once."""
-    if isinstance(data, HicupidSet):
-        for user in data.user_ids:
-            for dialogue in data.history(user):
-                for message in dialogue.messages:
-                    yield f"user {user} dialogue {dialogue.id} {message.role}", message.text
-        for question in data.questions():
-            place = f"question {question.key}"
-            yield f"{place} question", question.question
-            yield f"{place} personalized_answer", question.personalized_answer
-            yield f"{place} general_answer", question.general_answer
-        return
-    seen: set[tuple[str, str]] = set()
-    for instance in data.instances:
-        texts = [("request", instance.request)]
-        texts += [
-            (f"session {session.dialogue.id} {message.role}", message.text)
-            for session in instance.sessions
-            for message in session.dialogue.messages
-        ]
-        for place, text in texts:
-            if (instance.persona_id, text) not in seen:
-                seen.add((instance.persona_id, text))
-                yield f"{instance.key} {place}", text

@@ -1,9 +1,9 @@
 """Where data comes from: a hub id, a folder, a file, or `mini`, made into files on this disk.
 
-mini                    the bundled sets; mini/hicupid or mini/cupid where the benchmark is not clear
+mini                    the bundled sets; mini/NAME where the benchmark is not clear
 12kimih/HiCUPID         a data set on the hub
-path/to/set             a folder in the published layout, or of CUPID's instance files
-path/to/test.parquet    one file: a CUPID table or instance, or one split of a HiCUPID set
+path/to/set             a folder in a benchmark's layout
+path/to/test.parquet    one file: a table, an instance, or one split of a set
 """
 
 from __future__ import annotations
@@ -11,28 +11,17 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bowstring.datasets import hub
-from bowstring.datasets.layout import (
-    BENCHMARKS,
-    COVERAGE_CONFIG,
-    CUPID_CONFIG,
-    HICUPID_CONFIGS,
-    Benchmark,
-    Parts,
-    dialogue_splits_for,
-    find_configs,
-    find_parts,
-)
+from bowstring.datasets.layout import Choice, Format, Parts, find_configs
 from bowstring.datasets.problems import one_of
 from bowstring.errors import DataError, FetchError, MissingSplit, UsageError
 
 MINI = "mini"
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w][\w.-]*")
-_EXPECTED = "expected dialogue/ and qa/ parquet files (HiCUPID), or test.parquet or one JSON file an instance (CUPID)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +29,11 @@ class Source:
     """A data set's files: its name as the user wrote it, and where its parts lie under `root`."""
 
     name: str
-    benchmark: Benchmark
+    benchmark: str
     root: Path
     parts: Parts
+    splits: tuple[str, ...] = ()  # of its items: all that it has
     revision: str | None = None
-
-    @property
-    def splits(self) -> tuple[str, ...]:
-        """The splits of questions or instances."""
-        return tuple(self.parts.get("qa" if self.benchmark == "hicupid" else CUPID_CONFIG, {}))
 
     def fingerprint(self) -> str:
         """A hash of the bytes of every file in use, in the order of their names."""
@@ -60,61 +45,40 @@ class Source:
         return whole.hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Which part of a data set is wanted. What is not wanted is neither fetched, read nor checked."""
-
-    splits: tuple[str, ...] = ()  # of questions or instances; none means all
-    leave_out: tuple[str, ...] = ()  # of these, unless they are all there is
-    configs: tuple[str, ...] | None = None  # of HiCUPID's; None: all that is here, on the hub not the transcripts
-    all_dialogues: bool = False  # not only those that the names of the splits suggest
-
-    def of(self, available: Collection[str]) -> list[str]:
-        wanted = [s for s in available if (s in self.splits if self.splits else s not in self.leave_out)]
-        return wanted or list(available)
-
-
-def mini_benchmarks(name: str, benchmark: Benchmark | None) -> tuple[Benchmark, ...] | None:
-    """Which bundled sets a name stands for; None where it is no name of theirs."""
-    if name == MINI:
-        return (benchmark,) if benchmark else BENCHMARKS
-    for known in BENCHMARKS:
-        if name == f"{MINI}/{known}":
-            if benchmark not in (None, known):
-                raise UsageError(f"{name} is not a {benchmark} data set; try --data {MINI}/{benchmark}")
-            return (known,)
-    return None
-
-
 def locate(
     name: str,
-    benchmark: Benchmark | None = None,
+    formats: Sequence[Format],
+    benchmark: str | None = None,
     *,
     revision: str | None = None,
     choice: Choice | None = None,
 ) -> Source:
-    """Find the files behind a name, fetching them from the hub where they are not here."""
+    """Find the files behind a name, fetching them from the hub where they are not here.
+
+    `formats` are asked in their order which of them the files are in; that of `benchmark` first.
+    """
     choice = choice or Choice()
+    asked = sorted(formats, key=lambda form: form.benchmark != benchmark)
     path = _as_path(name)
     if path is not None and path.exists():
         if revision is not None:
             raise UsageError(f"--revision is for hub data sets; {name} is on this disk")
-        source, choice = (_in_folder(name, path), choice) if path.is_dir() else _around_file(name, path, choice)
-        if choice.configs is None:
-            choice = replace(choice, configs=HICUPID_CONFIGS)
+        form, source, choice = (
+            _in_folder(name, path, asked, choice) if path.is_dir() else _of_file(name, path, asked, choice)
+        )
     elif _HUB_ID.fullmatch(name):
-        choice = replace(choice, configs=choice.configs or ("dialogue", "qa"))
-        source = _on_hub(name, revision, choice)
+        choice = replace(choice, configs="every" if choice.configs == "every" else "default")
+        source = _on_hub(name, revision, asked, choice)
+        form = next(form for form in asked if form.benchmark == source.benchmark)
     else:
         raise DataError(f"{name or repr(name)}: no such file or folder, and not a hub id; try {MINI}")
     if benchmark and source.benchmark != benchmark:
         raise DataError(f"{name} is a {source.benchmark} data set; expected a {benchmark} one")
-    return _narrowed(source, choice)
+    return _narrowed(form, source, choice)
 
 
-def locate_config(name: str, config: str, *, revision: str | None = None) -> Source:
+def locate_config(name: str, config: str, benchmark: str, *, revision: str | None = None) -> Source:
     """The files of one config alone, whatever else is there: in a folder, on the hub, or the one file that is named."""
-    benchmark: Benchmark = "cupid" if config == COVERAGE_CONFIG else "hicupid"
 
     def parts_of(listing: Iterable[str]) -> Source:
         parts = find_configs(listing, (config,))
@@ -127,7 +91,7 @@ def locate_config(name: str, config: str, *, revision: str | None = None) -> Sou
         if revision is not None:
             raise UsageError(f"--revision is for hub data sets; {name} is on this disk")
         if path.is_dir():
-            return replace(parts_of(_files_below(path)), root=path)
+            return replace(parts_of(files_below(path)), root=path)
         return Source(name, benchmark, path.parent, {config: {path.stem: [path.name]}})
     if _HUB_ID.fullmatch(name):
         return _fetched(name, revision, parts_of)
@@ -143,42 +107,59 @@ def _as_path(name: str) -> Path | None:
 
 def pull(
     name: str,
+    formats: Sequence[Format],
     *,
     revision: str | None,
-    configs: tuple[str, ...],
+    every_config: bool,
     into: Path | None,
     tell: Callable[[str], None],
 ) -> Source:
-    """Fetch a hub data set, all splits of these configs, into the cache or a folder of the user's."""
+    """Fetch a hub data set, all splits of its default configs or of all, into the cache or a folder of the user's."""
     if not _HUB_ID.fullmatch(name):
         raise UsageError(f"{name} is not a hub id; expected something like 12kimih/HiCUPID")
-    choice = Choice(configs=configs)
+    choice = Choice(configs="every" if every_config else "default")
     if into is None:
         tell(f"Fetching {name} …")
-        return _on_hub(name, revision, choice)
+        return _on_hub(name, revision, formats, choice)
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise UsageError(f"{into} is not an empty folder; choose another for --to")
     # Whole or not at all: what a broken connection leaves is not a data set. The next try goes on from it.
     unfinished = into.with_name(f".{into.name}.unfinished")
     unfinished.mkdir(parents=True, exist_ok=True)
     tell(f"Fetching {name} …")
-    source = _on_hub(name, revision, choice, unfinished)
+    source = _on_hub(name, revision, formats, choice, unfinished)
     if into.exists():
         into.rmdir()
     unfinished.rename(into)
     return replace(source, root=into)
 
 
-def _in_folder(name: str, root: Path) -> Source:
-    paths = _files_below(root)
-    found = find_parts(paths)
-    if found is None:
+def _expected(formats: Sequence[Format]) -> str:
+    return "expected " + ", or ".join(form.expected for form in formats)
+
+
+def _found(paths: Sequence[str], formats: Sequence[Format]) -> tuple[Format, Parts] | None:
+    """The first format that the files are in."""
+    for form in formats:
+        if (parts := form.find_parts(paths)) is not None:
+            return form, parts
+    return None
+
+
+def _in_folder(name: str, root: Path, formats: Sequence[Format], choice: Choice) -> tuple[Format, Source, Choice]:
+    paths = files_below(root)
+    if (found := _found(paths, formats)) is None:
         what = "is an empty folder" if not paths else "holds no data set"
-        raise DataError(f"{name}: {what}; {_EXPECTED}")
-    return Source(name, found[0], root, found[1])
+        raise DataError(f"{name}: {what}; {_expected(formats)}")
+    form, parts = found
+    return form, _source(name, form, root, parts), choice
 
 
-def _files_below(root: Path, depth: int = 4) -> list[str]:
+def _source(name: str, form: Format, root: Path, parts: Parts) -> Source:
+    return Source(name, form.benchmark, root, parts, tuple(parts.get(form.items, {})))
+
+
+def files_below(root: Path, depth: int = 4) -> list[str]:
     """Relative paths of files, linked ones too; no deeper than a data set goes, so that a loop of links ends."""
     found = []
     for folder, folders, names in os.walk(root, followlinks=True):
@@ -189,33 +170,25 @@ def _files_below(root: Path, depth: int = 4) -> list[str]:
     return found
 
 
-def _around_file(name: str, path: Path, choice: Choice) -> tuple[Source, Choice]:
-    """A file of questions stands for its split of the HiCUPID set around it; any other file is a CUPID table."""
+def _of_file(name: str, path: Path, formats: Sequence[Format], choice: Choice) -> tuple[Format, Source, Choice]:
+    """The set that a file belongs to, and the choice of what the file stands for."""
     if path.suffix not in (".parquet", ".json"):
         raise DataError(f"{name}: expected a .parquet or .json file, or a folder")
-    full = path.absolute()
-    for root in list(full.parents)[1:3]:  # qa/test_1.parquet, qa/test_1/0000.parquet
-        inside = full.relative_to(root).as_posix()
-        if inside.split("/")[0] not in HICUPID_CONFIGS:
-            continue
-        found = find_parts(_files_below(root))
-        if found is None or found[0] != "hicupid":
-            continue
-        for config, splits in found[1].items():
-            for split, files in splits.items():
-                if inside in files and config == "qa":
-                    return Source(name, "hicupid", root, found[1]), replace(choice, splits=(split,))
-                if inside in files:
-                    raise DataError(f"{name} is the {config} part of a HiCUPID set; give its folder: {root}")
-    return Source(name, "cupid", path.parent, {CUPID_CONFIG: {"test": [path.name]}}), choice
+    for form in formats:
+        if (around := form.around_file(path)) is not None:
+            splits = around.splits or choice.splits
+            return form, _source(name, form, around.root, around.parts), replace(choice, splits=splits)
+    raise DataError(f"{name}: holds no data set; {_expected(formats)}")
 
 
-def _on_hub(name: str, revision: str | None, choice: Choice, into: Path | None = None) -> Source:
+def _on_hub(
+    name: str, revision: str | None, formats: Sequence[Format], choice: Choice, into: Path | None = None
+) -> Source:
     def parts_of(listing: Iterable[str]) -> Source:
-        found = find_parts(listing)
-        if found is None:
-            raise DataError(f"{name} on the hub holds no data set of a known layout; {_EXPECTED}")
-        return _narrowed(Source(name, found[0], Path(), found[1]), choice)
+        if (found := _found(list(listing), formats)) is None:
+            raise DataError(f"{name} on the hub holds no data set of a known layout; {_expected(formats)}")
+        form, parts = found
+        return _narrowed(form, _source(name, form, Path(), parts), choice)
 
     return _fetched(name, revision, parts_of, into)
 
@@ -229,7 +202,7 @@ def _fetched(
         return [path for part in parts_of(listing).parts.values() for files in part.values() for path in files]
 
     snapshot = hub.fetch(name, revision, choose, into=into)
-    listing = snapshot.listing if snapshot.listing is not None else _files_below(snapshot.folder)
+    listing = snapshot.listing if snapshot.listing is not None else files_below(snapshot.folder)
     source = replace(parts_of(listing), root=snapshot.folder, revision=snapshot.commit)
     for path in choose(listing):
         if not (snapshot.folder / path).is_file():
@@ -237,20 +210,11 @@ def _fetched(
     return source
 
 
-def _narrowed(source: Source, choice: Choice) -> Source:
+def _narrowed(form: Format, source: Source, choice: Choice) -> Source:
     for split in choice.splits:
         if split not in source.splits:
             have = one_of(source.splits) if source.splits else "no questions at all"
             raise MissingSplit(f"{source.name} has no split {split!r}; it has {have}", source.splits)
-    wanted = choice.of(source.splits)
-    if source.benchmark == "cupid":
-        chosen = {s: f for s, f in source.parts[CUPID_CONFIG].items() if s in wanted}
-        return replace(source, parts={CUPID_CONFIG: chosen})
-    configs = choice.configs or HICUPID_CONFIGS
-    parts = {config: dict(files) for config, files in source.parts.items() if config in configs}
-    if "qa" in parts:
-        parts["qa"] = {s: f for s, f in parts["qa"].items() if s in wanted}
-    if "dialogue" in parts and not choice.all_dialogues and len(wanted) < len(source.splits):
-        needed = dialogue_splits_for(wanted, parts["dialogue"].keys())
-        parts["dialogue"] = {s: f for s, f in parts["dialogue"].items() if s in needed}
-    return replace(source, parts=parts)
+    configs = form.default_configs if choice.configs == "default" else form.configs
+    parts = {config: files for config, files in source.parts.items() if config in configs}
+    return replace(source, parts=form.narrowed(parts, choice))

@@ -6,6 +6,7 @@ An utterance is searched by what the user said and shown with its answer; a dial
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from bowstring.records import Dialogue, History, Message
@@ -53,4 +54,4 @@ def _cut(dialogue: Dialogue, units: Sequence[Unit]) -> Dialogue:
     for unit in units:
         messages += dialogue.messages[unit.first : unit.end]
     whole = len(messages) == len(dialogue.messages)
-    return dialogue if whole else Dialogue(dialogue.id, dialogue.kind, tuple(messages))
+    return dialogue if whole else replace(dialogue, messages=tuple(messages))

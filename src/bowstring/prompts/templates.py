@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, replace
-from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -80,9 +80,11 @@ class Template:
 class PromptFolder:
     """The bundled templates, with those of a user's folder in their place where it has them."""
 
-    def __init__(self, override: Path | None = None) -> None:
+    def __init__(self, owner: str, builtin: Traversable, override: Path | None = None) -> None:
+        """`builtin` holds the templates of `owner`: their names begin with it."""
         if override is not None and not override.is_dir():
             raise DataError(f"{override}: no such folder of prompts")
+        self._owner, self._builtin = owner, builtin
         self._override = override
         self._used: dict[str, str] = {}
 
@@ -148,9 +150,8 @@ class PromptFolder:
                     return path.read_text(encoding="utf-8"), True
                 except (OSError, UnicodeDecodeError) as error:
                     raise DataError(f"{path}: cannot be read: {error}") from error
-        benchmark, _, rest = name.partition("/")
-        folder = files(f"bowstring.benchmarks.{benchmark}") / "templates"
-        return (folder / f"{rest}.yaml").read_text(encoding="utf-8"), False
+        found = self._builtin / f"{name.removeprefix(f'{self._owner}/')}.yaml"
+        return found.read_text(encoding="utf-8"), False
 
 
 def check_inside(path: Path, folder: Path) -> None:

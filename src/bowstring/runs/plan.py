@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bowstring.benchmarks.interface import Planned
 from bowstring.models.prices import Price
 from bowstring.models.tokens import TokenCounter, counter_or_none
 from bowstring.records import Message, Prompt, Sampling, Usage, request_key
+from bowstring.runs.items import Planned
 from bowstring.runs.store import Store
 
 if TYPE_CHECKING:

@@ -20,25 +20,22 @@ from pathlib import Path
 from typing import Any
 
 from bowstring import __version__
-from bowstring.benchmarks.histories import histories_of
-from bowstring.benchmarks.interface import Benchmark
-from bowstring.errors import DataError, RunError, UsageError
+from bowstring.errors import RunError, UsageError
 from bowstring.files.plain_json import read_json
 from bowstring.files.plain_yaml import NotPlain
 from bowstring.files.redaction import redacted
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price, Prices
-from bowstring.reports.items import commonest_failure
-from bowstring.reports.page import write_page
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
+from bowstring.runs.failures import commonest_failure
 from bowstring.runs.folder import RunFolder, fingerprint, read_records, summed
+from bowstring.runs.items import Items
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 from bowstring.runs.progress import Progress
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
 from bowstring.runs.store import Store
-from bowstring.studies.validity import with_audit
 
 STORE_NAME = "responses.sqlite"
 
@@ -83,6 +80,7 @@ class Run:
     metrics: dict[str, Any]
     complete: bool
     stopped: str | None = None
+    page_problem: str | None = None  # why report.html could not be drawn
 
     def commonest_failure(self) -> tuple[str, int]:
         return commonest_failure(self.records())
@@ -96,10 +94,10 @@ class Evaluation:
     """One configuration: what is asked, how it is judged, and the folder it goes to."""
 
     benchmark: str
-    items: Benchmark
+    items: Items
     configuration: dict[str, Any]
     folder: Path
-    has_page: bool = True
+    page: Callable[[dict[str, Any], Sequence[Record]], str] | None = None  # draws report.html
 
 
 @dataclass(slots=True)
@@ -253,12 +251,10 @@ class Running:
         ended = ("complete", None) if complete else ("stopped", stopped)
         folder.write_lines("records.jsonl", records)
         folder.write_json("metrics.json", metrics)
-        if evaluation.has_page:
-            shown = _with_audit(metrics, evaluation.folder)
-            folder.write_text("report.html", write_page(shown, records, histories_of(evaluation.items.data)))
+        page_problem = _write_page(evaluation, folder, metrics, records)
         folder.write_json("run.json", summed(self._manifest(evaluation, *ended) | {"files": folder.written}))
         folder.remove(PROGRESS_NAME)
-        return Run(evaluation.folder, metrics, complete, None if complete else stopped)
+        return Run(evaluation.folder, metrics, complete, None if complete else stopped, page_problem)
 
     def _notes(self, evaluation: Evaluation, stopped: str | None) -> list[str]:
         notes = [f"incomplete: {stopped}"] if stopped else []
@@ -293,11 +289,18 @@ class Running:
         }
 
 
-def _with_audit(metrics: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _write_page(
+    evaluation: Evaluation, folder: RunFolder, metrics: dict[str, Any], records: Sequence[Record]
+) -> str | None:
+    """Draw the page; what goes wrong there is said, and does not fail a run whose results are written."""
+    if evaluation.page is None:
+        return None
     try:
-        return with_audit(metrics, folder)
-    except DataError:  # it is not the run's fault; bowstring report says so
-        return metrics
+        page = evaluation.page(metrics, records)
+    except Exception as error:
+        return redacted(" ".join(f"{type(error).__name__}: {error}".split()))[:300]
+    folder.write_text("report.html", page)
+    return None
 
 
 def _place_of(configuration: Mapping[str, Any]) -> dict[str, str]:

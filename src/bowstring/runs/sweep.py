@@ -18,7 +18,6 @@ from bowstring.errors import UsageError
 from bowstring.files.plain_json import read_json
 from bowstring.files.plain_yaml import NotPlain
 from bowstring.models.tokens import TokenCounter, counter_or_none
-from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.runs.folder import RunFolder, fingerprint
 from bowstring.runs.running import Evaluation, Run, Running
 
@@ -48,6 +47,7 @@ class Sweep:
     evaluations: Mapping[str, Evaluation]
     running: Running
     folder: Path
+    page: Callable[[Mapping[str, Any]], str]  # draws report.html
     tell: Callable[[str], None] = field(default=lambda line: None)
 
     def run(self) -> Swept:
@@ -57,7 +57,7 @@ class Sweep:
         folder = RunFolder(self.folder)
         try:
             folder.write_json("sweep.json", summary)
-            folder.write_text("report.html", write_sweep_page(summary))
+            folder.write_text("report.html", self.page(summary))
         finally:
             folder.close()
         return Swept(self.folder, runs, summary)

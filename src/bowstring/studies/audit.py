@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bowstring.api.evaluate import check_budget
+from bowstring.benchmarks import registry
 from bowstring.benchmarks.cupid import audit as cupid_audit
 from bowstring.benchmarks.cupid.audit import CupidAudit
 from bowstring.benchmarks.cupid.evaluation import CupidSettings
@@ -108,7 +109,7 @@ def prepare_audit(
     opened = _Opening(run, _options(run, options), tell, with_keys=with_keys)
     named = {"judge": judge, "second": second_judge, "matcher": matcher, "model": model}
     roles, skipped = opened.roles(wanted, named)
-    prompts = PromptFolder(opened.options.prompts)
+    prompts = registry.get(benchmark).prompts(opened.options.prompts)
     judged_by = roles.names["judge"]
     had = {role: configuration[role] for role in ("judge", "matcher") if role in configuration}
     same = all(roles.names.get(role, name) == name for role, name in had.items())
@@ -163,7 +164,7 @@ def prepare_audit(
     folder = path / FOLDER / fingerprint(audited)[:8]
     if linked := next((place for place in (folder.parent, folder) if place.is_symlink()), None):
         raise UsageError(f"{linked} is a link, and nothing is written to where it leads; remove it")
-    evaluation = Evaluation(benchmark, items, audited, folder, has_page=False)
+    evaluation = Evaluation(benchmark, items, audited, folder)
     running = Running([evaluation], roles.models, opened.options, opened.prices, watch)
     return Audit(path, running, about)
 

@@ -17,12 +17,13 @@ from typing import Any, TypeVar
 import pyarrow.parquet as pq
 
 from bowstring.benchmarks.cupid.coverage import coverage_table
+from bowstring.benchmarks.cupid.layout import COVERAGE_CONFIG
 from bowstring.benchmarks.cupid.types import COVERAGE_LABELS, COVERAGE_SIDES, Coverage
 from bowstring.benchmarks.hicupid import truth
 from bowstring.benchmarks.hicupid.data import evaluation_table
 from bowstring.benchmarks.hicupid.judging import question_of
+from bowstring.benchmarks.hicupid.layout import JUDGEMENTS_CONFIG
 from bowstring.benchmarks.hicupid.types import Judgement
-from bowstring.datasets.layout import COVERAGE_CONFIG, JUDGEMENTS_CONFIG
 from bowstring.errors import UsageError
 from bowstring.files.writing import make_parent
 from bowstring.judging import builtin

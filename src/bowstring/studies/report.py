@@ -10,7 +10,7 @@ from pathlib import Path
 from bowstring.benchmarks.cupid.data import CupidSet
 from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.histories import histories_of
-from bowstring.datasets import load_cupid, load_hicupid
+from bowstring.benchmarks.loading import load_cupid, load_hicupid
 from bowstring.errors import BowstringError, DataError, UsageError
 from bowstring.files.names import file_name
 from bowstring.files.plain_json import read_json

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from bowstring import __version__
-from bowstring.benchmarks.hicupid.data import HicupidSet
-from bowstring.datasets import load
-from bowstring.datasets.card import Origin, write_card
-from bowstring.datasets.describe import describe
+from bowstring.benchmarks.cards import card_of
+from bowstring.benchmarks.loading import load
+from bowstring.datasets.card import Origin
 from bowstring.datasets.personal import find
 from bowstring.errors import UsageError
 from bowstring.files.plain_json import read_json
@@ -59,10 +58,10 @@ def begin(folder: Path, configuration: Mapping[str, Any]) -> None:
 
 def finish(folder: Path, configuration: Mapping[str, Any], quality: Quality, *, made: str, title: str) -> list[Path]:
     """Write card, report and configuration, after the set itself; it is loaded, so that a bad one is found now."""
-    data = load(str(folder))
-    many = isinstance(data, HicupidSet) and len(data.user_ids) > _MANY
-    about = describe(data, None if many else counter_or_none("embedded", lambda line: None))
-    card = write_card(about, Origin("cc-by-4.0", made), [] if many else list(find(data)), title=title)
+    data = load(str(folder), str(configuration["benchmark"]))
+    many = len(data.history_keys()) > _MANY
+    counter = None if many else counter_or_none("embedded", lambda line: None)
+    card = card_of(data, Origin("cc-by-4.0", made), [] if many else list(find(data)), counter, title=title)
     texts = {
         QUALITY: json.dumps(quality.as_json(), indent=2, ensure_ascii=False) + "\n",
         CARD: card,

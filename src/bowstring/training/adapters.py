@@ -55,6 +55,6 @@ def card(base: str, record: dict[str, Any]) -> str:
 def next_command(said: dict[str, Any], folder: str) -> str:
     """How the adapter of this configuration is used."""
     use = f"hf/{said['model']}+{folder}"
-    benchmark = "cupid" if any(name.startswith("cupid/") for name in said["prompts"]) else "hicupid"
+    benchmark = next(iter(said["prompts"])).partition("/")[0]
     role = {"judge": "--judge {} --model …", "matcher": "--matcher {} --model … --judge …"}
     return f"bowstring eval {benchmark} {role.get(said['method'], '--model {} …').format(use)}"

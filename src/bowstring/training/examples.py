@@ -1,11 +1,21 @@
-"""Examples: a prompt and the answer to learn, of either benchmark. Those of a group share most of their prompt."""
+"""Examples: a prompt and the answer to learn. Those of a group share most of their prompt."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
+from bowstring.history.views import Kind
+from bowstring.models.tokens import embedded_counter
 from bowstring.records import Prompt
+
+# Histories that can be trained on: those that need no model of their own.
+TRAINED_VIEWS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind not in ("dense", "summary"))
+
+
+def count_tokens(texts: Sequence[str]) -> list[int]:
+    return embedded_counter().count(texts)
 
 
 @dataclass(frozen=True, slots=True)

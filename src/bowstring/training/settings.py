@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from bowstring.errors import UsageError, check_choice
 
 Method = Literal["sft", "dpo", "judge", "matcher"]
+EVALUATORS = ("judge", "matcher")  # the methods that train those
 Normalise = Literal["token", "answer"]
 Precision = Literal["auto", "bf16", "float32"]
 Instruction = Literal["system", "user"]

@@ -16,7 +16,6 @@ from bowstring.benchmarks.cupid.findings import findings_of
 from bowstring.benchmarks.cupid.judging import JUDGE_SAMPLING, CupidJudging
 from bowstring.benchmarks.cupid.prompts import CupidPrompts
 from bowstring.benchmarks.cupid.types import Instance
-from bowstring.benchmarks.interface import Known, Planned
 from bowstring.concurrency import gather_in_order
 from bowstring.judging import probes
 from bowstring.judging.sections import read_preference, read_rating
@@ -25,6 +24,7 @@ from bowstring.models.interface import RequestFailed
 from bowstring.prompts import PromptFolder
 from bowstring.records import Prompt, Sampling
 from bowstring.runs.asking import Asker
+from bowstring.runs.items import Known, Planned
 from bowstring.runs.runner import Record, Work
 from bowstring.seeding import seeded_number, seeded_sample
 
@@ -36,8 +36,6 @@ _SAID = {"gold": None, "vague": VAGUE}  # None: the instance's own preference
 class CupidAudit:
     """`run_judge` is who judged the run, if not this audit's judge and matcher with these words: then what the run has
     is judged again; otherwise its own judgements stand."""
-
-    data = None
 
     def __init__(
         self,
@@ -67,6 +65,9 @@ class CupidAudit:
 
     def notes(self) -> list[str]:
         return []
+
+    def identities(self) -> dict[str, str]:
+        return {}
 
     def texts(self) -> Iterator[str]:
         return iter(())

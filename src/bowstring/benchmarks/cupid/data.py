@@ -16,11 +16,15 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from bowstring.benchmarks.cupid.types import INSTANCE_TYPES, Instance, InstanceType, Session
-from bowstring.datasets.layout import Benchmark, Parts
+from bowstring.datasets.dataset import DataSet
+from bowstring.datasets.describe import Description
+from bowstring.datasets.layout import Parts
 from bowstring.datasets.problems import Problem, one_of, shown
+from bowstring.datasets.shown import Shown
 from bowstring.files.names import file_name
 from bowstring.files.writing import make_folder, open_new, write_file
-from bowstring.records import Dialogue, Message
+from bowstring.models.tokens import TokenCounter
+from bowstring.records import Dialogue, History, Message
 
 Text = Annotated[str, StringConstraints(pattern=r"\S")]
 
@@ -71,10 +75,11 @@ SCHEMA = pa.schema(
 )
 
 
-class CupidSet:
+class CupidSet(DataSet):
     """A CUPID data set: instances, each with its own sessions."""
 
-    benchmark: Benchmark = "cupid"
+    benchmark = "cupid"
+    has_json_layout = True
 
     def __init__(
         self, name: str, instances: Iterable[Instance], parts: Parts | None = None, *, fingerprint: str = ""
@@ -83,10 +88,72 @@ class CupidSet:
         self.parts = parts or {}
         self.instances = tuple(instances)
         self.fingerprint = fingerprint
+        self._by_key: dict[str, Instance] = {}
 
     @property
     def persona_ids(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(i.persona_id for i in self.instances))
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        return tuple(self.parts.get("instances", {"test": []}))
+
+    def items(self) -> tuple[Instance, ...]:
+        return self.instances
+
+    def history_keys(self) -> tuple[str, ...]:
+        return tuple(instance.key for instance in self.instances)
+
+    def history_named(self, key: str) -> History:
+        return self._instance(key).history
+
+    def _instance(self, key: str) -> Instance:
+        if not self._by_key:
+            self._by_key = {instance.key: instance for instance in self.instances}
+        return self._by_key[key]
+
+    def history_key(self, item: Instance) -> str:
+        return item.key
+
+    def asked(self, item: Instance) -> str:
+        return item.request
+
+    def about_dialogue(self, item_or_key: str, dialogue: Dialogue) -> str:
+        session = self._instance(item_or_key).sessions[dialogue.id]
+        return f"context: {session.context_factor}; preference: {session.preference}"
+
+    def places(self) -> Iterator[tuple[str, str]]:
+        """A session that instances share, once."""
+        seen: set[tuple[str, str]] = set()
+        for instance in self.instances:
+            texts = [("request", instance.request)]
+            texts += [
+                (f"session {session.dialogue.id} {message.role}", message.text)
+                for session in instance.sessions
+                for message in session.dialogue.messages
+            ]
+            for place, text in texts:
+                if (instance.persona_id, text) not in seen:
+                    seen.add((instance.persona_id, text))
+                    yield f"{instance.key} {place}", text
+
+    def describe(self, counter: TokenCounter | None) -> Description:
+        from bowstring.benchmarks.cupid.describe import describe
+
+        return describe(self, counter)
+
+    def look_up(self, id_: str) -> Shown | None:
+        from bowstring.benchmarks.cupid.describe import look_up
+
+        return look_up(self, id_)
+
+    def ids(self) -> str:
+        return f"instances are like {self.instances[0].key}"
+
+    def write(self, folder: Path, *, splits: Sequence[str], first: int | None, as_json: bool) -> list[Path]:  # noqa: ARG002
+        kept = set(self.persona_ids[:first])
+        instances = [i for i in self.instances if i.persona_id in kept]
+        return write_json(instances, folder) if as_json else write_parquet(instances, folder)
 
 
 def read(root: Path, files: Sequence[str], problems: list[Problem]) -> list[Instance]:

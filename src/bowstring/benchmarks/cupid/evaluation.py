@@ -11,13 +11,12 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Literal, TypeVar, get_args
 
+from bowstring.benchmarks.cupid.data import CupidSet
 from bowstring.benchmarks.cupid.judging import JUDGE_SAMPLING, CupidJudging
 from bowstring.benchmarks.cupid.prompts import CupidPrompts
 from bowstring.benchmarks.cupid.scores import summarize
 from bowstring.benchmarks.cupid.types import Instance
-from bowstring.benchmarks.interface import Known, Planned, check_sampling
 from bowstring.concurrency import gather_in_order
-from bowstring.datasets import CupidSet
 from bowstring.errors import UsageError, check_choice
 from bowstring.history import Reader, View, parse_view
 from bowstring.history.views import Kind
@@ -27,8 +26,9 @@ from bowstring.judging.structured import Unreadable, read_checklist, read_labels
 from bowstring.models.interface import RequestFailed
 from bowstring.models.tokens import TokenCounter, embedded_counter
 from bowstring.prompts import PromptFolder
-from bowstring.records import Completion, Dialogue, Prompt, Sampling
+from bowstring.records import Completion, Dialogue, Prompt, Sampling, check_sampling
 from bowstring.runs.asking import Asker
+from bowstring.runs.items import Known, Planned
 from bowstring.runs.runner import Record, Work
 from bowstring.seeding import seeded_number
 
@@ -177,6 +177,9 @@ class CupidEvaluation:
             return read(repaired) if repaired is not None else None
         except Unreadable:
             return None
+
+    def identities(self) -> dict[str, str]:
+        return {}
 
     def texts(self) -> Iterator[str]:
         return (m.text for instance in self.data.instances for d in instance.history for m in d.messages)

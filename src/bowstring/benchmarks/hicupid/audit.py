@@ -17,13 +17,13 @@ from bowstring.benchmarks.hicupid.judging import JUDGE_SAMPLING, SCORES, Hicupid
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
 from bowstring.benchmarks.hicupid.truth import Truth
 from bowstring.benchmarks.hicupid.types import Question
-from bowstring.benchmarks.interface import Known, Planned
 from bowstring.concurrency import gather_in_order
 from bowstring.judging import builtin, probes, verdicts
 from bowstring.models.interface import RequestFailed
 from bowstring.prompts import PromptFolder
 from bowstring.records import Message, Prompt, Sampling, Trunk
 from bowstring.runs.asking import Asker
+from bowstring.runs.items import Known, Planned
 from bowstring.runs.runner import Record, Work
 from bowstring.seeding import seeded_number, seeded_sample
 from bowstring.studies.validity import KnownPersonas
@@ -55,8 +55,6 @@ class _Variant:
 class HicupidAudit:
     """`run_judge` is who judged the run, if not this audit's judge with these words: then the answers as they are have
     to be judged again; otherwise the run's own verdicts stand."""
-
-    data = None
 
     def __init__(
         self,
@@ -99,6 +97,9 @@ class HicupidAudit:
 
     def notes(self) -> list[str]:
         return []
+
+    def identities(self) -> dict[str, str]:
+        return {}
 
     def texts(self) -> Iterator[str]:
         return iter(())

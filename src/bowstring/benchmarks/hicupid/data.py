@@ -10,7 +10,7 @@ becomes records when it is asked for:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,9 +20,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bowstring.benchmarks.hicupid.types import Judgement, Persona, Profile, Question, Schedule
-from bowstring.datasets.layout import Benchmark, Parts
+from bowstring.datasets.dataset import DataSet
+from bowstring.datasets.describe import Description
+from bowstring.datasets.layout import Parts
+from bowstring.datasets.shown import Shown
 from bowstring.datasets.tables import Column, Rows
 from bowstring.files.writing import make_folder, open_new
+from bowstring.models.tokens import TokenCounter
 from bowstring.records import Dialogue, History, Message
 
 PERSONA_FIELDS = ("category", "relation", "entity", "sentiment")
@@ -99,10 +103,10 @@ EVALUATION_SCHEMA = pa.schema(
 )
 
 
-class HicupidSet:
+class HicupidSet(DataSet):
     """A HiCUPID data set: histories by user, questions and judge transcripts by split."""
 
-    benchmark: Benchmark = "hicupid"
+    benchmark = "hicupid"
 
     def __init__(
         self,
@@ -143,6 +147,51 @@ class HicupidSet:
     def user_ids(self) -> tuple[int, ...]:
         """Every user with a history, in the order of the files."""
         return tuple(self._place)
+
+    def items(self) -> tuple[Question, ...]:
+        return self.questions()
+
+    def history_keys(self) -> tuple[str, ...]:
+        return tuple(map(str, self._place))
+
+    def history_named(self, key: str) -> History:
+        return self.history(int(key))
+
+    def history_key(self, item: Question) -> str:
+        return str(item.user_id)
+
+    def asked(self, item: Question) -> str:
+        return item.question
+
+    def texts(self, item: Question) -> Iterator[tuple[str, str]]:
+        for field in ("question", "personalized_answer", "general_answer"):
+            yield field, getattr(item, field)
+
+    def places(self) -> Iterator[tuple[str, str]]:
+        for user in self.user_ids:
+            for dialogue in self.history(user):
+                for message in dialogue.messages:
+                    yield f"user {user} dialogue {dialogue.id} {message.role}", message.text
+        for question in self.questions():
+            for field, text in self.texts(question):
+                yield f"question {question.key} {field}", text
+
+    def describe(self, counter: TokenCounter | None) -> Description:
+        from bowstring.benchmarks.hicupid.describe import describe
+
+        return describe(self, counter)
+
+    def look_up(self, id_: str) -> Shown | None:
+        from bowstring.benchmarks.hicupid.describe import look_up
+
+        return look_up(self, id_)
+
+    def ids(self) -> str:
+        users = self.user_ids
+        return f"users go from {min(users)} to {max(users)}, questions are like {self.questions()[0].key}"
+
+    def write(self, folder: Path, *, splits: Sequence[str], first: int | None, as_json: bool) -> list[Path]:  # noqa: ARG002
+        return write(self, folder, splits=splits, users=first)
 
     def dialogue_split(self, user_id: int) -> str:
         return self._place[user_id][0]

@@ -9,26 +9,29 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, get_args
 
+from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.judging import JUDGE_SAMPLING, SCORES, HicupidJudging, verdict_of
 from bowstring.benchmarks.hicupid.prompts import SHOTS, HicupidPrompts, Instruction
 from bowstring.benchmarks.hicupid.scores import recall_of, summarize
+from bowstring.benchmarks.hicupid.truth import NAME as TRUTH_NAME
 from bowstring.benchmarks.hicupid.truth import NOTE as TRUTH_NOTE
-from bowstring.benchmarks.hicupid.truth import Truth
+from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question
-from bowstring.benchmarks.interface import Known, Planned, check_sampling
+from bowstring.benchmarks.interface import Context, Opener
 from bowstring.concurrency import gather_in_order
-from bowstring.datasets import HicupidSet
 from bowstring.errors import UsageError, check_choice
 from bowstring.history import Reader, View, parse_view
 from bowstring.history.bm25 import TOKENS
-from bowstring.history.dense import DenseSearch
+from bowstring.history.dense import VECTORS_NAME, DenseSearch
 from bowstring.history.views import Kind
 from bowstring.metrics.text import bleu, rouge_l
+from bowstring.models.embedder import Embedder
 from bowstring.models.interface import RequestFailed
 from bowstring.models.tokens import TokenCounter, embedded_counter
 from bowstring.prompts import PromptFolder
-from bowstring.records import History, Prompt, Sampling, fields_of
+from bowstring.records import History, Prompt, Sampling, check_sampling, fields_of
 from bowstring.runs.asking import Asker
+from bowstring.runs.items import Known, Planned
 from bowstring.runs.runner import Record, Work
 from bowstring.seeding import seeded_number
 
@@ -300,6 +303,9 @@ class HicupidEvaluation:
             **known,
         }
 
+    def identities(self) -> dict[str, str]:
+        return {"retriever": self._search.embedder.identity} if self._search and self._view.kind == "dense" else {}
+
     def texts(self) -> Iterator[str]:
         users = dict.fromkeys(question.user_id for question in self.items)
         return (m.text for user in users for d in self._readers.of(user).history for m in d.messages)
@@ -318,3 +324,16 @@ def _size(history: History) -> dict[str, int]:
 
 def _failure(stage: str, failed: RequestFailed) -> Record:
     return {"failure": {"stage": stage, "kind": failed.kind, "reason": failed.reason}}
+
+
+def opener(data: HicupidSet, settings: Sequence[HicupidSettings], context: Context) -> Opener:
+    """Evaluations of one set share the readers of its histories and a dense search."""
+    readers = HicupidReaders(data, tokens=settings[0].bm25_tokens)
+    dense = next((one for one in settings if one.view().kind == "dense"), None)
+    vectors = context.store.with_name(VECTORS_NAME)
+    search = DenseSearch(Embedder(dense.retriever, context.tell), vectors) if dense else None
+    truth = load_truth(context.data) if context.judge == TRUTH_NAME else None
+    judge = context.models.get("judge")
+    return lambda one, prompts: HicupidEvaluation(
+        data, one, prompts, readers=readers, search=search, judge=judge, truth=truth
+    )

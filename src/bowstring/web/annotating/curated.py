@@ -21,13 +21,13 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from bowstring import __version__
-from bowstring.benchmarks.cupid.data import write_parquet
+from bowstring.benchmarks.cards import card_of, known_origin
+from bowstring.benchmarks.cupid.data import CupidSet, write_parquet
 from bowstring.benchmarks.cupid.types import Instance
-from bowstring.benchmarks.hicupid.data import dialogue_table, qa_table
-from bowstring.benchmarks.hicupid.types import Question
-from bowstring.datasets import DataSet, HicupidSet, load
-from bowstring.datasets.card import Origin, origin_of, write_card
-from bowstring.datasets.describe import describe
+from bowstring.benchmarks.hicupid.data import HicupidSet, dialogue_table, qa_table
+from bowstring.benchmarks.loading import load
+from bowstring.datasets.card import Origin
+from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.personal import find
 from bowstring.errors import DataError, UsageError
 from bowstring.files.plain_json import read_json
@@ -66,6 +66,7 @@ def write_curated(study: Study, out: Path, *, license: str | None = None) -> Cur
     if isinstance(data, HicupidSet):
         _write_hicupid(data, kept, draft)
     else:
+        assert isinstance(data, CupidSet)
         write_parquet([_mended_instance(i, kept[i.key]) for i in data.instances if i.key in kept], draft)
     _write_beside(draft, study, lines, counts, origin)
     if out.exists():
@@ -75,8 +76,7 @@ def write_curated(study: Study, out: Path, *, license: str | None = None) -> Cur
 
 
 def _keys(data: DataSet) -> list[str]:
-    items: Sequence[Question | Instance] = data.questions() if isinstance(data, HicupidSet) else data.instances
-    return [item.key for item in items]
+    return [item.key for item in data.items()]
 
 
 def _decision(given: Given) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _origin(name: str, license: str | None, counts: Mapping[str, int], curators:
         origin = Origin(license, "How it was made is not known.")
     else:
         try:
-            origin = origin_of(name, license=None, made=None)
+            origin = known_origin(name)
         except UsageError as error:
             raise UsageError(f"the licence of {name} is not known here: say it with --license") from error
     people = f"{curators} {'person' if curators == 1 else 'people'}"
@@ -188,12 +188,8 @@ def _write_beside(
         "curated": dict(counts),
         "decisions": hashlib.sha256("".join(map(json.dumps, lines)).encode()).hexdigest(),
     }
-    card = write_card(
-        describe(data, counter_or_none("embedded", lambda line: None)),
-        origin,
-        list(find(data)),
-        title=f"{Path(source['name']).name}, curated",
-    )
+    counter = counter_or_none("embedded", lambda line: None)
+    card = card_of(data, origin, list(find(data)), counter, title=f"{Path(source['name']).name}, curated")
     texts = {
         DECISIONS: "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines),
         MADE: json.dumps(made, indent=2, ensure_ascii=False) + "\n",

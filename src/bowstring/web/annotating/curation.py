@@ -10,9 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from bowstring.benchmarks.cupid.data import CupidSet
 from bowstring.benchmarks.cupid.types import Instance
+from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.types import Question
-from bowstring.datasets import CupidSet, DataSet, load
+from bowstring.benchmarks.loading import load
+from bowstring.datasets.dataset import DataSet
 from bowstring.errors import UsageError
 from bowstring.records import fields_of
 from bowstring.web.annotating.dealing import chosen, deal, hands_of
@@ -64,6 +67,7 @@ def _units(data: DataSet) -> Iterator[Unit]:
     if isinstance(data, CupidSet):
         yield from map(_instance_unit, data.instances)
         return
+    assert isinstance(data, HicupidSet)
     user, dialogues = None, {}
     for question in data.questions():
         if question.user_id != user:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from bowstring.benchmarks.cupid.types import COVERAGE_LABELS
-from bowstring.datasets.layout import Benchmark
 from bowstring.errors import UsageError
 from bowstring.records import SIDES
 
@@ -26,7 +25,7 @@ class Task:
     """One kind of question. `labels` are what is exported: of a pair, for the first answer, a tie and the second."""
 
     name: str
-    benchmark: Benchmark | None
+    benchmark: str | None
     shape: Shape
     labels: tuple[str, ...]
     asks: str

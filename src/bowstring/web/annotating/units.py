@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bowstring.datasets import DataSet, HicupidSet
+from bowstring.benchmarks.cupid.data import CupidSet
+from bowstring.benchmarks.hicupid.data import HicupidSet
+from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.ratings import GOLD, cluster_of, covered, item_id
 from bowstring.errors import UsageError
 from bowstring.records import Dialogue
@@ -251,6 +253,7 @@ def _evidence(data: DataSet, keys: set[str]) -> Iterator[tuple[str, tuple[Turns,
         for question in asked:
             yield question.key, tuple(turns_of(by_user[question.user_id][n]) for n in question.evidence)
     else:
+        assert isinstance(data, CupidSet)
         for instance in (i for i in data.instances if i.key in keys):
             yield instance.key, tuple(turns_of(instance.history[n]) for n in instance.evidence)
 

@@ -1,0 +1,28 @@
+"""Dataset cards: what a set is, where it comes from, what to keep in mind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bowstring.benchmarks import registry
+from bowstring.datasets.card import Origin, origin_of, write_card
+from bowstring.datasets.dataset import DataSet
+from bowstring.datasets.personal import Finding
+from bowstring.models.tokens import TokenCounter
+
+
+def known_origin(name: str, *, license: str | None = None, made: str | None = None) -> Origin:
+    """What is known of a published set's origin, with what the caller says instead; an error if nobody knows."""
+    origins = {known: origin for b in registry.all_benchmarks() for known, origin in b.origins.items()}
+    return origin_of(name, origins, license=license, made=made)
+
+
+def card_of(
+    data: DataSet, origin: Origin, findings: Sequence[Finding], counter: TokenCounter | None, *, title: str
+) -> str:
+    """The card as Markdown; `findings` come from the search for personal information."""
+    benchmark = registry.get(data.benchmark)
+    described = data.describe(counter)
+    return write_card(
+        described, origin, findings, title=title, benchmark=benchmark.title, default=benchmark.default_config
+    )

@@ -1,0 +1,43 @@
+"""CUPID's files: test.parquet, or one JSON file per instance; and coverage/*.parquet, which is ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from bowstring.datasets.layout import SHARD, Around, Choice, Parts, in_order, visible
+
+CONFIG = "instances"
+COVERAGE_CONFIG = "coverage"  # a matcher's labels: what matchers are trained on
+_PART = re.compile(rf"(?:(?:data|default)/)?{SHARD}")
+_INSTANCE_FILE = re.compile(r"(?:instances/)?[^/]+\.json")
+# Files of other tools that lie beside instances.
+_NOT_INSTANCES = {"dataset_infos.json", "dataset_info.json", "dataset_dict.json", "state.json", "package.json"}
+
+
+class CupidFormat:
+    benchmark = "cupid"
+    configs: tuple[str, ...] = (CONFIG,)
+    default_configs: tuple[str, ...] = (CONFIG,)
+    items = CONFIG
+    expected = "test.parquet or one JSON file an instance (CUPID)"
+
+    def find_parts(self, paths: Sequence[str]) -> Parts | None:
+        listed = visible(paths)
+        splits: dict[str, list[str]] = {}
+        for path in listed:
+            if match := _PART.fullmatch(path):
+                splits.setdefault(match["split"], []).append(path)
+        if not splits:
+            files = [p for p in listed if _INSTANCE_FILE.fullmatch(p) and p.rsplit("/")[-1] not in _NOT_INSTANCES]
+            splits = {"test": files} if files else {}
+        return {CONFIG: in_order(splits)} if splits else None
+
+    def around_file(self, path: Path) -> Around | None:
+        """Any parquet or JSON file is a table or an instance."""
+        return Around(path.parent, {CONFIG: {"test": [path.name]}})
+
+    def narrowed(self, parts: Parts, choice: Choice) -> Parts:
+        wanted = choice.of(parts[CONFIG])
+        return {CONFIG: {s: f for s, f in parts[CONFIG].items() if s in wanted}}

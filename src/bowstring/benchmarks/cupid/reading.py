@@ -1,0 +1,37 @@
+"""From a CUPID set's files to a checked set in memory; and a matcher's labels alone."""
+
+from __future__ import annotations
+
+from bowstring.benchmarks.cupid import data
+from bowstring.benchmarks.cupid.coverage import COLUMNS, check_coverage, to_coverage
+from bowstring.benchmarks.cupid.layout import CONFIG, COVERAGE_CONFIG
+from bowstring.benchmarks.cupid.types import Coverage
+from bowstring.datasets.layout import Choice
+from bowstring.datasets.problems import Problem, raise_if_any
+from bowstring.datasets.reading import Locate, Reading, problems_of_shards, read_parts
+from bowstring.datasets.sources import locate_config
+
+
+def read(locate: Locate, choice: Choice) -> Reading[data.CupidSet]:
+    source = locate(choice)
+    files = [f for split in source.parts[CONFIG].values() for f in split]
+    problems = problems_of_shards(files)
+    instances = data.read(source.root, files, problems)
+    if not instances and not problems:
+        problems.append(Problem(files[0], None, None, "has no rows; expected an instance a row"))
+    found = None if problems else data.CupidSet(source.name, instances, source.parts, fingerprint=source.fingerprint())
+    return Reading(found, problems, list(data.check_evidence(instances)))
+
+
+def load_coverage(name: str, *, revision: str | None = None) -> tuple[Coverage, ...]:
+    """A matcher's labels, in the order of the files.
+
+    A source is a file, a folder with `coverage/*.parquet`, or such a set on the hub. Nothing else of it is read.
+    """
+    problems: list[Problem] = []
+    source = locate_config(name, COVERAGE_CONFIG, "cupid", revision=revision)
+    parts, _ = read_parts(source, COVERAGE_CONFIG, COLUMNS, problems)
+    for rows in parts.values():
+        problems += check_coverage(rows)
+    raise_if_any(problems)
+    return tuple(coverage for rows in parts.values() for coverage in to_coverage(rows.table))

@@ -1,0 +1,40 @@
+"""Writing a data set, or a part of it, into a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bowstring.benchmarks import registry
+from bowstring.datasets.dataset import DataSet
+from bowstring.errors import UsageError
+
+
+def export(
+    data: DataSet,
+    folder: Path,
+    *,
+    splits: Sequence[str] = (),
+    users: int | None = None,
+    as_json: bool = False,
+    overwrite: bool = False,
+) -> list[Path]:
+    """Write in the published layout, and return the paths. `users` keeps that many users or personas."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; expected a folder to write into")
+    if folder.is_dir() and any(folder.iterdir()) and not overwrite:
+        raise UsageError(f"{folder} is not empty; choose another folder, or --overwrite")
+    if as_json and not data.has_json_layout:
+        raise UsageError(f"--format json: {data.benchmark} data sets are written as parquet")
+    _clear(folder)
+    return data.write(folder, splits=splits, first=users, as_json=as_json)
+
+
+def _clear(folder: Path) -> None:
+    """Remove the data files of a set that is being overwritten: what is new must not mix with what was there."""
+    formats = [b.format for b in registry.by_layout()]
+    paths = [p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()]
+    while (parts := next((p for form in formats if (p := form.find_parts(paths)) is not None), None)) is not None:
+        for path in [p for part in parts.values() for files in part.values() for p in files]:
+            (folder / path).unlink()
+            paths.remove(path)

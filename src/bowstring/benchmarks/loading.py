@@ -1,0 +1,110 @@
+"""From the name of a data set to a checked set in memory, of whatever benchmark it is.
+
+load("mini/hicupid"), load("kixlab/CUPID"), load("path/to/folder")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bowstring.benchmarks import registry
+from bowstring.datasets.dataset import DataSet
+from bowstring.datasets.layout import Choice, Configs
+from bowstring.datasets.problems import one_of, raise_if_any, shown
+from bowstring.datasets.reading import Reading
+from bowstring.datasets.shown import Shown
+from bowstring.datasets.sources import MINI, Source, locate
+from bowstring.errors import UsageError
+
+if TYPE_CHECKING:
+    from bowstring.benchmarks.cupid.data import CupidSet
+    from bowstring.benchmarks.hicupid.data import HicupidSet
+
+
+def load(
+    name: str = MINI,
+    benchmark: str | None = None,
+    *,
+    revision: str | None = None,
+    splits: Collection[str] = (),
+    leave_out: Collection[str] = (),
+    configs: Configs = "default",
+    choice: Choice | None = None,
+) -> DataSet:
+    """The data set of this name, checked; a DataError names the first thing that is wrong with it.
+
+    Only `splits`, or all but those to `leave_out`; or a whole `choice` instead.
+    """
+    bundled = bundled_sets(name, benchmark)
+    if bundled and len(bundled) > 1:
+        ways = [f"{name}/{other}" for other in bundled]
+        raise UsageError(f"{name} is {_number(len(bundled))} data sets; say which: {one_of(ways)}")
+    choice = choice or Choice(tuple(splits), tuple(leave_out), configs)
+    reading = read(name, benchmark, revision=revision, choice=choice)[0]
+    raise_if_any(reading.problems, name)
+    assert reading.data is not None
+    return reading.data
+
+
+def _number(n: int) -> str:
+    return {2: "two", 3: "three", 4: "four"}.get(n, str(n))
+
+
+def load_hicupid(name: str = MINI, **choice: Any) -> HicupidSet:
+    from bowstring.benchmarks.hicupid.data import HicupidSet
+
+    data = load(name, "hicupid", **choice)
+    assert isinstance(data, HicupidSet)
+    return data
+
+
+def load_cupid(name: str = MINI, **choice: Any) -> CupidSet:
+    from bowstring.benchmarks.cupid.data import CupidSet
+
+    data = load(name, "cupid", **choice)
+    assert isinstance(data, CupidSet)
+    return data
+
+
+def read(
+    name: str, benchmark: str | None = None, *, revision: str | None = None, choice: Choice | None = None
+) -> list[Reading[DataSet]]:
+    """Read and check everything behind a name, collecting problems instead of raising them."""
+    choice = choice or Choice()
+    if bundled := bundled_sets(name, benchmark):
+        if revision is not None:
+            raise UsageError(f"--revision is for hub data sets; {name} comes with the install")
+        return [Reading(registry.get(b).bundled(choice.splits), []) for b in bundled]
+    formats = [b.format for b in registry.by_layout()]
+
+    def located(wanted: Choice) -> Source:
+        return locate(name, formats, benchmark, revision=revision, choice=wanted)
+
+    return [registry.get(located(choice).benchmark).read(located, choice)]
+
+
+def bundled_sets(name: str, benchmark: str | None) -> tuple[str, ...] | None:
+    """The benchmarks whose bundled sets a name stands for; None if it is not a name of theirs."""
+    if name == MINI:
+        having = [b.name for b in registry.all_benchmarks() if b.has_bundled_set]
+        if benchmark is None:
+            return tuple(having)
+        if benchmark not in having:
+            raise UsageError(f"{registry.get(benchmark).title} has no bundled set; name its data with --data")
+        return (benchmark,)
+    kind, _, known = name.partition("/")
+    if kind == MINI and known in registry.names() and registry.get(known).has_bundled_set:
+        if benchmark not in (None, known):
+            raise UsageError(f"{name} is not a {benchmark} data set; try --data {MINI}/{benchmark}")
+        return (known,)
+    return None
+
+
+def look_up(sets: Sequence[DataSet], id_: str) -> Shown:
+    """A user, question or instance by the id a person types: the sets are searched in turn."""
+    for data in sets:
+        if (found := data.look_up(id_)) is not None:
+            return found
+    where = " or ".join(data.name for data in sets)
+    raise UsageError(f"{shown(id_)} is not in {where}; {'; '.join(data.ids() for data in sets)}")

@@ -1,0 +1,74 @@
+"""The benchmarks that there are: ours in a table, others through the entry-point group `bowstring.benchmarks`.
+
+[project.entry-points."bowstring.benchmarks"]
+mine = "my_package:BENCHMARK"
+"""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+
+from bowstring.benchmarks.interface import Benchmark
+from bowstring.errors import UsageError
+
+GROUP = "bowstring.benchmarks"
+_OURS = {
+    "hicupid": "bowstring.benchmarks.hicupid.benchmark:HICUPID",
+    "cupid": "bowstring.benchmarks.cupid.benchmark:CUPID",
+}
+
+
+def names() -> tuple[str, ...]:
+    """Ours first; nothing is imported for it."""
+    return (*_OURS, *(name for name in _others() if name not in _OURS))
+
+
+@cache
+def get(name: str) -> Benchmark:
+    """The benchmark of this name; a UsageError names the nearest one that there is."""
+    place = _OURS.get(name)
+    if place is not None:
+        module, _, attribute = place.partition(":")
+        found: object = getattr(import_module(module), attribute)
+    elif (other := _others().get(name)) is not None:
+        try:
+            found = other.load()
+        except Exception as error:  # whatever somebody else's package does when it is imported
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            raise UsageError(f"the benchmark {name} ({other.value}) cannot be loaded: {reason}") from error
+    else:
+        close = difflib.get_close_matches(name, names(), n=1)
+        hint = f"did you mean {close[0]}?" if close else f"expected {', '.join(names())}"
+        raise UsageError(f"{name!r} is not a benchmark; {hint}")
+    if not isinstance(found, Benchmark):
+        raise UsageError(
+            f"the benchmark {name} is {type(found).__name__}, not a bowstring.benchmarks.interface.Benchmark"
+        )
+    if found.name != name:
+        raise UsageError(f"the benchmark {name} calls itself {found.name!r}; its entry point must have the same name")
+    return found
+
+
+def all_benchmarks() -> list[Benchmark]:
+    """Ours and those of others that can be loaded."""
+    found = []
+    for name in names():
+        try:
+            found.append(get(name))
+        except UsageError:
+            if name in _OURS:
+                raise
+    return found
+
+
+def by_layout() -> list[Benchmark]:
+    """In the order in which they are asked whether files are theirs: others first, for ours accept more."""
+    return sorted(all_benchmarks(), key=lambda benchmark: benchmark.name in _OURS)
+
+
+@cache
+def _others() -> dict[str, EntryPoint]:
+    return {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}

@@ -1,0 +1,42 @@
+"""An item or a user of a data set, as something to read: what it is as JSON, and as blocks of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A heading across the page."""
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A text with its label; `dim` where it is about the text before it."""
+
+    label: str
+    text: str
+    dim: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    text: str
+
+
+Block = Rule | Heading | Line | Remark
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    json: Any
+    blocks: Sequence[Block]
