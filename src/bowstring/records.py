@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Role = Literal["system", "user", "assistant"]
 Side = Literal["A", "B"]
+
+STAGE_ROLE = "history"  # of the model that stages between a history and a prompt ask
 
 SIDES: tuple[Side, ...] = ("A", "B")
 
@@ -199,3 +201,19 @@ class Completion:
 
 
 FailureKind = Literal["context", "server", "timeout", "protocol", "rejected"]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A request that a run would make: of which role, and about how long its answer is. `estimated` where the
+    prompt depends on answers that are not there yet."""
+
+    role: str
+    prompt: Prompt
+    sampling: Sampling
+    answer_tokens: int
+    estimated: bool = False
+
+
+# The stored answer of a role to a prompt, if there is one, so that a plan can see further.
+Known = Callable[[str, Prompt, Sampling], str | None]

@@ -30,6 +30,7 @@ from bowstring.models.interface import Model
 from bowstring.models.names import open_model
 from bowstring.models.prices import Prices, load_prices
 from bowstring.models.transport import Patience
+from bowstring.records import STAGE_ROLE
 from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.runs.folder import default_name, fingerprint
@@ -84,6 +85,7 @@ def _prepare(
     model: Any = None,
     judge: Any = builtin.NAME,
     matcher: Any = None,
+    history_model: Any = None,
     data: str = "mini",
     revision: str | None = None,
     watch: Callable[[Snapshot], None] = lambda snapshot: None,
@@ -94,10 +96,17 @@ def _prepare(
     benchmark = registry.get(name)
     options, chosen = _sorted_settings(settings, benchmark.settings)
     named = _roles(benchmark, chosen[0], {"model": model, "judge": judge, "matcher": matcher})
+    asks_before = any(one.view().asks for one in chosen)
+    if history_model is not None and not asks_before:
+        raise UsageError("--history-model is for a history that asks a model: summary, or a stage of your own")
+    if asks_before and history_model is not None and named:
+        named[STAGE_ROLE] = history_model
     patience = Patience(attempts=options.attempts, timeout=options.timeout)
     models = {role: open_model(n, patience=patience, tell=tell, with_key=with_keys) for role, n in named.items()}
     if options.batch:
         models = _in_batches(models, options, tell)
+    if asks_before and models:
+        models.setdefault(STAGE_ROLE, models["model"])
     prices = load_prices(options.prices)
     check_budget(options, prices, list(models.values()))
     first = chosen[0].configuration()
@@ -114,6 +123,7 @@ def _prepare(
             "model": models["model"].identity if models else None,
             "judge": models["judge"].identity if "judge" in models else str(judge) if models else None,
             **({"matcher": models["matcher"].identity} if "matcher" in models else {}),
+            **({"history_model": models[STAGE_ROLE].identity} if history_model is not None and one.view().asks else {}),
             "data": {"name": str(data), "revision": revision, "fingerprint": loaded.fingerprint},
             "settings": json.loads(json.dumps(one.configuration())),
             **items.identities(),

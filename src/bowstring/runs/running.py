@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import platform
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring import __version__
+from bowstring.concurrency import run_anywhere
 from bowstring.errors import RunError, UsageError
 from bowstring.files.plain_json import read_json
 from bowstring.files.plain_yaml import NotPlain
@@ -27,6 +27,7 @@ from bowstring.files.redaction import redacted
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price, Prices
+from bowstring.records import STAGE_ROLE
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
 from bowstring.runs.failures import commonest_failure
@@ -114,35 +115,11 @@ class Running:
 
     def run(self) -> list[Run]:
         """Run to the end, or to where it is stopped; where a loop is running already, on a thread of its own."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            try:
-                return asyncio.run(self._run())
-            except asyncio.CancelledError as cancelled:  # interrupted twice
-                raise KeyboardInterrupt from cancelled
-        return self._run_elsewhere()
+        return run_anywhere(self._run, self._interrupt)
 
-    def _run_elsewhere(self) -> list[Run]:
-        result: list[list[Run] | BaseException] = []
-
-        def elsewhere() -> None:
-            try:
-                result.append(asyncio.run(self._run()))
-            except BaseException as error:  # raised again where it was called
-                result.append(error)
-
-        thread = threading.Thread(target=elsewhere)
-        thread.start()
-        try:
-            thread.join()
-        except KeyboardInterrupt:
-            if self._loop is not None and self._runner is not None:
-                self._loop.call_soon_threadsafe(self._runner.stop, "interrupted")
-            thread.join()
-        if isinstance(result[0], BaseException):
-            raise result[0]
-        return result[0]
+    def _interrupt(self) -> None:
+        if self._loop is not None and self._runner is not None:
+            self._loop.call_soon_threadsafe(self._runner.stop, "interrupted")
 
     async def _run(self) -> list[Run]:
         folders: list[RunFolder] = []
@@ -169,7 +146,7 @@ class Running:
         finally:
             if store is not None:
                 await store.close()
-            for model in self.models.values():
+            for model in {id(model): model for model in self.models.values()}.values():
                 await model.close()
             for folder in folders:
                 folder.close()
@@ -261,7 +238,7 @@ class Running:
         if evaluation.configuration["judge"] == builtin.NAME:
             notes.append(builtin.WARNING)
         notes += evaluation.items.notes()
-        for model in self.models.values():
+        for model in {id(model): model for model in self.models.values()}.values():
             if dropped := getattr(model, "dropped", None):
                 notes.append(f"{model.name} refused {', '.join(dropped)}: sent without")
             asked, trained = evaluation.configuration["prompts"], getattr(model, "trained_prompts", {})
@@ -326,7 +303,12 @@ def _check_folder(evaluation: Evaluation) -> None:
 
 
 def _usages(askers: Mapping[str, Asker]) -> dict[str, dict[str, Any]]:
-    return {role: _usage(asker) for role, asker in askers.items()}
+    """By role; the model that stages ask is left out where none of them did."""
+    return {role: _usage(asker) for role, asker in askers.items() if role != STAGE_ROLE or _was_used(asker)}
+
+
+def _was_used(asker: Asker) -> bool:
+    return bool(asker.tally.asked or asker.tally.stored or asker.tally.failed)
 
 
 def _usage(asker: Asker) -> dict[str, Any]:
