@@ -28,7 +28,7 @@ from bowstring.cli import main
 from bowstring.runs import folder
 
 PROGRAM = Path(sys.executable).with_name("bowstring")
-_SETTINGS = {"COLUMNS": "100", "PYTHONWARNINGS": "error"}
+SETTINGS = {"COLUMNS": "100", "PYTHONWARNINGS": "error"}
 # Read once by the interpreter, or by a library when it is loaded: a call in this process would not heed them.
 _READ_AT_START = ("PYTHONIOENCODING", "ONEDNN_MAX_CPU_ISA", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS")
 
@@ -42,7 +42,7 @@ class Ran:
 
 def bowstring(*arguments: str | Path, env: dict[str, str] | None = None, cwd: Path | None = None) -> Ran:
     """Call the command in this process."""
-    given = _SETTINGS | (env or {})
+    given = SETTINGS | (env or {})
     assert not any(name in given for name in _READ_AT_START), "this environment needs bowstring_process()"
     if asyncio._get_running_loop() is None:
         return _call([*map(str, arguments)], given, cwd)
@@ -58,7 +58,7 @@ def bowstring_process(*arguments: str | Path, env: dict[str, str] | None = None,
         text=True,
         encoding="utf-8",
         errors="replace",
-        env=os.environ | _SETTINGS | (env or {}),
+        env=os.environ | SETTINGS | (env or {}),
         cwd=cwd,
         timeout=300,
         check=False,
