@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import platform
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring import __version__
+from bowstring.concurrency import run_anywhere
 from bowstring.errors import RunError, UsageError
 from bowstring.files.plain_json import read_json
 from bowstring.files.plain_yaml import NotPlain
@@ -110,39 +110,14 @@ class Running:
     prices: Prices
     watch: Callable[[Snapshot], None] = field(default=lambda snapshot: None)
     _runner: Runner[Any] | None = None
-    _loop: asyncio.AbstractEventLoop | None = None
 
     def run(self) -> list[Run]:
         """Run to the end, or to where it is stopped; where a loop is running already, on a thread of its own."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            try:
-                return asyncio.run(self._run())
-            except asyncio.CancelledError as cancelled:  # interrupted twice
-                raise KeyboardInterrupt from cancelled
-        return self._run_elsewhere()
+        return run_anywhere(self._run, self._interrupt)
 
-    def _run_elsewhere(self) -> list[Run]:
-        result: list[list[Run] | BaseException] = []
-
-        def elsewhere() -> None:
-            try:
-                result.append(asyncio.run(self._run()))
-            except BaseException as error:  # raised again where it was called
-                result.append(error)
-
-        thread = threading.Thread(target=elsewhere)
-        thread.start()
-        try:
-            thread.join()
-        except KeyboardInterrupt:
-            if self._loop is not None and self._runner is not None:
-                self._loop.call_soon_threadsafe(self._runner.stop, "interrupted")
-            thread.join()
-        if isinstance(result[0], BaseException):
-            raise result[0]
-        return result[0]
+    def _interrupt(self) -> None:
+        if self._runner is not None:
+            self._runner.stop("interrupted")
 
     async def _run(self) -> list[Run]:
         folders: list[RunFolder] = []
@@ -192,7 +167,6 @@ class Running:
 
         # A user's turn comes for all evaluations at once, while what is derived from the history is at hand.
         turns = [(n, group) for turn in zip_longest(*grouped) for n, group in enumerate(turn) if group is not None]
-        self._loop = asyncio.get_running_loop()
         self._runner = Runner(
             [group for _, group in turns], list(chain.from_iterable(own.values() for own in askers)), watch
         )
