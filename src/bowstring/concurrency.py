@@ -1,4 +1,4 @@
-"""Waiting for several results at once, and running a coroutine from wherever one is."""
+"""Coroutines: waiting for several results in a fixed order, and running one from code that is not asynchronous."""
 
 from __future__ import annotations
 
@@ -19,33 +19,45 @@ async def gather_in_order(*asked: Awaitable[T]) -> list[T]:
     return [end for end in ended if not isinstance(end, BaseException)]
 
 
-def run_anywhere(start: Callable[[], Coroutine[Any, Any, T]], interrupted: Callable[[], None] = lambda: None) -> T:
-    """Run a coroutine to its end: here, or, where a loop is running already (a notebook), on a thread of its own.
+def run_anywhere(main: Callable[[], Coroutine[Any, Any, T]], interrupt: Callable[[], None] = lambda: None) -> T:
+    """Run a coroutine to its end; where an event loop is running already, as in a notebook, on a thread of its own.
 
-    On that thread no signal arrives: `interrupted` is called instead, and the coroutine is waited for.
+    There, Ctrl-C calls `interrupt` in the coroutine's loop and waits for the end. Elsewhere the coroutine itself
+    listens for Ctrl-C.
     """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         try:
-            return asyncio.run(start())
+            return asyncio.run(main())
         except asyncio.CancelledError as cancelled:  # interrupted twice
             raise KeyboardInterrupt from cancelled
-    ended: list[T | BaseException] = []
+    return _run_on_a_thread(main, interrupt)
 
-    def elsewhere() -> None:
+
+def _run_on_a_thread(main: Callable[[], Coroutine[Any, Any, T]], interrupt: Callable[[], None]) -> T:
+    results: list[T] = []
+    errors: list[BaseException] = []
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def with_its_loop() -> T:
+        loops.append(asyncio.get_running_loop())
+        return await main()
+
+    def work() -> None:
         try:
-            ended.append(asyncio.run(start()))
+            results.append(asyncio.run(with_its_loop()))
         except BaseException as error:  # raised again where it was called
-            ended.append(error)
+            errors.append(error)
 
-    thread = threading.Thread(target=elsewhere)
+    thread = threading.Thread(target=work)
     thread.start()
     try:
         thread.join()
     except KeyboardInterrupt:
-        interrupted()
+        for loop in loops:
+            loop.call_soon_threadsafe(interrupt)
         thread.join()
-    if isinstance(ended[0], BaseException):
-        raise ended[0]
-    return ended[0]
+    if errors:
+        raise errors[0]
+    return results[0]

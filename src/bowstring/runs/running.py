@@ -111,15 +111,14 @@ class Running:
     prices: Prices
     watch: Callable[[Snapshot], None] = field(default=lambda snapshot: None)
     _runner: Runner[Any] | None = None
-    _loop: asyncio.AbstractEventLoop | None = None
 
     def run(self) -> list[Run]:
         """Run to the end, or to where it is stopped; where a loop is running already, on a thread of its own."""
         return run_anywhere(self._run, self._interrupt)
 
     def _interrupt(self) -> None:
-        if self._loop is not None and self._runner is not None:
-            self._loop.call_soon_threadsafe(self._runner.stop, "interrupted")
+        if self._runner is not None:
+            self._runner.stop("interrupted")
 
     async def _run(self) -> list[Run]:
         folders: list[RunFolder] = []
@@ -169,7 +168,6 @@ class Running:
 
         # A user's turn comes for all evaluations at once, while what is derived from the history is at hand.
         turns = [(n, group) for turn in zip_longest(*grouped) for n, group in enumerate(turn) if group is not None]
-        self._loop = asyncio.get_running_loop()
         self._runner = Runner(
             [group for _, group in turns], list(chain.from_iterable(own.values() for own in askers)), watch
         )

@@ -1,0 +1,90 @@
+"""The options of a command, made from settings dataclasses (`bowstring.settings`), where all about them is stated.
+
+    app = typer.Typer()
+    options = (*options_of(DrawingSettings), *options_of(Printing))
+    add_command(app, "draw", run, options, help="Draw a sample.")
+
+    def run(given: dict[str, Any]) -> int:
+        printing, drawing = sort_keywords((Printing, DrawingSettings), given, where="bowstring draw")
+
+`run` is called with the values that were given, by the names of their fields, and with nothing else: defaults and
+checks are the dataclasses'. An option of another name, help or default for one command: `changed(options, field,
+help=…)`. A tuple field, or one with `axis=True`, is an option that may be repeated; its value is a list.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from bowstring.settings import Option
+
+_METAVARS: dict[type | None, str] = {str: "TEXT", int: "INTEGER", float: "NUMBER", Path: "PATH", None: "TEXT"}
+Run = Callable[[dict[str, Any]], int]
+
+
+def add_command(app: typer.Typer, name: str, run: Run, options: Iterable[Option], *, help: str) -> None:
+    """Add a command with these options to an app."""
+
+    def command(**values: Any) -> int:
+        return run({field: value for field, value in values.items() if value is not None and value != []})
+
+    parameters = [_parameter(one) for one in options if one.offered]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {}
+    app.command(name, help=help)(command)
+
+
+def changed(options: Sequence[Option], field: str, **values: Any) -> tuple[Option, ...]:
+    """The same options, with one of them changed for a command."""
+    assert any(one.field == field for one in options), field
+    return tuple(replace(one, **values) if one.field == field else one for one in options)
+
+
+def _parameter(one: Option) -> inspect.Parameter:
+    kind: Any = str if one.kind is None else one.kind
+    flags = f"{one.flag}/--no-{one.flag.removeprefix('--')}" if kind is bool and one.default is True else one.flag
+    info = typer.Option(
+        ... if one.required else None,
+        flags,
+        help=_help(one),
+        metavar=None if kind is bool else one.metavar or _metavar(one),
+        show_default=False,
+        hidden=one.hidden,
+    )
+    annotation = list[kind] if one.several or one.axis else kind
+    return inspect.Parameter(
+        one.field,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=info,
+        annotation=annotation if one.required else annotation | None,
+    )
+
+
+def _metavar(one: Option) -> str:
+    return f"[{'|'.join(map(str, one.choices))}]" if one.choices else _METAVARS[one.kind]
+
+
+def _help(one: Option) -> str:
+    """What the option is, its default and its limits."""
+    default = _default(one)
+    extra = [f"default: {default}" if default else "", str(one.limits)]
+    told = "; ".join(part for part in extra if part)
+    return f"{one.help}  [{told}]" if told else one.help
+
+
+def _default(one: Option) -> str:
+    if one.shown_default is not None:
+        return one.shown_default
+    value = one.default
+    if one.required or value is None or value is False or value == ():
+        return ""
+    if value is True:
+        return one.flag.removeprefix("--")
+    values = value if isinstance(value, tuple) else (value,)
+    return ", ".join(f"{each:g}" if isinstance(each, float) else str(each) for each in values)

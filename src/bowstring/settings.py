@@ -1,0 +1,237 @@
+"""Settings: dataclasses whose fields say all there is to say about an option, for commands and for calls.
+
+    @dataclass(frozen=True, slots=True)
+    class Drawing:
+        seed: int = field(default=0, metadata=option("Seed of the sampling.", min=0))
+        order: Literal["random", "sorted"] = field(default="random", metadata=option("Order of the items."))
+        splits: tuple[str, ...] = field(default=(), metadata=option("A split; repeatable.", name="--split"))
+
+        def __post_init__(self) -> None:
+            check_settings(self)
+
+    from_keywords(Drawing, {"sede": 1}, where="draw()")   # draw() has no setting 'sede'; did you mean seed?
+    from_keywords(Drawing, {"seed": -1}, where="draw()")  # --seed -1: expected a whole number of at least 0
+
+`cli/options.py` makes the options of a command from the same fields. A field may be a str, int, float, bool, Path or
+Literal, one of these or None, or a tuple of them; its type must resolve at run time. A field without `option()` is a
+setting that calls take and commands do not offer. A field of any other type takes whatever it is given.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+import types
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Union
+
+from bowstring.errors import UsageError, check_choice, shown
+
+_METADATA = "option"
+_SCALARS = (str, int, float, bool, Path)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of a number. `min` and `max` are allowed values; `above` and `below` are not."""
+
+    min: float | None = None
+    max: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def allow(self, value: float) -> bool:
+        return (
+            (self.min is None or value >= self.min)
+            and (self.max is None or value <= self.max)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+        )
+
+    def __str__(self) -> str:
+        """In words: '1 to 25', 'at least 1', 'above 0', '0 to below 1'; empty without limits."""
+        least = "" if self.min is None else f"{self.min:,}"
+        most = f"{self.max:,}" if self.max is not None else f"below {self.below:,}" if self.below is not None else ""
+        if least and most:
+            return f"{least} to {most}"
+        lower = f"at least {least}" if least else f"above {self.above:,}" if self.above is not None else ""
+        upper = f"at most {most}" if self.max is not None else most
+        return " and ".join(part for part in (lower, upper) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting: a keyword of a call, and unless `offered` is false an option of a command."""
+
+    field: str
+    flag: str  # as commands spell it: --users-per-step
+    kind: type | None  # of one value: str, int, float, bool or Path; None where anything is taken
+    default: Any = MISSING  # MISSING: it must be given
+    choices: tuple[Any, ...] = ()
+    nullable: bool = False  # None is a value
+    several: bool = False  # the field is a tuple, and the option may be repeated
+    axis: bool = False  # the field is one value, but the option may be repeated: a sweep
+    limits: Limits = Limits()
+    help: str = ""
+    shown_default: str | None = None  # what help says instead of the default; "" to say nothing
+    metavar: str | None = None
+    offered: bool = True
+    hidden: bool = False  # offered, but not in help
+
+    @property
+    def required(self) -> bool:
+        return self.default is MISSING
+
+
+def option(
+    help: str,
+    *,
+    name: str | None = None,
+    min: float | None = None,
+    max: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    shown_default: str | None = None,
+    metavar: str | None = None,
+    axis: bool = False,
+    hidden: bool = False,
+) -> dict[str, Any]:
+    """Metadata of a dataclass field: how commands offer it, and which values it takes."""
+    return {
+        _METADATA: {
+            "help": help,
+            "flag": name,
+            "limits": Limits(min, max, above, below),
+            "shown_default": shown_default,
+            "metavar": metavar,
+            "axis": axis,
+            "hidden": hidden,
+        }
+    }
+
+
+def options_of(kind: type[Any]) -> tuple[Option, ...]:
+    """The options of a settings dataclass, in the order of its fields."""
+    hints = typing.get_type_hints(kind)
+    return tuple(_option(f, hints[f.name]) for f in dataclasses.fields(kind) if f.init)
+
+
+def _option(field: dataclasses.Field[Any], hint: Any) -> Option:
+    metadata = dict(field.metadata.get(_METADATA, {"offered": False}))
+    flag = metadata.pop("flag", None) or f"--{field.name.replace('_', '-')}"
+    nullable, hint = _without_none(hint)
+    several = typing.get_origin(hint) is tuple
+    if several:
+        hint = typing.get_args(hint)[0]
+    choices: tuple[Any, ...] = ()
+    if typing.get_origin(hint) is Literal:
+        choices = typing.get_args(hint)
+        hint = type(choices[0])
+    default = field.default_factory() if field.default_factory is not MISSING else field.default
+    return Option(
+        field.name,
+        flag,
+        hint if hint in _SCALARS else None,
+        default,
+        choices,
+        nullable,
+        several,
+        **metadata,
+    )
+
+
+def _without_none(hint: Any) -> tuple[bool, Any]:
+    """Whether a type allows None, and what it is otherwise."""
+    if typing.get_origin(hint) not in (Union, types.UnionType):
+        return False, hint
+    members = [member for member in typing.get_args(hint) if member is not type(None)]
+    return len(members) < len(typing.get_args(hint)), members[0] if len(members) == 1 else object
+
+
+def check_settings(settings: Any) -> None:
+    """Check every field against its type, choices and limits; a UsageError names the first that is wrong."""
+    for one in options_of(type(settings)):
+        value = getattr(settings, one.field)
+        if value is None and one.nullable:
+            continue
+        for each in value if one.several else (value,):
+            _check(one, each)
+
+
+def _check(one: Option, value: Any) -> None:
+    if one.choices:
+        check_choice(one.flag.removeprefix("--"), value, one.choices)
+    elif one.kind in (int, float):
+        wanted = "a whole number" if one.kind is int else "a number"
+        sound = isinstance(value, int if one.kind is int else int | float) and not isinstance(value, bool)
+        if not sound or not math.isfinite(value) or not one.limits.allow(value):
+            raise UsageError(f"{one.flag} {shown(value)}: expected {wanted}{_in_words(one.limits)}")
+    elif one.kind is Path:
+        if not isinstance(value, str | Path):
+            raise UsageError(f"{one.flag} {shown(value)}: expected a path")
+    elif one.kind is not None and not isinstance(value, one.kind):
+        wanted = "True or False" if one.kind is bool else "a text"
+        raise UsageError(f"{one.flag} {shown(value)}: expected {wanted}")
+
+
+def _in_words(limits: Limits) -> str:
+    words = str(limits)
+    if not words:
+        return ""
+    return f" of {words}" if words.startswith("at ") else f" {words}" if words.startswith("above") else f" from {words}"
+
+
+def from_keywords(kind: type[T], given: Mapping[str, Any], *, where: str) -> T:
+    """Settings from keyword arguments of a call. `where` is the call, as errors name it: evaluate()."""
+    (own,) = sort_keywords((kind,), given, where=where)
+    return kind(**own)
+
+
+def sort_keywords(
+    kinds: Sequence[type[Any]], given: Mapping[str, Any], *, where: str, besides: Iterable[str] = ()
+) -> tuple[dict[str, Any], ...]:
+    """Keyword arguments by the dataclass that they belong to, each value in the form that its field has.
+
+    A path may be given as text, a float as a whole number, a tuple as any list or one value. None for a field that
+    does not take None means that it is not given. `besides` are further names that the call knows.
+    """
+    by_name = [{one.field: one for one in options_of(kind)} for kind in kinds]
+    known = [name for names in by_name for name in names]
+    for name in given:
+        if name not in known:
+            raise UsageError(f"{where} has no setting {name!r}; {nearest(name, [*known, *besides])}")
+    return tuple(
+        {
+            name: converted(options[name], value)
+            for name, value in given.items()
+            if name in options and (value is not None or options[name].nullable)
+        }
+        for options in by_name
+    )
+
+
+def converted(one: Option, value: Any) -> Any:
+    """A value in the form that its field has; one that does not fit is left for `check_settings` to refuse."""
+    if one.several and value is not None:
+        value = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else value
+        return tuple(_scalar(one, each) for each in value)
+    if one.axis and isinstance(value, list | tuple):
+        return [_scalar(one, each) for each in value]
+    return _scalar(one, value)
+
+
+def _scalar(one: Option, value: Any) -> Any:
+    if one.kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    return Path(value) if one.kind is Path and isinstance(value, str) else value
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """The end of an error about an unknown name: the nearest that there is, or else all of them."""
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]}?" if close else f"expected {', '.join(known)}"
