@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from bowstring.errors import UsageError
-
 if TYPE_CHECKING:
     from hashlib import _Hash
 
@@ -157,16 +155,6 @@ class Sampling:
     top_k: int | None = None
     top_p: float | None = None
     seed: int | None = None
-
-
-def check_sampling(max_tokens: object, temperature: object, seed: object) -> None:
-    """That settings of a user's can be sampled with."""
-    if not isinstance(max_tokens, int) or max_tokens < 1:
-        raise UsageError(f"max_tokens is {max_tokens!r}; expected a whole number from 1")
-    if not isinstance(temperature, int | float) or not 0 <= temperature <= 2:
-        raise UsageError(f"temperature is {temperature!r}; expected a number from 0 to 2")
-    if not isinstance(seed, int):
-        raise UsageError(f"seed is {seed!r}; expected a whole number")
 
 
 def request_key(model: str, prompt: Prompt, sampling: Sampling) -> str:

@@ -7,7 +7,7 @@ labels each side's checklist against the other's preference. (generation) the mo
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeVar, get_args
 
@@ -19,7 +19,7 @@ from bowstring.benchmarks.cupid.types import Instance
 from bowstring.benchmarks.interface import Context, Opener
 from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker
 from bowstring.concurrency import gather_in_order
-from bowstring.errors import UsageError, check_choice
+from bowstring.errors import UsageError
 from bowstring.history import View, parse_view
 from bowstring.history.stages import Asked, Histories, Readers, Shown, StageWords
 from bowstring.history.stages.dense import DenseSearch
@@ -30,11 +30,12 @@ from bowstring.judging.sections import read_preference, read_rating
 from bowstring.judging.structured import Unreadable, read_checklist, read_labels
 from bowstring.models.interface import RequestFailed
 from bowstring.prompts import PromptFolder
-from bowstring.records import Completion, Known, Planned, Prompt, Sampling, check_sampling
+from bowstring.records import Completion, Known, Planned, Prompt, Sampling
 from bowstring.runs.asking import Asker
 from bowstring.runs.failures import failure_of
 from bowstring.runs.runner import Record, Work
 from bowstring.seeding import seeded_number
+from bowstring.settings import check_settings, option
 
 T = TypeVar("T")
 Task = Literal["inference", "generation", "both"]
@@ -47,20 +48,32 @@ WRONG = 0.5  # an inference whose recall is below this is wrong, and worth an an
 class CupidSettings:
     """What changes a result; defaults as published."""
 
-    task: Task = "both"
-    history: str = "full"
-    max_tokens: int = 8192
-    temperature: float = 0.0
-    oracle_preference: bool = False
-    analyse: bool = False
-    scoring: Scoring = "bowstring"
-    retriever: str = "facebook/contriever"
-    seed: int = 0
+    task: Task = field(default="both", metadata=option("Infer the preference, answer the request, or both."))
+    history: str = field(
+        default="full",
+        metadata=option(
+            "What the model sees: full, gold, none, last:N (or last:4k), bm25/session/K, dense/session/K, summary, or "
+            "python:module:Class. Repeat it for a sweep.",
+            axis=True,
+        ),
+    )
+    max_tokens: int = field(default=8192, metadata=option("Longest answer, in tokens.", min=1))
+    temperature: float = field(default=0.0, metadata=option("Temperature of the evaluated model.", min=0, max=2))
+    oracle_preference: bool = field(
+        default=False, metadata=option("Give the model the gold preference: an upper bound.")
+    )
+    analyse: bool = field(default=False, metadata=option("Have the judge say in which way wrong inferences are wrong."))
+    scoring: Scoring = field(
+        default="bowstring",
+        metadata=option("Our scoring, or upstream's arithmetic, to compare with published numbers."),
+    )
+    retriever: str = field(
+        default="facebook/contriever", metadata=option("Embedding model of dense search: a hub id or a folder.")
+    )
+    seed: int = field(default=0, metadata=option("Seed of the sampling."))
 
     def __post_init__(self) -> None:
-        check_sampling(self.max_tokens, self.temperature, self.seed)
-        for name, value, kind in (("task", self.task, Task), ("scoring", self.scoring, Scoring)):
-            check_choice(name, value, get_args(kind))
+        check_settings(self)
         self.view()
         if self.oracle_preference and self.task == "inference":
             raise UsageError("--oracle-preference is for generation: it gives away what inference asks for")

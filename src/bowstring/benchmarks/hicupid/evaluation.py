@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.judging import JUDGE_SAMPLING, SCORES, HicupidJudging, verdict_of
-from bowstring.benchmarks.hicupid.prompts import SHOTS, HicupidPrompts, Instruction
+from bowstring.benchmarks.hicupid.prompts import HicupidPrompts, Instruction
 from bowstring.benchmarks.hicupid.scores import recall_of, summarize
 from bowstring.benchmarks.hicupid.truth import NAME as TRUTH_NAME
 from bowstring.benchmarks.hicupid.truth import NOTE as TRUTH_NOTE
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
-from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question
+from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question, QuestionType
 from bowstring.benchmarks.interface import Context, Opener
 from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker
 from bowstring.concurrency import gather_in_order
-from bowstring.errors import UsageError, check_choice
+from bowstring.errors import UsageError
 from bowstring.history import View, parse_view
-from bowstring.history.bm25 import TOKENS
 from bowstring.history.stages import Asked, Histories, Readers, Shown, StageWords
 from bowstring.history.stages.dense import DenseSearch
 from bowstring.history.stages.own import OwnStages
@@ -29,42 +28,67 @@ from bowstring.history.views import Kind
 from bowstring.metrics.text import bleu, rouge_l
 from bowstring.models.interface import RequestFailed
 from bowstring.prompts import PromptFolder
-from bowstring.records import Known, Planned, Prompt, Sampling, check_sampling, fields_of
+from bowstring.records import Known, Planned, Prompt, Sampling, fields_of
 from bowstring.runs.asking import Asker
 from bowstring.runs.failures import failure_of
 from bowstring.runs.runner import Record, Work
 from bowstring.seeding import seeded_number
+from bowstring.settings import check_settings, option
 
 SUMMARY_SAMPLING = Sampling(max_tokens=120, temperature=0.0)
 UNITS = ("utterance", "dialogue")
+# The published keyword searches: what --retrieval-only measures where no history is given.
+PUBLISHED_SEARCHES = (
+    *(f"bm25/utterance/{k}" for k in (5, 15, 25)),
+    *(f"bm25/dialogue/{k}" for k in (1, 3, 5)),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class HicupidSettings:
     """What changes a result; defaults as published."""
 
-    splits: tuple[str, ...] = ()
-    types: tuple[str, ...] = QUESTION_TYPES
-    history: str = "full"
-    shots: int = 0
-    instruction: Instruction = "system"
-    both_orders: bool = False
-    retrieval_only: bool = False
-    bm25_tokens: str = "stems"
-    retriever: str = "facebook/contriever"
-    max_tokens: int = 200
-    temperature: float = 0.6
+    splits: tuple[str, ...] = field(
+        default=(), metadata=option("A split; repeatable.", name="--split", shown_default="all but train")
+    )
+    types: tuple[QuestionType, ...] = field(
+        default=QUESTION_TYPES, metadata=option("A question type; repeatable.", name="--type", shown_default="all")
+    )
+    history: str = field(
+        default="full",
+        metadata=option(
+            "What the model sees: full, gold, none, last:4k (or last:N dialogues), bm25/utterance/K, bm25/dialogue/K, "
+            "dense/utterance/K, dense/dialogue/K, summary, or python:module:Class. Repeat it for a sweep.",
+            axis=True,
+        ),
+    )
+    shots: Literal[0, 1, 3, 5] = field(
+        default=0, metadata=option("Examples of each question type. Repeat it for a sweep.", axis=True)
+    )
+    instruction: Instruction = field(
+        default="system",
+        metadata=option(
+            "Where the instruction stands: in a system message, or in a user turn after the history. Repeat it for a "
+            "sweep.",
+            axis=True,
+        ),
+    )
+    both_orders: bool = field(default=False, metadata=option("Judge every comparison twice, with the sides swapped."))
+    retrieval_only: bool = field(default=False, metadata=option("Measure what a search finds, and ask no model."))
+    bm25_tokens: Literal["stems", "words", "whitespace"] = field(
+        default="stems", metadata=option("How keyword search splits texts; whitespace is upstream's way.")
+    )
+    retriever: str = field(
+        default="facebook/contriever", metadata=option("Embedding model of dense search: a hub id or a folder.")
+    )
+    max_tokens: int = field(default=200, metadata=option("Longest answer, in tokens.", min=1))
+    temperature: float = field(default=0.6, metadata=option("Temperature of the evaluated model.", min=0, max=2))
     top_k: int | None = 50
-    seed: int = 0
+    seed: int = field(default=0, metadata=option("Seed of the sampling, and of the side that an answer takes."))
 
     def __post_init__(self) -> None:
-        check_sampling(self.max_tokens, self.temperature, self.seed)
+        check_settings(self)
         view = self.view()
-        for kind in self.types:
-            check_choice("type", kind, QUESTION_TYPES)
-        check_choice("shots", self.shots, SHOTS)
-        check_choice("instruction", self.instruction, get_args(Instruction))
-        check_choice("bm25-tokens", self.bm25_tokens, tuple(TOKENS))
         if self.retrieval_only and not view.searches:
             raise UsageError(f"--retrieval-only --history {self.history}: expected a search, such as bm25/utterance/5")
         if self.retrieval_only and (self.shots or self.both_orders or self.instruction != "system"):
