@@ -282,7 +282,7 @@ def test_keys_are_in_no_file(tmp_path):
             ["--model", "embedded", "--history", "everything"],
             "--history everything: expected full, gold, none, last:N (or last:4k, in tokens), bm25/utterance/K",
         ),
-        (["--model", "embedded", "--type", "horoscope"], "'horoscope'"),
+        (["--model", "embedded", "--type", "horoscope"], "--type horoscope"),
         (["--model", "embedded", "--split", "train"], "mini/hicupid has no split 'train'"),
         (["--model", "embedded", "--data", "mini/cupid"], "mini/cupid is not a hicupid data set"),
         (["--model", "embedded", "--prompts", "nowhere"], "nowhere: no such folder of prompts"),
@@ -329,7 +329,7 @@ def test_python_gives_the_same_run_as_the_command(tmp_path):
     assert (tmp_path / "api" / "records.jsonl").read_bytes() == (tmp_path / "command" / "records.jsonl").read_bytes()
     assert run.records() == records(tmp_path / "command")
     assert run.metrics["metrics"] == metrics(tmp_path / "command")["metrics"]
-    with pytest.raises(package.BowstringError, match="evaluate\\(\\) has no setting colour"):
+    with pytest.raises(package.BowstringError, match="evaluate\\(\\) has no setting 'colour'"):
         package.evaluate("hicupid", model="embedded", colour="red")
 
 

@@ -321,7 +321,7 @@ def test_scores_and_correlation_by_hand(tmp_path):
         (["--task", "inference", "--oracle-preference"], "--oracle-preference is for generation"),
         (["--matcher", "embedded"], "--matcher needs --judge"),
         (["--data", "mini/hicupid"], "is not a cupid data set"),
-        (["--scoring", "mine"], "'mine'"),
+        (["--scoring", "mine"], "--scoring mine"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(more, message, tmp_path):

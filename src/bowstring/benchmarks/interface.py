@@ -14,6 +14,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
+from bowstring.benchmarks.auditing import Auditing
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice, Format
@@ -97,6 +98,14 @@ class Benchmark(ABC):
 
     def training(self) -> Training | None:
         """What it teaches assistants and evaluators."""
+        return None
+
+    def auditing(self) -> Auditing | None:
+        """The checks of whether a score means what it says."""
+        return None
+
+    def judge_note(self, judge: str) -> str | None:  # noqa: ARG002
+        """What a reader must know of a judge that is no model."""
         return None
 
     @abstractmethod

@@ -28,13 +28,15 @@ _METAVARS: dict[type | None, str] = {str: "TEXT", int: "INTEGER", float: "NUMBER
 Run = Callable[[dict[str, Any]], int]
 
 
-def add_command(app: typer.Typer, name: str, run: Run, options: Iterable[Option], *, help: str) -> None:
-    """Add a command with these options to an app."""
+def add_command(
+    app: typer.Typer, name: str, run: Run, options: Iterable[Option], *, help: str, arguments: Iterable[Option] = ()
+) -> None:
+    """Add a command with these options to an app; `arguments` stand without a flag, in their order."""
 
     def command(**values: Any) -> int:
         return run({field: value for field, value in values.items() if value is not None and value != []})
 
-    parameters = [_parameter(one) for one in options if one.offered]
+    parameters = [*map(_argument, arguments), *(_parameter(one) for one in options if one.offered)]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {}
     app.command(name, help=help)(command)
@@ -58,6 +60,19 @@ def _parameter(one: Option) -> inspect.Parameter:
         hidden=one.hidden,
     )
     annotation = list[kind] if one.several or one.axis else kind
+    return inspect.Parameter(
+        one.field,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=info,
+        annotation=annotation if one.required else annotation | None,
+    )
+
+
+def _argument(one: Option) -> inspect.Parameter:
+    kind: Any = str if one.kind is None else one.kind
+    metavar = f"{one.metavar}…" if one.several else one.metavar
+    info = typer.Argument(... if one.required else None, metavar=metavar, help=_help(one), show_default=False)
+    annotation = list[kind] if one.several else kind
     return inspect.Parameter(
         one.field,
         inspect.Parameter.KEYWORD_ONLY,

@@ -21,7 +21,7 @@ def console() -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # rich would exit with 1; main() knows better
 
-    return OurConsole(highlight=False)
+    return OurConsole(highlight=False, emoji=False)  # python:m:answer is a name
 
 
 def print_json(value: Any) -> None:

@@ -52,6 +52,13 @@ def satisfaction(answer: str, event: str) -> str:
     return f"1. Conflict: {'named' if caught else 'not named'}.\nSatisfaction: {'YES' if caught else 'NO'}"
 
 
+def correctness(answer: str, gold: str) -> str:
+    """YES where most content words of the gold answer are in the answer."""
+    wanted = _content(gold)
+    share = len(wanted & _content(answer)) / len(wanted) if wanted else 0.0
+    return f"1. Words of the gold answer: {share:.0%}.\nCorrect: {'YES' if share >= 0.6 else 'NO'}"
+
+
 def dragged_in(answer: str, entities: Sequence[str]) -> str:
     """YES where an entity that has no bearing on the question is named."""
     found = _content(answer)

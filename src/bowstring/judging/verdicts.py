@@ -18,6 +18,7 @@ TREATMENTS = ("respected", "mentioned", "omitted", "violated")  # what an answer
 _PREFIX = r"^[^\w\n]*(?:\d{1,2}[.)][^\w\n]*)?(?:(?:the|final|overall|my)\s+){0,2}"
 _BETTER = re.compile(_PREFIX + r"better (?:response|answer)[^\w\n:]*(?::(?P<rest>.*)|$)", re.IGNORECASE)
 _SATISFIED = re.compile(_PREFIX + r"satisfaction[^\w\n:]*(?::(?P<rest>.*)|$)", re.IGNORECASE)
+_CORRECT = re.compile(_PREFIX + r"correct[^\w\n:]*(?::(?P<rest>.*)|$)", re.IGNORECASE)
 _DRAGGED = re.compile(_PREFIX + r"dragged[ -]in[^\w\n:]*(?::(?P<rest>.*)|$)", re.IGNORECASE)
 _DISLIKE = re.compile(_PREFIX + r"dislike[^\w\n:]*(?::(?P<rest>.*)|$)", re.IGNORECASE)
 _TREATED = re.compile(
@@ -52,6 +53,13 @@ def read_pairwise(text: str) -> Choice | None:
 def read_satisfaction(text: str) -> bool | None:
     """Whether the last verdict line says yes, or None where there is none or it cannot be read."""
     said = _last(text, _SATISFIED)
+    match = _YES_NO.match(said) if said is not None else None
+    return match[1].lower() == "yes" if match else None
+
+
+def read_correct(text: str) -> bool | None:
+    """Whether the last line `Correct: YES|NO` says yes, or None where there is none or it cannot be read."""
+    said = _last(text, _CORRECT)
     match = _YES_NO.match(said) if said is not None else None
     return match[1].lower() == "yes" if match else None
 

@@ -11,19 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from bowstring.api.evaluate import check_budget
 from bowstring.benchmarks import registry
-from bowstring.benchmarks.cupid import audit as cupid_audit
-from bowstring.benchmarks.cupid.audit import CupidAudit
-from bowstring.benchmarks.cupid.evaluation import CupidSettings
-from bowstring.benchmarks.hicupid import audit as hicupid_audit
-from bowstring.benchmarks.hicupid import truth
-from bowstring.benchmarks.hicupid.audit import HicupidAudit
-from bowstring.benchmarks.hicupid.evaluation import HicupidSettings
-from bowstring.benchmarks.hicupid.truth import Truth
+from bowstring.benchmarks.auditing import NO_HISTORY, NO_JUDGE, SECOND, AuditRequest
+from bowstring.benchmarks.interface import Benchmark, needed
 from bowstring.errors import DataError, UsageError
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
@@ -34,15 +29,55 @@ from bowstring.prompts import PromptFolder
 from bowstring.runs.folder import AUDIT_NAME, EndedRun, RunFolder, fingerprint, read_manifest, read_run, sum_of
 from bowstring.runs.runner import Snapshot
 from bowstring.runs.running import STORE_NAME, Evaluation, Run, Running, RunOptions
+from bowstring.settings import check_settings, option, sort_keywords
 from bowstring.studies.correct import correct
 from bowstring.studies.report import refresh
 
 FOLDER = "audit"
-SAMPLE = 200
-CHECKS: Mapping[str, tuple[str, ...]] = {"hicupid": hicupid_audit.CHECKS, "cupid": cupid_audit.CHECKS}
-_OWN = (builtin.NAME, truth.NAME)  # judges that are no models
 
-T = TypeVar("T", HicupidSettings, CupidSettings)
+
+@dataclass(frozen=True, slots=True)
+class AuditSettings:
+    """What is checked, on how much, and by whom."""
+
+    judge: Any = field(
+        default=None,
+        metadata=option(
+            "Judge to audit; a server is named with its address.", metavar="NAME", shown_default="the run's own"
+        ),
+    )
+    second_judge: Any = field(
+        default=None, metadata=option("A second judge for the same answers: do the two agree?", metavar="NAME")
+    )
+    matcher: Any = field(
+        default=None,
+        metadata=option("Matcher of the run, as it can be reached now.", metavar="NAME", shown_default="as in the run"),
+    )
+    model: Any = field(
+        default=None,
+        metadata=option(
+            "Evaluated model as it can be reached now, for the check no-history.",
+            metavar="NAME",
+            shown_default="as in the run",
+        ),
+    )
+    checks: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "Checks to make, separated by commas.", metavar="NAMES", shown_default="all of the benchmark's"
+        ),
+    )
+    sample: int = field(default=200, metadata=option("Items in the random sample on which models are asked.", min=1))
+    labels: Path | None = field(
+        default=None,
+        metadata=option(
+            "People's labels of some items, to correct the scores for the judge's mistakes: an annotation export, CSV "
+            "or JSONL with item, rater, label."
+        ),
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 @dataclass(slots=True)
@@ -73,89 +108,79 @@ class Audit:
         return found
 
 
-def audit(run: str | Path, **settings: Any) -> dict[str, Any]:
-    """Audit a run, as `bowstring audit` does."""
-    return prepare_audit(Path(run), **settings).go()
+def audit(
+    run: str | PathLike[str] | Run,
+    *,
+    watch: Callable[[Snapshot], None] = lambda snapshot: None,
+    tell: Callable[[str], None] = lambda line: None,
+    **settings: Any,
+) -> dict[str, Any]:
+    """Audit a run, as `bowstring audit` does: `judge`, `second_judge`, `checks`, `sample`, `labels` …"""
+    path = run.folder if isinstance(run, Run) else Path(run)
+    return prepare_audit(path, watch=watch, tell=tell, **settings).go()
 
 
 def prepare_audit(
     path: Path,
     *,
-    judge: Any = None,
-    second_judge: Any = None,
-    matcher: Any = None,
-    model: Any = None,
-    checks: Sequence[str] = (),
-    sample: int = SAMPLE,
-    labels: Path | str | None = None,
     watch: Callable[[Snapshot], None] = lambda snapshot: None,
     tell: Callable[[str], None] = lambda line: None,
     with_keys: bool = True,
-    **options: Any,
+    **given: Any,
 ) -> Audit:
     """Check everything that can be checked before anything is asked. A plan does not need keys."""
     if (path / "sweep.json").is_file():
         raise UsageError(f"{path} holds a sweep; audit its runs one by one")
+    own, of_run = sort_keywords((AuditSettings, RunOptions), given, where="audit()")
+    chosen = AuditSettings(**own)
     run = read_run(path)
     configuration = run.configuration
-    benchmark = configuration["benchmark"]
+    benchmark = registry.get(str(configuration["benchmark"]))
+    auditing = needed(benchmark, benchmark.auditing(), "checks for an audit")
     if configuration["model"] is None:
         raise UsageError(f"{path} is of retrieval alone: there is no answer to audit")
-    wanted = _checks(benchmark, checks, second=second_judge is not None)
-    if sample < 1:
-        raise UsageError(f"sample is {sample!r}; expected a whole number from 1")
+    asked = [name.strip() for names in chosen.checks for name in names.split(",")]
+    wanted = _checks(auditing.checks, asked, second=chosen.second_judge is not None)
     records = list(run.records())
-    corrected = {"corrected": correct(run, records, Path(labels))} if labels is not None else {}
-    opened = _Opening(run, _options(run, options), tell, with_keys=with_keys)
-    named = {"judge": judge, "second": second_judge, "matcher": matcher, "model": model}
-    roles, skipped = opened.roles(wanted, named)
-    prompts = registry.get(benchmark).prompts(opened.options.prompts)
+    corrected = {"corrected": correct(run, records, Path(chosen.labels))} if chosen.labels is not None else {}
+    opened = _Opening(run, benchmark, _options(run, of_run), tell, with_keys=with_keys)
+    roles, skipped = opened.roles(wanted, chosen, auditing.skips(configuration["settings"]))
+    prompts = benchmark.prompts(opened.options.prompts)
     judged_by = roles.names["judge"]
     had = {role: configuration[role] for role in ("judge", "matcher") if role in configuration}
     same = all(roles.names.get(role, name) == name for role, name in had.items())
-    run_judge = None if same else str(configuration["judge"])
-    items: HicupidAudit | CupidAudit
-    if benchmark == "hicupid":
-        items = HicupidAudit(
+    items = auditing.open(
+        AuditRequest(
             records,
-            _settings(HicupidSettings, run),
+            _settings(benchmark.settings, run),
             prompts,
-            checks=wanted,
-            sample=sample,
-            run_judge=run_judge,
-            truths=roles.truths,
-            skipped=skipped,
+            wanted,
+            chosen.sample,
+            None if same else str(configuration["judge"]),
+            {role: roles.names[role] for role in ("judge", "second") if role in roles.names},
+            configuration.get("matcher"),
+            run.data_name,
+            skipped,
         )
-    else:
-        matchers = {"judge": configuration.get("matcher"), "second": None}
-        items = CupidAudit(
-            records,
-            _settings(CupidSettings, run),
-            prompts,
-            checks=wanted,
-            sample=sample,
-            run_judge=run_judge,
-            matchers=matchers,
-            skipped=skipped,
-        )
+    )
     reworded = _other_words(prompts, configuration["prompts"])
     if reworded and items.run_judge is None:
         items.run_judge = f"{configuration['judge']}, asked in other words"
     about = {
         "run": str(path),
         "records": sum_of(path / "records.jsonl"),
-        "benchmark": benchmark,
+        "benchmark": benchmark.name,
         "model": configuration["model"],
         "judge": judged_by,
         **({"second_judge": roles.names["second"]} if "second" in roles.names else {}),
         "checks": wanted,
-        "sample": sample,
+        "sample": chosen.sample,
         "items": len(records),
         **corrected,
         "notes": [*roles.notes, *reworded],
     }
     audited = {
-        "benchmark": benchmark,
+        "benchmark": benchmark.name,
         "audited": fingerprint(configuration),
         **roles.names,
         "checks": wanted,
@@ -164,21 +189,20 @@ def prepare_audit(
     folder = path / FOLDER / fingerprint(audited)[:8]
     if linked := next((place for place in (folder.parent, folder) if place.is_symlink()), None):
         raise UsageError(f"{linked} is a link, and nothing is written to where it leads; remove it")
-    evaluation = Evaluation(benchmark, items, audited, folder)
+    evaluation = Evaluation(benchmark.name, items, audited, folder)
     running = Running([evaluation], roles.models, opened.options, opened.prices, watch)
     return Audit(path, running, about)
 
 
-def _checks(benchmark: str, asked: Sequence[str], *, second: bool) -> list[str]:
-    known = CHECKS[benchmark]
+def _checks(known: Sequence[str], asked: Sequence[str], *, second: bool) -> list[str]:
     for name in asked:
         if name not in known:
             raise UsageError(f"--checks {name}: expected some of {', '.join(known)}")
-    if "second-judge" in asked and not second:
-        raise UsageError("--checks second-judge needs --second-judge NAME")
-    if second and asked and "second-judge" not in asked:
-        asked = [*asked, "second-judge"]
-    return [name for name in known if (name in asked if asked else name != "second-judge" or second)]
+    if SECOND in asked and not second:
+        raise UsageError(f"--checks {SECOND} needs --second-judge NAME")
+    if second and asked and SECOND not in asked:
+        asked = [*asked, SECOND]
+    return [name for name in known if (name in asked if asked else name != SECOND or second)]
 
 
 def _options(run: EndedRun, given: Mapping[str, Any]) -> RunOptions:
@@ -194,7 +218,7 @@ def _options(run: EndedRun, given: Mapping[str, Any]) -> RunOptions:
     return RunOptions(out=run.path / FOLDER, store=Path(store), prompts=prompts, **rest)
 
 
-def _settings(kind: type[T], run: EndedRun) -> T:
+def _settings(kind: type[Any], run: EndedRun) -> Any:
     said: dict[str, Any] = run.configuration["settings"]
     given: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
     try:
@@ -212,65 +236,61 @@ def _other_words(prompts: PromptFolder, had: Mapping[str, str]) -> list[str]:
 
 @dataclass(slots=True)
 class _Roles:
-    """Who is asked: models by role, names by role, and truths of judges that go by them."""
+    """Who is asked: models by role, and names by role, also of judges that are no models."""
 
     models: dict[str, Model] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
-    truths: dict[str, Truth] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
 class _Opening:
     """Opens the models of a run again: by the names that are given, or else by what the run remembers of them."""
 
-    def __init__(self, run: EndedRun, options: RunOptions, tell: Callable[[str], None], *, with_keys: bool) -> None:
+    def __init__(
+        self, run: EndedRun, benchmark: Benchmark, options: RunOptions, tell: Callable[[str], None], *, with_keys: bool
+    ) -> None:
         self._configuration = run.configuration
-        self._data_name = run.data_name
+        self._benchmark = benchmark
         self.options = options
         self.prices = load_prices(options.prices)
         self._tell = tell
         self._with_keys = with_keys
 
-    def roles(self, checks: Sequence[str], named: Mapping[str, Any]) -> tuple[_Roles, dict[str, str]]:
+    def roles(
+        self, checks: Sequence[str], chosen: AuditSettings, skips: Mapping[str, str]
+    ) -> tuple[_Roles, dict[str, str]]:
         """Those that the checks need, and the checks that are left out because of one, with the reason."""
-        roles, skipped = _Roles(), {}
-        judge, second, model = (named[role] for role in ("judge", "second", "model"))
-        needs_judge = set(checks) - {"length", "second-judge"}
-        self._judge(roles, "judge", judge, needed=bool(needs_judge) or judge is not None)
-        if "matcher" in self._configuration and (needs_judge or named["matcher"] is not None):
-            self._add(roles, "matcher", named["matcher"])
-        elif named["matcher"] is not None:
+        roles, skipped = _Roles(), dict(skips)
+        needs_judge = set(checks) - {*NO_JUDGE, SECOND}
+        self._judge(roles, "judge", chosen.judge, needed=bool(needs_judge) or chosen.judge is not None)
+        if "matcher" in self._configuration and (needs_judge or chosen.matcher is not None):
+            self._add(roles, "matcher", chosen.matcher)
+        elif chosen.matcher is not None:
             raise UsageError("--matcher: the run had none of its own; its judge did the matching")
-        if second is not None:
-            self._judge(roles, "second", second, needed=True)
-        if "no-history" in checks:
-            if self._configuration["settings"]["history"] == "none":
-                skipped["no-history"] = "the run itself is without the history"
-            elif self._configuration["settings"].get("oracle_preference"):
-                skipped["no-history"] = "the run was given the preference"
-            else:
-                try:
-                    self._add(roles, "model", model)
-                except UsageError as error:
-                    if model is not None:
-                        raise
-                    skipped["no-history"] = str(error)
+        if chosen.second_judge is not None:
+            self._judge(roles, "second", chosen.second_judge, needed=True)
+        if NO_HISTORY in checks and self._configuration["settings"]["history"] == "none":
+            skipped[NO_HISTORY] = "the run itself is without the history"
+        elif NO_HISTORY in checks and NO_HISTORY not in skipped:
+            try:
+                self._add(roles, "model", chosen.model)
+            except UsageError as error:
+                if chosen.model is not None:
+                    raise
+                skipped[NO_HISTORY] = str(error)
         check_budget(self.options, self.prices, list(roles.models.values()))
         return roles, skipped
 
     def _judge(self, roles: _Roles, role: str, given: Any, *, needed: bool) -> None:
         name = given if given is not None else self._configuration["judge"]
-        if name in _OWN:
+        if isinstance(name, str) and name in self._benchmark.judges:
             roles.names[role] = name
             if role == "judge" and name != (had := self._configuration["judge"]):
                 roles.notes.append(_is_another("judge", had, name))
-            if name == truth.NAME:
-                if self._configuration["benchmark"] != "hicupid":
-                    raise UsageError("a truth judge is for HiCUPID sets that were generated offline")
-                roles.notes += [truth.NOTE]
-                roles.truths[role] = truth.load_truth(self._data_name)
-            else:
-                roles.notes += [builtin.WARNING] if role == "second" else []
+            if (note := self._benchmark.judge_note(name)) is not None:
+                roles.notes.append(note)
+            elif role == "second":
+                roles.notes.append(builtin.WARNING)
         elif needed:
             self._add(roles, role, given)
         else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bowstring.benchmarks.auditing import AuditRequest
 from bowstring.benchmarks.baselines import VAGUE
 from bowstring.benchmarks.cupid.evaluation import CupidSettings
 from bowstring.benchmarks.cupid.findings import findings_of
@@ -24,12 +25,32 @@ from bowstring.models.interface import RequestFailed
 from bowstring.prompts import PromptFolder
 from bowstring.records import Known, Planned, Prompt, Sampling
 from bowstring.runs.asking import Asker
+from bowstring.runs.failures import failure_of
 from bowstring.runs.runner import Record, Work
 from bowstring.seeding import seeded_number, seeded_sample
 
 CHECKS = ("gold", "vague", "no-history", "length", "probes", "steering", "second-judge")
 _WISH = "### Evaluation Score\n10"
 _SAID = {"gold": None, "vague": VAGUE}  # None: the instance's own preference
+
+
+class CupidAuditing:
+    checks: tuple[str, ...] = CHECKS
+
+    def skips(self, settings: Mapping[str, Any]) -> dict[str, str]:
+        return {"no-history": "the run was given the preference"} if settings.get("oracle_preference") else {}
+
+    def open(self, request: AuditRequest) -> CupidAudit:
+        return CupidAudit(
+            request.records,
+            request.settings,
+            request.prompts,
+            checks=request.checks,
+            sample=request.sample,
+            run_judge=request.run_judge,
+            matchers={"judge": request.matcher, "second": None},
+            skipped=request.skipped,
+        )
 
 
 class CupidAudit:
@@ -212,7 +233,7 @@ class CupidAudit:
                 judging.match(items, instance.preference), judging.match(instance.checklist, inferred)
             )
         except RequestFailed as failed:
-            return {"failure": {"stage": stage, "kind": failed.kind, "reason": failed.reason}}
+            return {"failure": failure_of(stage, failed)}
         except Unreadable as unreadable:
             return {"unparsed": "match", "why": str(unreadable)}
         return {"preference": inferred, "checklist": list(items), "precision": list(covered), "recall": list(found)}

@@ -7,6 +7,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, ClassVar
 
+from bowstring.benchmarks.auditing import Auditing
 from bowstring.benchmarks.cupid import mini, reading
 from bowstring.benchmarks.cupid.data import CupidSet
 from bowstring.benchmarks.cupid.evaluation import CupidSettings, opener
@@ -61,6 +62,11 @@ class Cupid(Benchmark):
         from bowstring.benchmarks.cupid.training import CupidTraining
 
         return CupidTraining()
+
+    def auditing(self) -> Auditing:
+        from bowstring.benchmarks.cupid.audit import CupidAuditing
+
+        return CupidAuditing()
 
     def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:
         assert isinstance(data, CupidSet)

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from bowstring.benchmarks.auditing import AuditRequest
 from bowstring.benchmarks.hicupid.evaluation import HicupidSettings
 from bowstring.benchmarks.hicupid.findings import findings_of
 from bowstring.benchmarks.hicupid.judging import JUDGE_SAMPLING, SCORES, HicupidJudging, question_of, verdict_of
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
-from bowstring.benchmarks.hicupid.truth import Truth
+from bowstring.benchmarks.hicupid.truth import NAME as TRUTH_NAME
+from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import Question
 from bowstring.concurrency import gather_in_order
 from bowstring.judging import builtin, probes, verdicts
@@ -23,6 +25,7 @@ from bowstring.models.interface import RequestFailed
 from bowstring.prompts import PromptFolder
 from bowstring.records import Known, Message, Planned, Prompt, Sampling, Trunk
 from bowstring.runs.asking import Asker
+from bowstring.runs.failures import failure_of
 from bowstring.runs.runner import Record, Work
 from bowstring.seeding import seeded_number, seeded_sample
 from bowstring.studies.validity import KnownPersonas
@@ -39,6 +42,26 @@ CHECKS = (
     "overpersonalization",
     "dislikes",
 )
+
+
+class HicupidAuditing:
+    checks: tuple[str, ...] = CHECKS
+
+    def skips(self, settings: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG002
+        return {}
+
+    def open(self, request: AuditRequest) -> HicupidAudit:
+        truths = {role: load_truth(request.data) for role, name in request.judges.items() if name == TRUTH_NAME}
+        return HicupidAudit(
+            request.records,
+            request.settings,
+            request.prompts,
+            checks=request.checks,
+            sample=request.sample,
+            run_judge=request.run_judge,
+            truths=truths,
+            skipped=request.skipped,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +208,7 @@ class HicupidAudit:
             asker = askers.get(variant.role)
             said = await self._judging[variant.role].judgement(question, answer, variant.side, asker)
         except RequestFailed as failed:
-            return _failed(stage, failed)
+            return {"failure": failure_of(stage, failed)}
         verdict = verdict_of(question, said, variant.side)
         return {
             "answer": answer,
@@ -245,7 +268,7 @@ class _OwnQuestions:
                 else self._by_words(check, record)
             )
         except RequestFailed as failed:
-            return _failed("judge", failed)
+            return {"failure": failure_of("judge", failed)}
         if check == "dislikes":
             return {"judgement": said, "verdict": verdicts.read_dislike(said)}
         dragged = verdicts.read_dragged_in(said)
@@ -269,7 +292,3 @@ def _own_verdicts(record: Record) -> dict[str, Record]:
             score = None if record[verdict] is None else SCORES[record[verdict]]
             found[name] = {"answer_is": own, "verdict": record[verdict], "score": score}
     return found
-
-
-def _failed(stage: str, failed: RequestFailed) -> Record:
-    return {"failure": {"stage": stage, "kind": failed.kind, "reason": failed.reason}}

@@ -8,7 +8,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, ClassVar
 
-from bowstring.benchmarks.hicupid import mini, reading
+from bowstring.benchmarks.auditing import Auditing
+from bowstring.benchmarks.hicupid import mini, reading, truth
 from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.evaluation import PUBLISHED_SEARCHES, HicupidSettings, opener
 from bowstring.benchmarks.hicupid.layout import HicupidFormat
@@ -39,7 +40,7 @@ class Hicupid(Benchmark):
             "Written for Bowstring as a small, readable set in HiCUPID's format. All people in it are invented.",
         ),
     }
-    judges = ("builtin", "truth")
+    judges = ("builtin", truth.NAME)
 
     def templates(self) -> Traversable:
         return files("bowstring.benchmarks.hicupid") / "templates"
@@ -67,6 +68,14 @@ class Hicupid(Benchmark):
         from bowstring.benchmarks.hicupid.training import HicupidTraining
 
         return HicupidTraining()
+
+    def auditing(self) -> Auditing:
+        from bowstring.benchmarks.hicupid.audit import HicupidAuditing
+
+        return HicupidAuditing()
+
+    def judge_note(self, judge: str) -> str | None:
+        return truth.NOTE if judge == truth.NAME else None
 
     def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:
         assert isinstance(data, HicupidSet)
