@@ -6,6 +6,8 @@ import random
 import signal
 import sqlite3
 
+import pytest
+
 from tests.e2e.test_eval import command, metrics
 from tests.e2e.test_eval_cupid import answer, assert_right
 from tests.e2e.test_eval_cupid import command as cupid_command
@@ -14,6 +16,7 @@ from tests.support.processes import LIMIT, is_stopping, kill_at_random_moments, 
 from tests.support.server import Reply, Server, random_delay
 
 
+@pytest.mark.slow
 def test_killed_at_20_random_moments_the_records_are_those_of_an_undisturbed_run(tmp_path):
     with Server(delay=random_delay(0.05, 0.15)) as server:
         args = command(server, tmp_path / "killed" / "r", "--concurrency", "2")
