@@ -1,5 +1,6 @@
 # make demo          what Bowstring does, on this machine, without a key
 # make test          everything that must hold: style, types, tests
+# make test-slow     the tests that are left out of make test because they are long
 # make test-faults   runs under faults of every kind, the long way: some minutes, and a tally
 #
 # All need Python 3.11 or newer with pip, and make their own environment in .venv.
@@ -8,7 +9,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-faults browser lock audit clean
+.PHONY: demo test test-slow test-faults browser lock audit clean
 
 demo: .venv/.for-demo
 	@$(BIN)/bowstring demo
@@ -17,7 +18,10 @@ test: .venv/.for-test browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadfile -m "not slow"
+
+test-slow: .venv/.for-test
+	$(BIN)/pytest -n auto -m slow
 
 test-faults: .venv/.for-test
 	BOWSTRING_FAULTS=long $(BIN)/pytest -n auto tests/faults

@@ -1,14 +1,32 @@
-"""The embedded model, for real: llama.cpp in this process, asked over HTTP like any other."""
+"""The embedded model, for real: llama.cpp, asked over HTTP like any other.
+
+Its log would go to the file descriptor of stderr, past Python's: where that is tested, the command is a process.
+"""
 
 import json
 
-from tests.support.command import bowstring
+import pytest
+
+from tests.support.command import bowstring, bowstring_process
 
 
+def test_two_questions_on_one_history_share_it(tmp_path):
+    """The same as below in small: one history, read once."""
+    more = ["--split", "test_2", "--limit", "2", "--max-tokens", "1", "--type", "persona"]
+    ran = bowstring_process("eval", "hicupid", "--model", "embedded", "--out", tmp_path / "r", *more)
+    assert ran.code == 0, ran.err
+    usage = json.loads((tmp_path / "r" / "metrics.json").read_text())["usage"]["model"]
+    assert usage["requests"] == 2
+    assert usage["shareable_tokens"] > 500
+    assert usage["cached_tokens"] >= 0.95 * usage["shareable_tokens"]
+    assert "llama" not in ran.err.lower(), "the engine's log stays with the engine"
+
+
+@pytest.mark.slow
 def test_the_trunk_is_processed_once_and_the_rest_comes_from_the_cache(tmp_path):
     """At least 95% of the prompt tokens that could be cached are, by the server's own count."""
     more = ["--split", "test_2", "--limit", "12", "--max-tokens", "4", "--type", "persona", "--type", "schedule"]
-    ran = bowstring("eval", "hicupid", "--model", "embedded", "--out", tmp_path / "r", *more)
+    ran = bowstring_process("eval", "hicupid", "--model", "embedded", "--out", tmp_path / "r", *more)
     assert ran.code == 0, ran.err
     usage = json.loads((tmp_path / "r" / "metrics.json").read_text())["usage"]["model"]
     assert usage["requests"] == 12

@@ -110,7 +110,7 @@ def test_64_in_flight_with_random_delays_and_every_answer_lands_on_its_own_reque
     def echo(messages, body):
         return f"You asked: {text_of(messages[-1])}"
 
-    with Server(echo, delay=random_delay(0.0, 0.25)) as server:
+    with Server(echo, delay=random_delay(1.0, 2.0)) as server:
         more = ["--out", str(tmp_path), "--concurrency", "64", "--history", "gold"]
         ran = bowstring("eval", "hicupid", "--model", server.model("m"), *more)
     assert ran.code == 0, ran.err

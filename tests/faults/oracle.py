@@ -13,7 +13,6 @@ import os
 import re
 import sqlite3
 import subprocess
-import sys
 import zlib
 from collections import Counter
 from dataclasses import dataclass, field
@@ -21,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults.proxy import KINDS, Proxy, digest
+from tests.support.command import PROGRAM, SETTINGS, bowstring
+from tests.support.processes import LIMIT
 
 GOES_ON = re.compile(
     r"the same command (tries them again|goes on)|give the (same )?command again|make room|choose another with --store"
@@ -40,34 +41,43 @@ class Trial:
     _asked_again: set[str] = field(default_factory=set)
     _known: list[tuple[int, set[str]]] = field(default_factory=list)
 
-    def start(
-        self, arguments: list[str], env: dict[str, str] | None = None, look: bool = True, **more: Any
-    ) -> subprocess.Popen[str]:
+    def start(self, arguments: list[str], env: dict[str, str] | None = None, **more: Any) -> subprocess.Popen[str]:
         """A process, after a look at what was committed before it."""
-        self.proxy.process += 1
-        self.processes += 1
-        if look:
-            found = committed(self.store)
-            self._committed |= found
-            self._known.append((self.proxy.process, set(found)))
+        self._look()
         return subprocess.Popen(
-            [Path(sys.executable).with_name("bowstring"), *arguments],
+            [PROGRAM, *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=os.environ | {"COLUMNS": "100", "PYTHONWARNINGS": "error"} | (env or {}),
+            env=os.environ | SETTINGS | (env or {}),
             **more,
         )
 
-    def run(self, arguments: list[str], **more: Any) -> tuple[int, str]:
-        """To its end: the exit code, and what it said at last."""
-        process = self.start(arguments, **more)
-        _, err = process.communicate(timeout=600)
+    def _look(self) -> None:
+        self._begin()
+        found = committed(self.store)
+        self._committed |= found
+        self._known.append((self.proxy.process, set(found)))
+
+    def _begin(self) -> None:
+        self.proxy.process += 1
+        self.processes += 1
+
+    def run(self, arguments: list[str], *, look: bool = True, **more: Any) -> tuple[int, str]:
+        """To its end: the exit code, and what it said at last. With `more` for a process, in one of its own."""
+        if more:
+            process = self.start(arguments, **more)
+            _, err = process.communicate(timeout=LIMIT)
+            code = process.returncode
+        else:
+            self._look() if look else self._begin()
+            ran = bowstring(*arguments)
+            code, err = ran.code, ran.err
         assert "Traceback" not in err, err
-        if process.returncode:
-            assert process.returncode == 1, err
+        if code:
+            assert code == 1, err
             assert GOES_ON.search(err), f"it did not say how to go on: {err}"
-        return process.returncode, err
+        return code, err
 
     def until_done(self, arguments: list[str], tries: int = 15, **more: Any) -> None:
         """The same command, until there is nothing left to do."""

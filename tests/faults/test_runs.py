@@ -31,6 +31,7 @@ from tests.faults.conftest import LONG
 from tests.faults.oracle import Trial, committed
 from tests.faults.proxy import Proxy
 from tests.faults.test_store_damage import damage
+from tests.support.processes import LIMIT
 from tests.support.server import Server, digest_answer, random_delay
 from tests.support.writer import Writer
 
@@ -136,7 +137,7 @@ def test_killed_again_and_again_until_it_is_done(name, seed, faulty, record_prop
             if process.poll() is None:
                 process.kill()
                 trial.kills += 1
-            process.communicate(timeout=60)
+            process.communicate(timeout=LIMIT)
             if process.returncode == 0:
                 break
             assert trial.kills < 200, "it does not get on"
@@ -150,7 +151,7 @@ def test_two_processes_start_on_one_run(name, seed, faulty, record_property):
     with faulty(name, seed, share=0.1) as (command, trial, out):
         arguments = command.arguments(trial.proxy, out)
         both = [trial.start(arguments) for _ in range(2)]
-        ended = [(p.communicate(timeout=600)[1], p.returncode) for p in both]
+        ended = [(p.communicate(timeout=LIMIT)[1], p.returncode) for p in both]
         # The second says so and stops; or it came when the first had ended, and found all there.
         refused = [err for err, code in ended if code and "is in use: process" in err]
         assert all(code in (0, 1) for _, code in ended), ended
@@ -164,7 +165,7 @@ def test_two_processes_start_on_one_run(name, seed, faulty, record_property):
 def test_two_runs_on_one_store_at_a_time(faulty):
     with faulty("eval hicupid") as (command, trial, out):
         both = [trial.start(command.arguments(trial.proxy, out.with_name(name))) for name in ("r", "s")]
-        assert all(p.communicate(timeout=600) and p.returncode in (0, 1) for p in both)
+        assert all(p.communicate(timeout=LIMIT) and p.returncode in (0, 1) for p in both)
         for name in ("r", "s"):
             trial.until_done(command.arguments(trial.proxy, out.with_name(name)))
         assert command.outcome(out) == command.outcome(out.with_name("s"))

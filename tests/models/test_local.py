@@ -11,7 +11,7 @@ from bowstring.errors import DataError, UsageError
 from bowstring.models.loading import load_weights, why_plain
 from bowstring.models.local import LocalAnswers, _lots, _with_adapter
 from bowstring.records import Message, Prompt, Sampling, Trunk
-from tests.support.command import bowstring
+from tests.support.command import bowstring_process
 from tests.support.tiny import TEMPLATE, copy_of, write_model
 
 
@@ -34,7 +34,7 @@ def alone(folder, messages, n: int) -> str:
 
 
 def test_answers_are_those_of_each_question_alone_and_the_trunk_is_read_once(folder, tmp_path):
-    ran = bowstring(
+    ran = bowstring_process(
         "eval", "hicupid", "--model", f"hf/{folder}", "--temperature", "0", "--max-tokens", "12", "--limit", "10",
         "--out", tmp_path / "r", env={"HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""},
     )  # fmt: skip

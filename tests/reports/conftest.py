@@ -9,6 +9,7 @@ class Opened:
     def __init__(self, browser, path, **context):
         self.context = browser.new_context(**context)
         self.page = self.context.new_page()
+        self.page.set_default_timeout(300_000)  # a machine may be slow
         self.asked, self.errors = [], []
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)

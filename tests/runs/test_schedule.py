@@ -18,7 +18,8 @@ def test_the_others_wait_for_the_first_answer_of_their_trunk():
         async def branch(n: int) -> None:
             async with schedule.turn(shared) as turn:
                 events.append(("start", n, turn.follows))
-                await asyncio.sleep(0.01)
+                for _ in range(100):  # turns of the loop: whoever may start has started by then
+                    await asyncio.sleep(0)
                 turn.warms = True
                 events.append(("end", n, turn.follows))
 
@@ -90,4 +91,4 @@ def test_no_more_than_so_many_at_a_time_even_when_some_are_cancelled():
         async with schedule.turn(trunk("after", 1)):
             return most
 
-    assert asyncio.run(asyncio.wait_for(run(), 5)) <= 3
+    assert asyncio.run(asyncio.wait_for(run(), 300)) <= 3

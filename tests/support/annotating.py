@@ -1,19 +1,23 @@
-"""A study as people meet it: the command in a process of its own, and a real browser."""
+"""A study as people meet it: the command, a real server on loopback, and a real browser."""
 
+import io
 import json
-import os
 import re
 import signal
 import socket
-import subprocess
-import sys
-from pathlib import Path
+import threading
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from urllib.parse import urlencode
 
 import httpx
+import pytest
+import uvicorn
 
+from bowstring.cli import main
 from tests.support.command import bowstring
+from tests.support.processes import LIMIT, start, wait_until
 
+_SERVER = uvicorn.Server
 READY = "body[data-ready]"  # from here on, keys are listened to
 
 
@@ -23,44 +27,83 @@ def free_port():
         return taken.getsockname()[1]
 
 
-class Annotating:
+class Study:
     """`bowstring annotate …`, with everybody's link by name."""
 
-    def __init__(self, *arguments, port=None):
+    def __init__(self, port):
         self.port = port or free_port()
-        self.process = subprocess.Popen(
-            [Path(sys.executable).with_name("bowstring"), "annotate", *map(str, arguments), "--port", str(self.port)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            env=os.environ | {"PYTHONWARNINGS": "error"},
-        )
-        self.links, self.said = {}, []
-        for line in self.process.stdout:
-            self.said.append(line)
-            if found := re.search(r"^(.+?)\s{2,}\d[\d,]* of .* (http\S+)$", line.rstrip()):
-                self.links[found[1]] = found[2]
-            if line.startswith("Ctrl-C"):
-                return
-        raise AssertionError(self.process.stderr.read())
+        self.links = {}
+
+    def words(self, arguments):
+        return ["annotate", *map(str, arguments), "--port", str(self.port)]
+
+    def read(self, line):
+        """A line that it prints; True with the last before it serves."""
+        if found := re.search(r"^(.+?)\s{2,}\d[\d,]* of .* (http\S+)$", line.rstrip()):
+            self.links[found[1]] = found[2]
+        return line.startswith("Ctrl-C")
 
     @property
     def origin(self):
         return f"http://127.0.0.1:{self.port}"
 
-    def stop(self, how=signal.SIGINT):
-        self.process.send_signal(how)
-        self.process.wait()
-        self.process.stdout.close()
-        self.process.stderr.close()
-
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
+        self.stop()
+
+
+class AnnotatingProcess(Study):
+    """In a process of its own, to be killed or interrupted."""
+
+    def __init__(self, *arguments, port=None):
+        super().__init__(port)
+        self.process = start(*self.words(arguments))
+        if not any(map(self.read, self.process.stdout)):
+            raise AssertionError(self.process.stderr.read())
+
+    def stop(self, how=signal.SIGINT):
         if self.process.returncode is None:
-            self.stop()
+            self.process.send_signal(how)
+            self.process.communicate(timeout=LIMIT)
+
+
+class Annotating(Study):
+    """On a thread: the command itself, up to an interrupt."""
+
+    def __init__(self, *arguments, port=None):
+        super().__init__(port)
+        self._serving = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(self.words(arguments),))
+        out, err = io.StringIO(), io.StringIO()
+        # What it prints comes before it serves, and nobody else prints until then.
+        with redirect_stdout(out), redirect_stderr(err), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(uvicorn, "Server", self._server_that_can_be_ended)
+            self._thread.start()
+            wait_until(lambda: self._serving.is_set() or not self._thread.is_alive())
+        if not any(map(self.read, out.getvalue().splitlines())):
+            self._thread.join()
+            raise AssertionError(err.getvalue())
+
+    def _run(self, words):
+        with suppress(SystemExit):
+            main(words)
+
+    def _server_that_can_be_ended(self, config):
+        study = self
+
+        class Server(_SERVER):
+            def run(self, sockets=None):
+                study._server = self
+                study._serving.set()
+                super().run(sockets)
+
+        return Server(config)
+
+    def stop(self):
+        self._server.should_exit = True
+        self._thread.join()
 
 
 def exported(db):
@@ -72,6 +115,7 @@ def exported(db):
 def enter(opened, link, **how):
     """A page of somebody who came by their link, with a session of their own."""
     page = opened.new_context(**how).new_page()
+    page.set_default_timeout(LIMIT * 1000)
     page.goto(link)
     return page
 

@@ -10,6 +10,7 @@ and may return what to do instead. What was asked is in `requests`, in order of 
 import asyncio
 import hashlib
 import json
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -70,7 +71,8 @@ class Server(Listening):
         self.delay = delay
         self.faults = faults
         self.requests: list[Request] = []
-        self.held = False  # while it is, requests come and no answer goes out
+        self.allowed = math.inf  # so many requests are answered; those that come after them wait
+        self.answered = 0
         self.in_flight = 0
         self.most_in_flight = 0
 
@@ -91,8 +93,9 @@ class Server(Listening):
                 reply = self._answered(request)
             elif reply.wait:
                 await asyncio.sleep(reply.wait)
-            while self.held:
+            while self.answered >= self.allowed:
                 await asyncio.sleep(0.01)
+            self.answered += 1
         finally:
             self.in_flight -= 1
         if reply.close:

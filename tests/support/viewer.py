@@ -20,7 +20,7 @@ from bowstring.web.viewing import viewer
 from tests.support.run_files import without_sums
 
 TOKEN = "t" * 32
-expect.set_options(timeout=60_000)  # a machine may be slow
+expect.set_options(timeout=300_000)  # a machine may be slow
 
 
 class Viewer:
@@ -47,7 +47,7 @@ class Viewer:
 
     def get(self, path: str, **asked: object) -> httpx.Response:
         cookies = {f"bowstring_{self.address.port}": TOKEN}
-        with httpx.Client(base_url=self.url, cookies=cookies, timeout=30) as client:
+        with httpx.Client(base_url=self.url, cookies=cookies, timeout=300) as client:
             return client.get(path, **asked)
 
 
@@ -91,7 +91,7 @@ def opened(browser, **context):
     page.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("dialog", lambda dialog: errors.append(f"dialog: {dialog.message}"))
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(300_000)
     try:
         yield page, errors
     finally:

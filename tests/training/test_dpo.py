@@ -20,7 +20,7 @@ from bowstring.training.reference import reference
 from bowstring.training.settings import settings_for
 from bowstring.training.watching import Watcher
 from bowstring.tree.layers import NAME, register
-from tests.support.command import bowstring
+from tests.support.command import bowstring_process
 from tests.support.ordinary import assert_same, dpo_loss, gradients, log_probability, random_users
 from tests.support.tiny import FAMILIES, copy_of, tiny_model, write_model
 from tests.support.training import Interrupted, as_options, interrupt_at, small, trainer_on
@@ -174,7 +174,7 @@ def test_margins_that_explode_are_a_collapse():
 def test_in_half_precision_the_reference_is_the_start_too(folder, users, tmp_path):
     """Trainer leaves the precision to accelerate: a reference outside of it would be of another model."""
     first = small("sft", folder, users, tmp_path / "sft", lr=3e-2, epochs=2, limit=6)
-    ran = bowstring(
+    ran = bowstring_process(
         "train", "dpo", "--model", folder, "--data", users, "--out", tmp_path / "dpo", "--init-from", first.folder,
         *as_options(precision="bf16", limit=6, rank=None, alpha=None, dropout=None),
         env={"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16"},  # some virtual machines announce AMX, and cannot run it

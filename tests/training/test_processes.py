@@ -31,16 +31,20 @@ def two_processes(folder, users, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def two_halves(folder, users, tmp_path_factory):
-    """The same, each with half of the model; and a judge."""
+    """The same, each with half of the model."""
     out = tmp_path_factory.mktemp("fsdp")
+    trained = {method: training(method, folder, users, out / method) for method in ("sft", "dpo")}
+    return launch("fsdp.yaml", out, trained, sharded=True), out
+
+
+def judge_in_two_halves(out):
     pq.write_table(evaluation_table(transcripts()), out / "t.parquet")
     given = LEARNS | {"packs_per_step": LEARNS["users_per_step"], "users_per_step": None}
     judge = [
         "train", "judge", "--model", write_judge(out / "m"), "--data", out / "t.parquet", "--out", out / "judge",
         "--type", "persona", "--type", "schedule", "--no-checkpointing", *as_options(**given),
     ]  # fmt: skip
-    trained = {method: training(method, folder, users, out / method) for method in ("sft", "dpo")}
-    return launch("fsdp.yaml", out, {**trained, "judge": judge}, sharded=True), out
+    return launch("fsdp.yaml", out, {"judge": judge}, sharded=True)["judge"]
 
 
 def assert_same_training(found, one):
@@ -76,8 +80,9 @@ def test_packs_that_cannot_be_shared_out_evenly_are_refused(two_processes):
     assert "--users-per-step 3: expected a multiple of 2 processes" in ran.err.splitlines()
 
 
-def test_a_judge_that_was_trained_in_halves_is_tested_as_a_whole(two_halves):
-    commands, out = two_halves
-    assert commands["judge"].code == 0, commands["judge"].err
-    found = json.loads((out / "judge" / "training.json").read_text())["held_out"]["by_type"]
+@pytest.mark.slow
+def test_a_judge_that_was_trained_in_halves_is_tested_as_a_whole(tmp_path):
+    ran = judge_in_two_halves(tmp_path)
+    assert ran.code == 0, ran.err
+    found = json.loads((tmp_path / "judge" / "training.json").read_text())["held_out"]["by_type"]
     assert all(found[kind]["kappa"]["value"] > 0.9 for kind in ("persona", "schedule"))

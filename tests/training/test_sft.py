@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 from bowstring.training.objectives import Sft, to_batch
 from bowstring.training.packs import pack_all
 from bowstring.tree.layers import NAME, register
-from tests.support.command import bowstring
+from tests.support.command import bowstring_process
 from tests.support.ordinary import assert_same, gradients, random_users, sft_loss
 from tests.support.tiny import FAMILIES, tiny_model
 from tests.support.training import as_options, small, trainer_on
@@ -84,7 +84,7 @@ def test_checkpointing_does_not_change_what_is_learned(folder, users, tmp_path):
 
 def test_bfloat16_learns_the_same_but_for_its_rounding(folder, users, tmp_path):
     exact = small("sft", folder, users, tmp_path / "float32", limit=6, lr=1e-2).record
-    ran = bowstring(
+    ran = bowstring_process(
         "train", "sft", "--model", folder, "--data", users, "--out", tmp_path / "bf16",
         *as_options(precision="bf16", limit=6, lr=1e-2),
         # Some virtual machines announce AMX, and cannot run it.

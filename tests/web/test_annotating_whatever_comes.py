@@ -1,7 +1,6 @@
 """A study whatever comes: killed servers, hostile texts, doubled requests, browsers without scripts, prying eyes."""
 
 import re
-import signal
 import sqlite3
 import threading
 from collections import Counter
@@ -18,7 +17,6 @@ from tests.support.annotating import (
     HOSTILE,
     READY,
     Annotating,
-    answers,
     at,
     begin,
     enter,
@@ -56,31 +54,6 @@ def test_a_link_in_a_mail_leads_in(browser, asked, tmp_path):
             mail.shutdown()
         begin(page)
         assert at(page) == "1 of 2"
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_server_that_is_ended_loses_nothing_and_comes_back_as_it_was(browser, asked, tmp_path, how):
-    db = tmp_path / "study.sqlite"
-    arguments = (asked["secret-alpha"], "--annotators", "anna,ben", "--limit", "6", "--overlap", "1", "--db", db)
-    study = Annotating(*arguments)
-    page = enter(browser, study.links["anna"])
-    begin(page)
-    press(page, "a")
-    press(page, "b")
-    before = answers(page)
-    study.stop(how)
-    assert len(exported(db)) == 2
-    with Annotating(*arguments, port=study.port) as again:
-        assert again.links == study.links
-        page.reload()
-        page.wait_for_selector(READY, state="attached")
-        assert at(page) == "3 of 6"
-        assert answers(page) == before
-        press(page, "t")
-        assert at(page) == "4 of 6"
-    with Annotating("--db", db, port=study.port) as by_file_alone:
-        assert by_file_alone.links == study.links
-    assert len(exported(db)) == 3
 
 
 def test_hostile_text_is_seen_as_text(browser, asked, tmp_path):

@@ -1,18 +1,16 @@
 """The viewer as people use it: in a real browser, by mouse, by keyboard, without JavaScript; a run that moves."""
 
 import json
-import os
+import math
 import re
 import shutil
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from bowstring.files.escaping import visible
+from tests.support.processes import LIMIT, start, wait_until
 from tests.support.server import Server
 from tests.support.viewer import Viewer, copied, opened
 
@@ -182,23 +180,13 @@ def test_hostile_names_and_contents_are_text(browser, runs):
 
 
 def start_run(server, out, *more):
-    command = [
-        Path(sys.executable).with_name("bowstring"),
-        "eval",
-        "hicupid",
-        "--model",
-        server.model("m"),
-        "--out",
-        out,
-    ]
-    return subprocess.Popen(
-        [*map(str, command), *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ, text=True
-    )
+    return start("eval", "hicupid", "--model", server.model("m"), "--out", out, *more)
 
 
 def test_a_running_run_is_watched_moving_and_ending(browser, runs):
-    """Every answer takes a moment: the list and the run's page move by themselves, and the page becomes the run's."""
-    with Server(delay=lambda: 0.25) as server, Viewer(runs) as seen, opened(browser) as (page, errors):
+    """As answers come, the list and the run's page move by themselves, and the page becomes the run's."""
+    with Server() as server, Viewer(runs) as seen, opened(browser) as (page, errors):
+        server.allowed = 3
         page.goto(seen.link)
         page.get_by_role("checkbox", name="mark gold", exact=True).check()
         process = start_run(server, runs / "moving", "--limit", "30", "--concurrency", "1")
@@ -211,12 +199,14 @@ def test_a_running_run_is_watched_moving_and_ending(browser, runs):
             line, bar = page.locator("#line"), page.locator("#done")
             expect(line).to_contain_text("of 30 items")
             before = bar.evaluate("bar => bar.value")
+            server.allowed = 10
             page.wait_for_function("before => document.getElementById('done').value > before", arg=before)
             expect(page.locator("#roles")).to_contain_text("model")
             assert int(page.locator("#roles td").nth(1).text_content()) > 0
+            server.allowed = math.inf
             expect(page.get_by_role("heading", level=1)).to_contain_text("HiCUPID")
             expect(page.locator("body")).to_contain_text("score.total")
-            assert process.wait(60) == 0
+            assert process.wait(LIMIT) == 0
         finally:
             process.kill()
             process.communicate()
@@ -224,7 +214,8 @@ def test_a_running_run_is_watched_moving_and_ending(browser, runs):
 
 
 def test_the_list_says_when_a_run_ends(browser, runs):
-    with Server(delay=lambda: 0.15) as server, Viewer(runs) as seen, opened(browser) as (page, errors):
+    with Server() as server, Viewer(runs) as seen, opened(browser) as (page, errors):
+        server.allowed = 3
         process = start_run(server, runs / "moving", "--limit", "20", "--concurrency", "1")
         try:
             page.goto(seen.link)
@@ -233,6 +224,7 @@ def test_the_list_says_when_a_run_ends(browser, runs):
             row = page.locator('tr[data-run="moving"]')
             page.get_by_role("checkbox", name="mark moving").check()
             row.get_by_role("link").focus()
+            server.allowed = math.inf
             expect(row.locator(".status")).to_have_text("complete")
             expect(row).to_contain_text("score.total")
             expect(page.locator("#news")).to_have_text("moving: complete")
@@ -247,8 +239,8 @@ def test_the_list_says_when_a_run_ends(browser, runs):
 def test_a_killed_run_is_seen_to_be_interrupted_and_resumes(browser, runs):
     with Server(delay=lambda: 0.1) as server, Viewer(runs) as seen, opened(browser) as (page, errors):
         process = start_run(server, runs / "killed", "--concurrency", "1")
-        while not (runs / "killed" / "progress.json").exists() or len(server.requests) < 5:
-            assert process.poll() is None
+        wait_until(lambda: (runs / "killed" / "progress.json").exists() and len(server.requests) >= 5, process)
+        assert process.poll() is None
         process.send_signal(signal.SIGKILL)
         process.communicate()
         page.goto(seen.link)
@@ -257,7 +249,7 @@ def test_a_killed_run_is_seen_to_be_interrupted_and_resumes(browser, runs):
         expect(page.locator("main")).to_contain_text("Interrupted")
         expect(page.locator("#line")).to_contain_text("of 60 items")
         again = start_run(server, runs / "killed")
-        assert again.wait(60) == 0
+        assert again.wait(LIMIT) == 0
         again.communicate()
         page.reload()
         expect(page.get_by_role("heading", level=1)).to_contain_text("HiCUPID")
@@ -266,15 +258,17 @@ def test_a_killed_run_is_seen_to_be_interrupted_and_resumes(browser, runs):
 
 
 def test_without_javascript_a_running_run_moves_too(browser, runs):
-    with Server(delay=lambda: 0.2) as server, Viewer(runs) as seen:
+    with Server() as server, Viewer(runs) as seen:
+        server.allowed = 3
         process = start_run(server, runs / "moving", "--limit", "20", "--concurrency", "1")
         try:
-            while seen.get("/progress/moving").status_code == 404:
-                assert process.poll() is None
+            wait_until(lambda: seen.get("/progress/moving").status_code != 404, process)
+            assert process.poll() is None
             with opened(browser, java_script_enabled=False) as (page, errors):
                 page.goto(seen.link)
                 page.goto(f"{seen.url}/run/moving")
                 expect(page.locator("#line")).to_contain_text("of 20 items")
+                server.allowed = math.inf
                 expect(page.locator("body")).to_contain_text("score.total")
                 assert errors == []
         finally:

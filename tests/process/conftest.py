@@ -1,0 +1,3 @@
+from tests.web.conftest import asked
+
+__all__ = ["asked"]
