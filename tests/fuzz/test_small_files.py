@@ -27,7 +27,6 @@ from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
 from bowstring.benchmarks.hicupid.reading import load_judgements
 from bowstring.benchmarks.hicupid.truth import load_truth
 from bowstring.benchmarks.hicupid.types import Judgement
-from bowstring.benchmarks.hicupid.users import Sizes
 from bowstring.benchmarks.loading import load_hicupid
 from bowstring.datasets.ratings import read_ratings
 from bowstring.errors import BowstringError
@@ -49,13 +48,13 @@ from bowstring.records import (
     Usage,
 )
 from bowstring.synthesis.finishing import check_out
-from bowstring.synthesis.offline import write_hicupid
 from bowstring.synthesis.seeds import load_seeds
 from bowstring.web.annotating.curation import open_curation
 from bowstring.web.annotating.results import export, standings
 from bowstring.web.annotating.study import Study
 from bowstring.web.annotating.tasks import Said
 from tests.support.anything import ANYTHING, LEAVES, NO_DOCUMENTS, as_bytes, damaged, said_or_read
+from tests.support.sets import write_hicupid
 
 some = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 few = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -173,7 +172,7 @@ def test_seeds(tmp_path, data):
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("set")
-    write_hicupid(Sizes(2, 2, 1, 1, 1, 1), 0, folder / "set", lambda *told: None)
+    write_hicupid(folder / "set", users=2, dimensions=2, turns=1, schedules=1, profile_questions=1)
     return folder / "set"
 
 

@@ -7,14 +7,13 @@ import pytest
 import typer
 
 from bowstring.benchmarks.cupid.data import write_parquet as write_cupid
-from bowstring.benchmarks.hicupid.users import Sizes
 from bowstring.benchmarks.loading import load_cupid
 from bowstring.cli import main
 from bowstring.cli.train import app
 from bowstring.runs.folder import RunFolder
-from bowstring.synthesis.offline import write_hicupid
 from tests.support.command import bowstring
 from tests.support.hub import Hub
+from tests.support.sets import write_hicupid
 from tests.support.tiny import copy_of
 from tests.support.training import as_options
 
@@ -108,7 +107,7 @@ def test_whose_limit_it_is_that_all_examples_pass_is_said(train, folder, tmp_pat
 
 def test_a_set_without_questions_of_the_type_is_named(train, tmp_path):
     without = tmp_path / "without schedules"
-    write_hicupid(Sizes(users=1, dimensions=1, turns=1, schedules=0, profile_questions=0, share=1), 0, without)
+    write_hicupid(without, users=1, dimensions=1, turns=1, schedules=0, profile_questions=0)
     code, _, lines = train("sft", "--data", without, "--type", "schedule")
     assert code == 2
     assert lines[-1] == f"{without} has no questions to train on in train"

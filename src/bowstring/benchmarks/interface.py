@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
@@ -24,6 +24,9 @@ from bowstring.runs.items import Items
 from bowstring.training.evaluators import ToEvaluate
 from bowstring.training.examples import Examples
 from bowstring.training.settings import TrainSettings
+
+if TYPE_CHECKING:
+    from bowstring.benchmarks.synthesis import Synthesis
 
 
 class Noun(NamedTuple):
@@ -93,6 +96,10 @@ class Benchmark(ABC):
 
     def training(self) -> Training | None:
         """What it teaches assistants and evaluators."""
+        return None
+
+    def synthesis(self) -> Synthesis | None:
+        """How data of its kind is made, with models and offline."""
         return None
 
     @abstractmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bowstring.benchmarks.cupid import mini, reading
 from bowstring.benchmarks.cupid.data import CupidSet
@@ -17,6 +17,9 @@ from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice
 from bowstring.datasets.reading import Locate, Reading
 from bowstring.errors import UsageError
+
+if TYPE_CHECKING:
+    from bowstring.benchmarks.synthesis import Synthesis
 
 
 class Cupid(Benchmark):
@@ -61,6 +64,11 @@ class Cupid(Benchmark):
         from bowstring.benchmarks.cupid.training import CupidTraining
 
         return CupidTraining()
+
+    def synthesis(self) -> Synthesis:
+        from bowstring.benchmarks.cupid.synthesis import CupidSynthesis
+
+        return CupidSynthesis()
 
     def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:  # noqa: ARG002
         assert isinstance(data, CupidSet)

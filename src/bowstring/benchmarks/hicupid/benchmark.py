@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bowstring.benchmarks.hicupid import mini, reading
 from bowstring.benchmarks.hicupid.data import HicupidSet
@@ -17,6 +17,9 @@ from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice
 from bowstring.datasets.reading import Locate, Reading
+
+if TYPE_CHECKING:
+    from bowstring.benchmarks.synthesis import Synthesis
 
 
 class Hicupid(Benchmark):
@@ -61,6 +64,11 @@ class Hicupid(Benchmark):
         from bowstring.benchmarks.hicupid.training import HicupidTraining
 
         return HicupidTraining()
+
+    def synthesis(self) -> Synthesis:
+        from bowstring.benchmarks.hicupid.synthesis import HicupidSynthesis
+
+        return HicupidSynthesis()
 
     def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:
         assert isinstance(data, HicupidSet)
