@@ -18,7 +18,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bowstring.benchmarks import registry
 from bowstring.benchmarks.cupid.coverage import SCHEMA, coverage_table
+from bowstring.benchmarks.cupid.importing import FILES as CUPID_FILES
 from bowstring.benchmarks.cupid.reading import load_coverage
 from bowstring.benchmarks.cupid.types import Coverage
 from bowstring.benchmarks.hicupid.benchmark import HICUPID
@@ -38,7 +40,6 @@ from bowstring.models.interface import RequestFailed
 from bowstring.models.names import open_model
 from bowstring.models.own import own_model
 from bowstring.models.prices import load_prices
-from bowstring.prompts.importing import CUPID_FILES, import_cupid, import_hicupid
 from bowstring.records import (
     Completion,
     Message,
@@ -117,7 +118,7 @@ def test_prompts_of_a_checkout(tmp_path, data):
         template = {"system_prompt": "x", "user_prompt": " ".join(f"{{{n}}}" for n in sorted(needs))}
         content = as_bytes(damaged(template, data.draw)) if name == changed else as_bytes(template)
         (root / f"{name}.yaml").write_bytes(content)
-    said_or_read(lambda: import_cupid(tmp_path / "cupid", tmp_path / "out"), Path(changed))
+    said_or_read(lambda: registry.get("cupid").import_prompts(tmp_path / "cupid", tmp_path / "out"), Path(changed))
     assert {p.name for p in tmp_path.iterdir()} <= {"cupid", "out"}
 
 
@@ -140,7 +141,7 @@ SOURCES = [
 def test_constants_that_are_hostile(tmp_path, source):
     path = tmp_path / "constants.py"
     path.write_bytes(source)
-    said_or_read(lambda: import_hicupid(path, tmp_path / "out"), path)
+    said_or_read(lambda: registry.get("hicupid").import_prompts(path, tmp_path / "out"), path)
 
 
 @some

@@ -27,6 +27,7 @@ from bowstring.training.settings import TrainSettings
 
 if TYPE_CHECKING:
     from bowstring.benchmarks.synthesis import Synthesis
+    from bowstring.prompts.importing import Imported
 
 
 class Noun(NamedTuple):
@@ -100,6 +101,10 @@ class Benchmark(ABC):
 
     def synthesis(self) -> Synthesis | None:
         """How data of its kind is made, with models and offline."""
+        return None
+
+    def import_prompts(self, checkout: Path, out: Path) -> Imported | None:  # noqa: ARG002
+        """Copy its authors' prompts from a checkout of their repository into a folder for `--prompts`."""
         return None
 
     @abstractmethod

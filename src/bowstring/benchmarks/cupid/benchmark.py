@@ -19,7 +19,10 @@ from bowstring.datasets.reading import Locate, Reading
 from bowstring.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bowstring.benchmarks.synthesis import Synthesis
+    from bowstring.prompts.importing import Imported
 
 
 class Cupid(Benchmark):
@@ -69,6 +72,11 @@ class Cupid(Benchmark):
         from bowstring.benchmarks.cupid.synthesis import CupidSynthesis
 
         return CupidSynthesis()
+
+    def import_prompts(self, checkout: Path, out: Path) -> Imported:
+        from bowstring.benchmarks.cupid.importing import import_prompts
+
+        return import_prompts(checkout, out)
 
     def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:  # noqa: ARG002
         assert isinstance(data, CupidSet)

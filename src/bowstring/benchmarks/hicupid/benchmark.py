@@ -19,7 +19,10 @@ from bowstring.datasets.layout import Choice
 from bowstring.datasets.reading import Locate, Reading
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bowstring.benchmarks.synthesis import Synthesis
+    from bowstring.prompts.importing import Imported
 
 
 class Hicupid(Benchmark):
@@ -69,6 +72,11 @@ class Hicupid(Benchmark):
         from bowstring.benchmarks.hicupid.synthesis import HicupidSynthesis
 
         return HicupidSynthesis()
+
+    def import_prompts(self, checkout: Path, out: Path) -> Imported:
+        from bowstring.benchmarks.hicupid.importing import import_prompts
+
+        return import_prompts(checkout, out)
 
     def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:
         assert isinstance(data, HicupidSet)
