@@ -19,7 +19,7 @@ async def gather_in_order(*asked: Awaitable[T]) -> list[T]:
     return [end for end in ended if not isinstance(end, BaseException)]
 
 
-def run_anywhere(main: Callable[[], Coroutine[Any, Any, T]], interrupt: Callable[[], None]) -> T:
+def run_anywhere(main: Callable[[], Coroutine[Any, Any, T]], interrupt: Callable[[], None] = lambda: None) -> T:
     """Run a coroutine to its end; where an event loop is running already, as in a notebook, on a thread of its own.
 
     There, Ctrl-C calls `interrupt` in the coroutine's loop and waits for the end. Elsewhere the coroutine itself

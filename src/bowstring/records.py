@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
-
-from bowstring.errors import UsageError
 
 if TYPE_CHECKING:
     from hashlib import _Hash
 
 Role = Literal["system", "user", "assistant"]
 Side = Literal["A", "B"]
+
+STAGE_ROLE = "history"  # of the model that stages between a history and a prompt ask
 
 SIDES: tuple[Side, ...] = ("A", "B")
 
@@ -157,16 +157,6 @@ class Sampling:
     seed: int | None = None
 
 
-def check_sampling(max_tokens: object, temperature: object, seed: object) -> None:
-    """That settings of a user's can be sampled with."""
-    if not isinstance(max_tokens, int) or max_tokens < 1:
-        raise UsageError(f"max_tokens is {max_tokens!r}; expected a whole number from 1")
-    if not isinstance(temperature, int | float) or not 0 <= temperature <= 2:
-        raise UsageError(f"temperature is {temperature!r}; expected a number from 0 to 2")
-    if not isinstance(seed, int):
-        raise UsageError(f"seed is {seed!r}; expected a whole number")
-
-
 def request_key(model: str, prompt: Prompt, sampling: Sampling) -> str:
     """What a response is kept under, in the store and in batches: the model, the whole prompt, how it was sampled."""
     settings = json.dumps(fields_of(sampling), sort_keys=True)
@@ -199,3 +189,19 @@ class Completion:
 
 
 FailureKind = Literal["context", "server", "timeout", "protocol", "rejected"]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A request that a run would make: of which role, and about how long its answer is. `estimated` where the
+    prompt depends on answers that are not there yet."""
+
+    role: str
+    prompt: Prompt
+    sampling: Sampling
+    answer_tokens: int
+    estimated: bool = False
+
+
+# The stored answer of a role to a prompt, if there is one, so that a plan can see further.
+Known = Callable[[str, Prompt, Sampling], str | None]

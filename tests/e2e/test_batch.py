@@ -1,12 +1,6 @@
 """`--batch`: the same results through OpenAI's batch API, whatever happens to the process or the batch."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
 
@@ -49,39 +43,6 @@ def test_lines_are_requests_as_they_would_be_posted(tmp_path):
     assert len({row["custom_id"] for row in rows}) == 3
     bodies = [r.body for r in server.requests if r.path.endswith("/chat/completions") and r.body["model"] == "m"]
     assert sorted(map(json.dumps, bodies)) == sorted(json.dumps(row["body"]) for row in rows)
-
-
-def wait_for_batch(server: BatchServer, n: int = 1) -> None:
-    deadline = time.monotonic() + 60
-    while len(server.batches) < n or not server.batches[n - 1]["looks"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
-def start(args: list[str]) -> subprocess.Popen:
-    program = Path(sys.executable).with_name("bowstring")
-    return subprocess.Popen([program, *args], stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ)
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_batch_is_collected_by_a_later_process_and_never_sent_twice(tmp_path, how):
-    with BatchServer(polls=10**9) as server:
-        args = command(server, tmp_path / "r", "--batch")
-        first = start(args)
-        wait_for_batch(server)
-        first.send_signal(how)
-        _, err = first.communicate(timeout=60)
-        if how == signal.SIGINT:
-            assert first.returncode == 130
-            assert b"batch_0 goes on at the server; the same command collects it." in err
-            assert not metrics(tmp_path / "r")["complete"]
-            assert metrics(tmp_path / "r")["failed"] == 0
-        server.polls = 0
-        ran = bowstring(*args)
-        assert ran.code == 0, ran.err
-        assert len(server.batches) == 2, "one for the answers, one for the verdicts"
-    assert len(records(tmp_path / "r")) == 60
-    assert metrics(tmp_path / "r")["complete"]
 
 
 def test_a_batch_whose_answer_was_never_heard_is_found_at_the_server(tmp_path):
@@ -258,21 +219,6 @@ def test_the_reason_of_an_error_line_is_told_in_any_form(tmp_path):
     assert ran.code == 1
     assert "400 bad thing" in ran.err
     assert len(server.batches) == 1, "what was refused is not sent again"
-
-
-def test_a_fresh_run_that_was_stopped_finds_its_own_batch_and_no_older_one(tmp_path):
-    with BatchServer() as server:
-        args = command(server, tmp_path / "r", "--batch", "--limit", "5")
-        assert bowstring(*args).code == 0
-        server.polls = 10**9
-        first = start([*args, "--fresh"])
-        wait_for_batch(server, 3)
-        first.send_signal(signal.SIGKILL)
-        first.communicate(timeout=60)
-        server.polls = 0
-        ran = bowstring(*args, "--fresh")
-        assert ran.code == 0, ran.err
-        assert len(server.batches) == 4, "two of the first run, two of the fresh one"
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"model": 1}', '{"model": "m", "file": "f", "keys": null}'])

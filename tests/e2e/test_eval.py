@@ -3,11 +3,6 @@
 import json
 import os
 import random
-import signal
-import sqlite3
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -146,96 +141,6 @@ def test_one_branch_of_a_trunk_goes_first_and_the_others_follow_its_answer(tmp_p
         bowstring("eval", "hicupid", "--model", server.model("m"), "--out", str(tmp_path), "--concurrency", "32")
     assert len(server.requests) == 60
     assert early == []
-
-
-def kill_at_random_moments(args: list[str], times: int, out: Path, server: Server, rng: random.Random) -> set[str]:
-    """Start and SIGKILL again and again; returns answers that were asked for although they were committed."""
-    asked_again: set[str] = set()
-    store = out.parent / "responses.sqlite"
-    for _ in range(times):
-        committed = set()
-        if store.exists():
-            with sqlite3.connect(store) as db:
-                committed = {row[0] for row in db.execute("SELECT text FROM responses")}
-        before = len(server.requests)
-        process = subprocess.Popen(
-            [Path(sys.executable).with_name("bowstring"), *args], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        if rng.random() < 0.2:
-            time.sleep(rng.uniform(0.05, 0.5))  # while it is still starting
-        else:
-            wait_for_requests(server, before + 1, or_end_of=process)
-            time.sleep(rng.uniform(0.0, 0.8))
-        process.kill()
-        process.wait()
-        time.sleep(0.1)
-        asked_again |= committed & {r.answer for r in server.requests[before:] if r.answer}
-    return asked_again
-
-
-def test_killed_at_20_random_moments_the_records_are_those_of_an_undisturbed_run(tmp_path):
-    with Server(delay=random_delay(0.1, 0.3)) as server:
-        args = command(server, tmp_path / "killed" / "r", "--concurrency", "2")
-        asked_again = kill_at_random_moments(args, 20, tmp_path / "killed" / "r", server, random.Random(5))
-        assert asked_again == set(), "a committed response was asked for again"
-        reached = len(server.requests)
-        assert reached > 40, "the kills came too early to prove anything"
-        assert bowstring(*args).code == 0
-        server.delay = lambda: 0.0
-        assert bowstring(*command(server, tmp_path / "whole" / "r")).code == 0
-    killed, whole = tmp_path / "killed" / "r" / "records.jsonl", tmp_path / "whole" / "r" / "records.jsonl"
-    assert killed.read_bytes() == whole.read_bytes()
-
-
-def start(args: list[str], **more) -> subprocess.Popen:
-    return subprocess.Popen(
-        [Path(sys.executable).with_name("bowstring"), *args],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **more,
-    )
-
-
-def wait_for_requests(server: Server, n: int, or_end_of: subprocess.Popen | None = None) -> None:
-    end = time.monotonic() + 60
-    while len(server.requests) < n and (or_end_of is None or or_end_of.poll() is None):
-        assert time.monotonic() < end, "the server was never asked"
-        time.sleep(0.01)
-
-
-def test_ctrl_c_once_finishes_what_is_in_flight_and_says_how_to_go_on(tmp_path):
-    with Server(delay=lambda: 0.4) as server:
-        args = command(server, tmp_path / "r", "--concurrency", "3")
-        process = start(args)
-        wait_for_requests(server, 5)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
-        asked = len(server.requests)
-        assert process.returncode == 130
-        assert "the same command goes on from there" in err
-        with sqlite3.connect(tmp_path / "responses.sqlite") as db:
-            assert db.execute("SELECT count(*) FROM responses").fetchone() == (asked,), "nothing in flight was lost"
-        assert not metrics(tmp_path / "r")["complete"]
-        server.delay = lambda: 0.0
-        assert bowstring(*args).code == 0
-        assert len(server.requests) == 120
-    assert metrics(tmp_path / "r")["complete"]
-
-
-def test_a_second_process_on_a_run_says_so_and_stops(tmp_path):
-    with Server(delay=lambda: 0.0 if second else 0.2) as server:
-        args = command(server, tmp_path / "r", "--concurrency", "1")
-        second = None
-        first = start(args)
-        wait_for_requests(server, 2)
-        second = bowstring(*args)
-        assert second.code == 1
-        assert f"{tmp_path / 'r'} is in use: process {first.pid} is at work on this run" in second.err
-        other = bowstring(*command(server, tmp_path / "other", "--limit", "2"))
-        assert other.code == 0, "another run of the same store goes on"
-        first.communicate(timeout=60)
-        assert first.returncode == 0
 
 
 def flaky(share: float, seed: int = 1):

@@ -1,51 +1,14 @@
 """`bowstring eval` at its edges: interrupts, odd models and servers, secrets, settings that cannot be meant."""
 
 import json
-import signal
-import time
 
 import pytest
 
 import bowstring as package
 import bowstring.records
-from tests.e2e.test_eval import command, metrics, start, wait_for_requests
+from tests.e2e.test_eval import command, metrics
 from tests.support.command import bowstring
 from tests.support.server import Reply, Server, digest_answer
-
-
-def test_ctrl_c_twice_ends_at_once(tmp_path):
-    with Server(delay=lambda: 20.0) as server:
-        process = start(command(server, tmp_path / "r"))
-        wait_for_requests(server, 1)
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=15)
-    assert process.returncode == 130
-    assert err.splitlines()[-1] == "stopped"
-
-
-def test_ctrl_c_ends_retries_and_pauses(tmp_path):
-    with Server(faults=lambda request: Reply(429, b"{}", {"Retry-After": "50"})) as server:
-        process = start(command(server, tmp_path / "r"))
-        wait_for_requests(server, 1)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=15)
-        asked = len(server.requests)
-    assert process.returncode == 130
-    assert asked < 20
-
-
-def test_a_model_that_never_returns_can_be_left(tmp_path):
-    code = "import time\ndef answer(messages):\n    print('asked', flush=True)\n    time.sleep(600)\n"
-    (tmp_path / "slow.py").write_text(code)
-    process = start(["eval", "hicupid", "--model", "python:slow:answer"], cwd=tmp_path)
-    assert process.stdout.readline() == "asked\n"
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=15)
-    assert process.returncode == 130
 
 
 def test_two_objects_of_a_class_are_two_models(tmp_path):

@@ -7,28 +7,18 @@ key to us, or a process ends as it should not.
 import base64
 import gzip
 import json
-import os
-import re
-import signal
 import sqlite3
-import subprocess
-import sys
-import time
 import zlib
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-import httpx
 import pyarrow.parquet as pq
 import pytest
 
 import bowstring as package
 from bowstring.errors import BowstringError
 from tests.e2e.test_eval import command
-from tests.e2e.test_eval_cupid import answer as cupid_answer
-from tests.e2e.test_eval_cupid import command as cupid_command
 from tests.e2e.test_synth import SMALL
 from tests.support.batches import BatchServer
 from tests.support.command import Ran, bowstring
@@ -189,63 +179,6 @@ def test_a_short_key_is_a_word_that_answers_may_hold(tmp_path):
     assert (tmp_path / "r" / "records.jsonl").read_text(encoding="utf-8").count("a test of tests") >= 2
 
 
-def test_everything_that_takes_a_key_when_all_is_well(tmp_path):
-    """Both benchmarks, a sweep, and all that is made of runs afterwards; pages as they are served."""
-    runs = tmp_path / "runs"
-    with Server() as server:
-        for name in ("a", "b"):
-            seed = ["--seed", "1"] if name == "b" else []
-            assert run(*command(server, runs / name, "--limit", "4", *seed)).code == 0
-        swept = run(*command(server, runs / "sweep", "--limit", "2", "--history", "none", "--history", "gold"))
-        assert swept.code == 0, swept.err
-        assert run(*command(server, runs / "dry", "--dry-run")).code == 0
-        judge = ("--judge", server.model("judge"))
-        audited = run("audit", runs / "a", "--model", server.model("m"), *judge)
-        assert audited.code == 0, audited.err
-    with Server(cupid_answer) as server:
-        assert run(*cupid_command(server, runs / "cupid", "--limit", "2")).code == 0
-    reported = run("report", runs / "a", "--figures", "svg", "--tables", "csv", "--tables", "tex", "--tables", "md")
-    assert reported.code == 0, reported.err
-    assert run("report", runs / "sweep").code == 0
-    assert run("compare", runs / "a", runs / "b", "--out", tmp_path / "compare.html").code == 0
-    assert run("agree", runs / "a", runs / "b").code in (0, 2)
-    assert run("data", "export-judgements", runs / "a", "--out", tmp_path / "judgements").code == 0
-    assert run("models").code == 0
-    viewed = served("view", runs, pages=("/runs/a", "/runs/b", "/runs/sweep", "/runs/cupid"))
-    assert viewed.count("</html>") == 5
-    assert_clean(viewed, "view")
-    assert_clean(served("annotate", runs / "a", "--annotators", "anna"), "annotate")
-    assert_clean_folder(tmp_path)
-
-
-def served(*arguments: str | Path, pages: Sequence[str] = ()) -> str:
-    """Pages of `view` or `annotate`, with what the command has said until its end."""
-    process = started(*arguments, "--port", "0")
-    said = ""
-    while not (link := re.search(r"(http://\S+?)/\S*\?token=\S+", said)):
-        line = process.stdout.readline()
-        assert line, process.stderr.read()
-        said += line
-    with httpx.Client(follow_redirects=True, timeout=60) as client:
-        text = client.get(link[0]).text
-        for page in pages:
-            text += client.get(link[1] + page).text
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    return text + said + out + err
-
-
-def started(*arguments: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> subprocess.Popen:
-    return subprocess.Popen(
-        [Path(sys.executable).with_name("bowstring"), *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=cwd,
-        env=os.environ | KEYS | (env or {}),
-    )
-
-
 @pytest.mark.parametrize("benchmark", ["cupid", "hicupid"])
 def test_a_set_that_a_model_writes(tmp_path, benchmark):
     size = ("--personas", "1") if benchmark == "cupid" else tuple(SMALL)
@@ -396,41 +329,4 @@ def test_code_of_ones_own_that_quotes_a_key(tmp_path):
         model = ("--model", f"python:{name}", "--out", tmp_path / "r")
         ran = run("eval", "hicupid", *model, "--limit", "2", cwd=tmp_path)
         assert ran.code in (1, 2), ran.err
-    assert_clean_folder(tmp_path)
-
-
-def test_a_process_that_ends_in_a_trace(tmp_path):
-    """An error that nobody foresaw shows where it came from, and no key."""
-    (tmp_path / "own.py").write_text(OWN)
-    (tmp_path / "main.py").write_text(
-        "import sys\nimport bowstring.models.own, own\nfrom bowstring.cli import main\n"
-        "bowstring.models.own.load_own = lambda name: own.Ending()\nmain(sys.argv[1:])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "main.py", *("eval", "hicupid", "--model", "python:own:Ending", "--limit", "2", "--out", "r")],
-        cwd=tmp_path,
-        env=os.environ | KEYS,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "Traceback" in done.stderr
-    assert "unforeseen" in done.stderr
-    assert_clean(done.stdout + done.stderr, "the trace")
-    assert_clean_folder(tmp_path)
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGABRT])
-def test_a_process_that_is_killed(tmp_path, how):
-    with Server(delay=lambda: 0.05) as server:
-        process = started(*command(server, tmp_path / "r", "--concurrency", "2"))
-        deadline = time.monotonic() + 60
-        while len(server.requests) < 20 and time.monotonic() < deadline:
-            time.sleep(0.02)
-        process.send_signal(how)
-        out, err = process.communicate(timeout=60)
-    assert len(server.requests) >= 20
-    assert_clean(out + err, "the command's words")
     assert_clean_folder(tmp_path)

@@ -1,11 +1,6 @@
 """`bowstring synth`: both pipelines against a model that writes what it is asked for, or what it should not."""
 
 import json
-import os
-import random
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +8,7 @@ import pytest
 from bowstring.benchmarks.loading import load_cupid, load_hicupid
 from tests.support.command import bowstring
 from tests.support.hub import Hub
-from tests.support.server import Server, random_delay
+from tests.support.server import Server
 from tests.support.writer import CUPID_PARTS, HICUPID_PARTS, Writer
 
 SMALL = ["--users", "3", "--dimensions", "4", "--turns", "3", "--schedules", "2", "--profile-questions", "1"]
@@ -229,38 +224,6 @@ def test_flaws_are_found_counted_and_made_anew(tmp_path, part, text, flaw):
         ran = bowstring(*hicupid(server, tmp_path / "s", "--users", "1", "--concurrency", "1"))
     assert ran.code == 0, ran.err
     assert quality(tmp_path / "s")["flaws"] == {flaw: 1}
-
-
-def kill_and_go_on(args: list[str], server: Server, moments: int) -> None:
-    rng = random.Random(5)
-    program = Path(sys.executable).with_name("bowstring")
-    for _ in range(moments):
-        process = subprocess.Popen(
-            [program, *args], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
-        )
-        before, deadline = len(server.requests), time.monotonic() + 30
-        while (
-            len(server.requests) < before + rng.randint(3, 25)
-            and process.poll() is None
-            and time.monotonic() < deadline
-        ):
-            time.sleep(0.01)
-        process.kill()
-        process.wait()
-
-
-@pytest.mark.parametrize("pipeline", [cupid, hicupid])
-def test_a_killed_synthesis_goes_on_and_ends_with_the_same_bytes(tmp_path, pipeline):
-    with Server(Writer().answer, delay=random_delay(0.0, 0.02)) as server:
-        args = pipeline(server, tmp_path / "a" / "s")
-        kill_and_go_on(args, server, 4)
-        assert bowstring(*args).code == 0
-        asked = len(server.requests)
-        assert bowstring(*pipeline(server, tmp_path / "b" / "s")).code == 0
-        whole = len(server.requests) - asked
-    assert asked < whole + 4 * 17, "at most what was in flight is asked again"
-    for path in sorted((tmp_path / "a" / "s").rglob("*.parquet")):
-        assert path.read_bytes() == (tmp_path / "b" / "s" / path.relative_to(tmp_path / "a" / "s")).read_bytes()
 
 
 def test_a_preview_shows_two_writes_nothing_and_is_kept(tmp_path):

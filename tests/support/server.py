@@ -70,6 +70,7 @@ class Server(Listening):
         self.delay = delay
         self.faults = faults
         self.requests: list[Request] = []
+        self.held = False  # while it is, requests come and no answer goes out
         self.in_flight = 0
         self.most_in_flight = 0
 
@@ -90,6 +91,8 @@ class Server(Listening):
                 reply = self._answered(request)
             elif reply.wait:
                 await asyncio.sleep(reply.wait)
+            while self.held:
+                await asyncio.sleep(0.01)
         finally:
             self.in_flight -= 1
         if reply.close:

@@ -1,4 +1,4 @@
-"""The command, its model split between processes on the CPU: `accelerate launch … -m tests.support.sharded train …`
+"""Models that are split between processes on the CPU.
 
 accelerate splits models between accelerators alone, and leaves processes on a CPU with whole ones, whatever it was
 configured for. That one condition is changed here; what splits, gathers and saves is PyTorch's and theirs.
@@ -9,8 +9,6 @@ from typing import Any
 from accelerate import accelerator, state
 from accelerate.utils import DistributedType
 from torch.distributed.tensor import DTensor
-
-from bowstring.cli import main
 
 _begin = state.AcceleratorState.__init__
 _split = accelerator.fsdp2_prepare_model
@@ -30,7 +28,6 @@ def split(*given: Any) -> Any:
     return model
 
 
-if __name__ == "__main__":
+def split_on_cpu() -> None:
     state.AcceleratorState.__init__ = begin
     accelerator.fsdp2_prepare_model = split
-    main()

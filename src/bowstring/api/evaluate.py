@@ -12,8 +12,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -22,99 +24,185 @@ from bowstring.benchmarks.histories import histories_of
 from bowstring.benchmarks.interface import Benchmark, Context
 from bowstring.benchmarks.loading import load
 from bowstring.datasets.dataset import DataSet
+from bowstring.datasets.problems import one_of
 from bowstring.errors import DataError, UsageError
 from bowstring.judging import builtin
 from bowstring.models.batch import Batch
 from bowstring.models.endpoint import Endpoint
 from bowstring.models.interface import Model
-from bowstring.models.names import open_model
+from bowstring.models.names import name_of_identity, open_model
 from bowstring.models.prices import Prices, load_prices
 from bowstring.models.transport import Patience
+from bowstring.records import STAGE_ROLE
 from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import write_sweep_page
-from bowstring.runs.folder import default_name, fingerprint
+from bowstring.runs.folder import EndedRun, default_name, fingerprint, read_manifest, read_run
 from bowstring.runs.runner import Record, Snapshot
 from bowstring.runs.running import Evaluation, Run, Running, RunOptions
-from bowstring.runs.sweep import AXES, Sweep, Swept, slug, variant_name
+from bowstring.runs.sweep import Sweep, Swept, slug, variant_name
+from bowstring.settings import Option, option, options_of, sort_keywords
 from bowstring.studies.validity import with_audit
 
 LEDGER_NAME = "batches"
+Tell = Callable[[str], None]
+Watch = Callable[[Snapshot], None]
+ModelLike = Any  # a name such as openai/gpt-4o-mini, an object with `complete`, or a function of your own
 
 
-def evaluate(benchmark: str, **settings: Any) -> Run:
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is evaluated, by whom, on which data."""
+
+    model: ModelLike = field(
+        default=None, metadata=option("Model to evaluate, such as openai/gpt-4o-mini or embedded.", metavar="NAME")
+    )
+    judge: ModelLike = field(
+        default=builtin.NAME,
+        metadata=option(
+            "Model that judges. builtin needs none, and is a smoke test only; truth is for sets made by synth "
+            "--offline.",
+            metavar="NAME",
+        ),
+    )
+    matcher: ModelLike = field(
+        default=None,
+        metadata=option(
+            "Model that matches checklists, such as a served prefmatcher.", metavar="NAME", shown_default="the judge"
+        ),
+    )
+    history_model: ModelLike = field(
+        default=None,
+        metadata=option(
+            "Model that a history asks: summary, or a stage of your own.",
+            metavar="NAME",
+            shown_default="the evaluated model",
+        ),
+    )
+    data: str = field(default="mini", metadata=option("Data set: a hub id, a folder, a file, or mini."))
+    revision: str | None = field(default=None, metadata=option("Branch, tag or commit of a hub data set."))
+
+
+def eval_options(benchmark: Benchmark) -> list[Option]:
+    """Every option of evaluating on a benchmark, by the dataclasses that have them."""
+    roles = {"matcher"} - set(benchmark.roles)
+    subject = [one for one in options_of(Subject) if one.field not in roles]
+    return [*subject, *options_of(benchmark.settings), *options_of(RunOptions)]
+
+
+def evaluate(
+    benchmark: str | None = None,
+    *,
+    model: ModelLike = None,
+    judge: ModelLike = None,
+    data: str | None = None,
+    like: str | PathLike[str] | Run | None = None,
+    watch: Watch = lambda snapshot: None,
+    tell: Tell = lambda line: None,
+    **settings: Any,
+) -> Run:
     """Evaluate a model and return the run, as `bowstring eval` does.
 
-    `model` and `judge` (and CUPID's `matcher`) are names, or objects of your own; `data` a hub id, a folder, a file or
-    mini. Other settings are those of the benchmark (history, max_tokens, temperature, seed …) and of the run (out,
-    limit, concurrency, max_cost …).
+    `model` and `judge` are names, or objects of your own; `data` is a hub id, a folder, a file or mini. Further
+    settings are those of the benchmark (history, max_tokens, temperature, seed …) and of the run (out, limit,
+    concurrency, max_cost …); `bowstring eval NAME --help` lists them. With `like`, a run, its configuration is
+    repeated, except for what is given here.
     """
-    return prepare(benchmark, **settings).run()[0]
+    given = {"model": model, "judge": judge, "data": data, **settings}
+    return prepare(benchmark, like=like, watch=watch, tell=tell, **given).run()[0]
 
 
-def sweep(benchmark: str, **settings: Any) -> Swept:
-    """Evaluate a model under several settings in one go: `history`, `shots` or `instruction` may be lists."""
-    return prepare_sweep(benchmark, **settings).run()
+def sweep(
+    benchmark: str | None = None,
+    *,
+    model: ModelLike = None,
+    judge: ModelLike = None,
+    data: str | None = None,
+    like: str | PathLike[str] | Run | None = None,
+    watch: Watch = lambda snapshot: None,
+    tell: Tell = lambda line: None,
+    **settings: Any,
+) -> Swept:
+    """Evaluate a model under several settings at once: `history`, `shots` or `instruction` may be lists."""
+    given = {"model": model, "judge": judge, "data": data, **settings}
+    return prepare_sweep(benchmark, like=like, watch=watch, tell=tell, **given).run()
 
 
-def prepare(benchmark: str, **settings: Any) -> Running:
+def prepare(benchmark: str | None = None, **given: Any) -> Running:
     """Check everything that can be checked before anything is asked. A plan does not need keys."""
-    for axis in AXES:
-        if isinstance(settings.get(axis), list | tuple):
-            raise UsageError(f"{axis} is a list; expected one value (bowstring.sweep takes several)")
-    running, _ = _prepare(benchmark, **settings)
+    running, _ = _prepare(benchmark, several=False, **given)
     return running
 
 
-def prepare_sweep(benchmark: str, **settings: Any) -> Sweep:
+def prepare_sweep(benchmark: str | None = None, *, tell: Tell = lambda line: None, **given: Any) -> Sweep:
     """As `prepare`, for every combination of the axes that are lists."""
-    running, chosen = _prepare(benchmark, **settings)
+    running, chosen = _prepare(benchmark, several=True, tell=tell, **given)
     first = running.evaluations[0]
     names = [variant_name(one, chosen) for one in chosen]
     prints = [fingerprint(evaluation.configuration) for evaluation in running.evaluations]
     options = running.options
     subject = first.configuration["model"] or "retrieval"
-    folder = options.out or options.runs / default_name(f"{benchmark}-sweep", subject, fingerprint({"of": prints}))
-    tell = settings.get("tell", lambda line: None)
+    name = default_name(f"{first.benchmark}-sweep", subject, fingerprint({"of": prints}))
+    folder = options.out or options.runs / name
     return Sweep(dict(zip(names, running.evaluations, strict=True)), running, folder, write_sweep_page, tell)
 
 
 def _prepare(
-    name: str,
+    name: str | None,
     *,
-    model: Any = None,
-    judge: Any = builtin.NAME,
-    matcher: Any = None,
-    data: str = "mini",
-    revision: str | None = None,
-    watch: Callable[[Snapshot], None] = lambda snapshot: None,
-    tell: Callable[[str], None] = lambda line: None,
+    several: bool,
+    like: str | PathLike[str] | Run | None = None,
+    watch: Watch = lambda snapshot: None,
+    tell: Tell = lambda line: None,
     with_keys: bool = True,
-    **settings: Any,
+    **given: Any,
 ) -> tuple[Running, list[Any]]:
+    given = {key: value for key, value in given.items() if value is not None}
+    repeated = read_run(like.folder if isinstance(like, Run) else Path(like)) if like is not None else None
+    if repeated is not None:
+        name, given = _like(repeated, name, given)
+    if name is None:
+        raise UsageError(f"which benchmark? expected {one_of(registry.names())}, or a run to repeat (--like RUN)")
     benchmark = registry.get(name)
-    options, chosen = _sorted_settings(settings, benchmark.settings)
-    named = _roles(benchmark, chosen[0], {"model": model, "judge": judge, "matcher": matcher})
+    subject, options, chosen = _sorted_settings(benchmark, given, several=several)
+    named = _roles(benchmark, chosen[0], {role: getattr(subject, role) for role in ("model", "judge", "matcher")})
+    asks_before = any(one.view().asks for one in chosen)
+    if subject.history_model is not None and not asks_before:
+        raise UsageError("--history-model is for a history that asks a model: summary, or a stage of your own")
+    if subject.history_model is not None and named:
+        named[STAGE_ROLE] = subject.history_model
     patience = Patience(attempts=options.attempts, timeout=options.timeout)
     models = {role: open_model(n, patience=patience, tell=tell, with_key=with_keys) for role, n in named.items()}
     if options.batch:
         models = _in_batches(models, options, tell)
+    if asks_before and models:
+        models.setdefault(STAGE_ROLE, models["model"])
     prices = load_prices(options.prices)
     check_budget(options, prices, list(models.values()))
-    first = chosen[0].configuration()
-    loaded = load(str(data), name, revision=revision, choice=benchmark.choice(first))
-    judge_name = models["judge"].name if "judge" in models else str(judge) if models else None
+    data = str(subject.data)
+    loaded = load(data, name, revision=subject.revision, choice=benchmark.choice(chosen[0].configuration()))
+    if (
+        repeated is not None
+        and "data" not in given
+        and loaded.fingerprint != repeated.configuration["data"]["fingerprint"]
+    ):
+        raise UsageError(
+            f"{data} is not what it was when {repeated.path} was made; name it with --data to use it as it is"
+        )
+    judge_name = models["judge"].name if "judge" in models else str(subject.judge) if models else None
     names = {role: one.name for role, one in models.items()}
-    open_items = benchmark.opener(loaded, chosen, Context(str(data), judge_name, names, options.store_path, tell))
+    open_items = benchmark.opener(loaded, chosen, Context(data, judge_name, names, options.store_path, tell))
     evaluations = []
     for one in chosen:
         prompts = benchmark.prompts(options.prompts)
         items = open_items(one, prompts)
+        other = subject.history_model is not None and one.view().asks
         configuration = {
             "benchmark": name,
             "model": models["model"].identity if models else None,
-            "judge": models["judge"].identity if "judge" in models else str(judge) if models else None,
+            "judge": models["judge"].identity if "judge" in models else str(subject.judge) if models else None,
             **({"matcher": models["matcher"].identity} if "matcher" in models else {}),
-            "data": {"name": str(data), "revision": revision, "fingerprint": loaded.fingerprint},
+            **({"history_model": models[STAGE_ROLE].identity} if other else {}),
+            "data": {"name": data, "revision": subject.revision, "fingerprint": loaded.fingerprint},
             "settings": json.loads(json.dumps(one.configuration())),
             **items.identities(),
             "prompts": prompts.fingerprints if models else {},
@@ -122,6 +210,25 @@ def _prepare(
         folder = _folder(options, configuration, one, chosen)
         evaluations.append(Evaluation(name, items, configuration, folder, partial(_page, loaded, folder)))
     return Running(evaluations, models, options, prices, watch), chosen
+
+
+def _like(run: EndedRun, name: str | None, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The configuration of a run as keyword arguments, with those that are given in their place."""
+    configuration = run.configuration
+    benchmark = str(configuration["benchmark"])
+    if name not in (None, benchmark):
+        raise UsageError(f"{run.path} is a run of {benchmark}, not of {name}")
+    if "model" not in given and configuration["model"] is not None:
+        raise UsageError(f"--like {run.path} needs --model: the run's own was {configuration['model']}")
+    had = read_manifest(run.path).get("options", {})
+    options = {key: had[key] for key in ("limit", "prompts", "prices") if had.get(key) is not None}
+    judges = {key: configuration[key] for key in ("judge", "matcher", "history_model") if configuration.get(key)}
+    named = {key: name_of_identity(str(value)) for key, value in judges.items()}
+    data = {"data": run.data_name, "revision": configuration["data"]["revision"]}
+    data = {key: value for key, value in data.items() if value is not None}
+    if "data" in given:
+        data = {}
+    return benchmark, {**options, **named, **data, **configuration["settings"], **given}
 
 
 def _page(data: DataSet, folder: Path, metrics: dict[str, Any], records: Sequence[Record]) -> str:
@@ -177,22 +284,23 @@ def _roles(benchmark: Benchmark, settings: Any, named: Mapping[str, Any]) -> dic
     return found
 
 
-def _sorted_settings(settings: Mapping[str, Any], kind: type[Any]) -> tuple[RunOptions, list[Any]]:
+def _sorted_settings(
+    benchmark: Benchmark, given: Mapping[str, Any], *, several: bool
+) -> tuple[Subject, RunOptions, list[Any]]:
     """Keyword arguments, told apart by whom they concern; settings once for every combination of the axes."""
-    of_run = {k: v for k, v in settings.items() if k in RunOptions.__dataclass_fields__}
-    rest = {k: v for k, v in settings.items() if k not in of_run}
-    unknown = rest.keys() - kind.__dataclass_fields__.keys()
-    if unknown:
-        raise UsageError(f"evaluate() has no setting {', '.join(sorted(unknown))}")
-    for name in ("out", "store", "runs", "prices", "prompts"):
-        if isinstance(of_run.get(name), str):
-            of_run[name] = Path(of_run[name])
-    for name in ("splits", "types"):
-        if name in rest:
-            rest[name] = (rest[name],) if isinstance(rest[name], str) else tuple(rest[name])
-    axes = {axis: _values(axis, rest.pop(axis)) for axis in AXES if axis in rest}
+    where = "sweep()" if several else "evaluate()"
+    kinds = (Subject, benchmark.settings, RunOptions)
+    subject, own, options = sort_keywords(kinds, benchmark.settle(dict(given), several=several), where=where)
+    axes = {
+        one.field: _values(one.field, own.pop(one.field))
+        for one in options_of(benchmark.settings)
+        if one.axis and one.field in own
+    }
+    for axis, values in axes.items():
+        if len(values) > 1 and not several:
+            raise UsageError(f"{axis} is a list; expected one value (bowstring.sweep takes several)")
     combined = (dict(zip(axes, values, strict=True)) for values in product(*axes.values()))
-    return RunOptions(**of_run), [kind(**rest, **one) for one in combined]
+    return Subject(**subject), RunOptions(**options), [benchmark.settings(**own, **one) for one in combined]
 
 
 def _values(axis: str, given: Any) -> Sequence[Any]:

@@ -89,6 +89,10 @@ class Benchmark(ABC):
     def check_roles(self, named: Mapping[str, Any]) -> None:  # noqa: B027
         """That these roles go together; a judge that is no model is not among them."""
 
+    def settle(self, given: dict[str, Any], *, several: bool) -> dict[str, Any]:  # noqa: ARG002
+        """Keyword arguments with defaults that depend on each other; `several` for a sweep."""
+        return given
+
     def asks_models(self, settings: Any) -> bool:  # noqa: ARG002
         """Whether an evaluation with these settings asks any model at all."""
         return True

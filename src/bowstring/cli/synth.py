@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import typer
 
 from bowstring.benchmarks import registry
 from bowstring.cli.options import add_command
-from bowstring.settings import Option, option, options_of
+from bowstring.settings import Option, options_of
 from bowstring.synthesis.settings import SynthesisOptions
 
 if TYPE_CHECKING:
@@ -26,14 +25,8 @@ app = typer.Typer(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Offline:
-    offline: bool = field(default=False, metadata=option("From word banks, without a model: for load tests."))
-
-
-@dataclass(frozen=True, slots=True)
-class DryRun:
-    dry_run: bool = field(default=False, metadata=option("Say what would be asked and what it might cost, and stop."))
+_OFFLINE = Option("offline", "--offline", bool, False, help="From word banks, without a model: for load tests.")
+_DRY_RUN = Option("dry_run", "--dry-run", bool, False, help="Say what would be asked and what it might cost, and stop.")
 
 
 @app.callback()
@@ -51,9 +44,10 @@ def _add_commands() -> None:
 def _options(synthesis: Synthesis) -> Iterator[Option]:
     yield from options_of(synthesis.roles)
     if synthesis.offline is not None:
-        yield from options_of(Offline)
-    for kind in (synthesis.settings, SynthesisOptions, DryRun):
-        yield from options_of(kind)
+        yield _OFFLINE
+    yield from options_of(synthesis.settings)
+    yield from options_of(SynthesisOptions)
+    yield _DRY_RUN
 
 
 def _synthesize(benchmark: str, given: dict[str, Any]) -> int:

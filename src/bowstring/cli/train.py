@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, get_args
 
 import typer
 
 from bowstring.cli.options import add_command, changed
-from bowstring.settings import Option, option, options_of
+from bowstring.settings import Option, options_of
 from bowstring.training.settings import EVALUATORS, PUBLISHED, Method, TrainOptions, TrainSettings, bears_on
 
 app = typer.Typer(
@@ -33,9 +32,7 @@ _EVALUATED: dict[Method, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Printing:
-    json: bool = field(default=False, metadata=option("Print training.json instead of a summary."))
+_JSON = Option("json", "--json", bool, False, help="Print training.json instead of a summary.")
 
 
 def method_options(method: Method) -> tuple[Option, ...]:
@@ -52,7 +49,7 @@ def method_options(method: Method) -> tuple[Option, ...]:
         options = changed(options, "data", help=data)
         settings = changed(settings, "types", help=trained)
         settings = changed(settings, "users_per_step", flag="--packs-per-step", help="Packs per step.")
-    return (*options, *settings, *options_of(Printing))
+    return (*options, *settings, _JSON)
 
 
 def _train(method: Method, given: dict[str, Any]) -> int:

@@ -31,7 +31,7 @@ class Reader:
     def show(self, view: View, *, evidence: Collection[int], query: str) -> History:
         """What a view shows, in the history's own order."""
         match view.kind:
-            case "full" | "summary":
+            case "full" | "summary" | "python":
                 return self.history
             case "none":
                 return ()

@@ -6,7 +6,10 @@ none                nothing
 last:3              the newest three dialogues; last:4k the newest turns that fit into 4,000 tokens
 bm25/utterance/5    the five turns that a keyword search finds, back in their own order
 dense/dialogue/3    the three dialogues whose embeddings are nearest to the question's
-summary             a summary of each dialogue, which a model writes (a stage of the run, not a function here)
+summary             a summary of each dialogue, which a model writes
+python:module:Class a stage of the user's own
+
+The last four are stages (history/stages): what they show may depend on models.
 """
 
 from __future__ import annotations
@@ -18,8 +21,9 @@ from typing import Literal
 
 from bowstring.errors import UsageError
 
-Kind = Literal["full", "gold", "none", "last", "bm25", "dense", "summary"]
+Kind = Literal["full", "gold", "none", "last", "bm25", "dense", "summary", "python"]
 _LAST = re.compile(r"last:([1-9]\d{0,5})(k?)")
+_OWN = re.compile(r"python:[\w.]+:\w+")
 _FOUND = re.compile(r"(bm25|dense)/(\w+)/([1-9]\d{0,5})")
 
 
@@ -29,11 +33,21 @@ class View:
     number: int = 0
     in_tokens: bool = False
     unit: str = ""
+    name: str = ""  # of the user's own stage
 
     @property
     def by_question(self) -> bool:
         """Whether two questions of a user may see different things."""
-        return self.kind in ("gold", "bm25", "dense")
+        return self.kind in ("gold", "bm25", "dense", "python")
+
+    @property
+    def is_stage(self) -> bool:
+        return self.kind in ("bm25", "dense", "summary", "python")
+
+    @property
+    def asks(self) -> bool:
+        """Whether a model may be asked before the question is."""
+        return self.kind in ("summary", "python")
 
     @property
     def searches(self) -> bool:
@@ -55,13 +69,15 @@ def _parse(name: str, units: Sequence[str]) -> View | None:
     if match := _LAST.fullmatch(name):
         in_tokens = bool(match[2])
         return View("last", int(match[1]) * (1000 if in_tokens else 1), in_tokens, units[0 if in_tokens else -1])
+    if _OWN.fullmatch(name):
+        return View("python", name=name)
     if match := _FOUND.fullmatch(name):
         return View("bm25" if match[1] == "bm25" else "dense", int(match[3]), unit=match[2])
     return None
 
 
 def _forms(kinds: Sequence[Kind], units: Sequence[str]) -> str:
-    shown = {"last": "last:N (or last:4k, in tokens)"}
+    shown = {"last": "last:N (or last:4k, in tokens)", "python": "python:module:Class"}
     shown |= {kind: ", ".join(f"{kind}/{unit}/K" for unit in units) for kind in ("bm25", "dense")}
     forms = [shown.get(kind, kind) for kind in kinds]
     return f"{', '.join(forms[:-1])} or {forms[-1]}"

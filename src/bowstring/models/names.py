@@ -221,3 +221,10 @@ def _aws_credentials(name: str, *, with_key: bool) -> Any:
 
 def _forms() -> str:
     return ", ".join(f"{p}/NAME" for p in PROVIDERS) + ", openai/NAME@http://host:port/v1, hf/FOLDER, vllm/FOLDER"
+
+
+def name_of_identity(identity: str) -> str:
+    """The name that a model may be opened by again, from what a run remembers of it."""
+    if identity.startswith("embedded/"):
+        return "embedded"
+    return identity.partition("#")[0] if identity.startswith(("python:", "hf/", "vllm/")) else identity

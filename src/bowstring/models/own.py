@@ -45,11 +45,11 @@ class OwnModel:
         messages = [{"role": m.role, "content": m.text} for m in prompt.messages]
         arguments = (messages, sampling) if self._takes_sampling else (messages,)
         try:
-            answer = self._call(*arguments) if self._is_async else await _on_thread(self._call, *arguments)
+            answer = self._call(*arguments) if self._is_async else await call_on_thread(self._call, *arguments)
             if inspect.isawaitable(answer):
                 answer = await answer
         except (Exception, SystemExit) as error:  # whatever the user's code raises belongs to this request
-            raise RequestFailed("server", f"{self.name} raised {_said(error)}") from error
+            raise RequestFailed("server", f"{self.name} raised {error_in_words(error)}") from error
         if isinstance(answer, Completion):
             return self._checked(answer)
         if not isinstance(answer, str):
@@ -74,7 +74,7 @@ class OwnModel:
         pass
 
 
-async def _on_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+async def call_on_thread(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call on a thread of its own that does not keep the process alive: code that never returns can be left."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Any] = loop.create_future()
@@ -104,17 +104,23 @@ def load_own(name: str) -> OwnModel:
     parts = name.split(":")
     if len(parts) != 3 or not all(parts):
         raise UsageError(f"{name}: expected python:module:name, such as python:my_module:answer")
-    _, module_name, attribute = parts
+    found = load_attribute(name)
+    return OwnModel(_callable(found, name), name, f"{name}#{source_hash(found) or 'unknown'}")
+
+
+def load_attribute(name: str) -> Any:
+    """What `python:module:name` names; modules of the current folder are found."""
+    _, module_name, attribute = name.split(":")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # the module is the user's, and may raise anything
-        raise UsageError(f"{name}: {module_name} cannot be imported: {_said(error)}") from error
+        raise UsageError(f"{name}: {module_name} cannot be imported: {error_in_words(error)}") from error
     found = getattr(module, attribute, None)
     if found is None:
         raise UsageError(f"{name}: {module_name} has no {attribute}")
-    return OwnModel(_callable(found, name), name, f"{name}#{_source_hash(found) or 'unknown'}")
+    return found
 
 
 def own_model(found: Any) -> OwnModel:
@@ -128,12 +134,12 @@ def own_model(found: Any) -> OwnModel:
     name = f"python:{getattr(owner, '__module__', '?')}:{getattr(owner, '__qualname__', '?')}"
     said = getattr(found, "identity", None)
     plain = (inspect.isfunction(found) and not found.__closure__) or inspect.isclass(found)
-    source = _source_hash(found) if plain and "<" not in name else None
+    source = source_hash(found) if plain and "<" not in name else None
     identity = said if isinstance(said, str) else f"{name}#{source or uuid.uuid4().hex}"
     return OwnModel(_callable(found, name), name, identity)
 
 
-def _said(error: BaseException) -> str:
+def error_in_words(error: BaseException) -> str:
     """What the user's code raised. Whatever it asks may have quoted a key to it."""
     return f"{type(error).__name__}: {redacted(str(error))}"
 
@@ -143,7 +149,7 @@ def _callable(found: Any, name: str) -> Callable[..., Any]:
         try:
             found = found()
         except Exception as error:  # the class is the user's
-            raise UsageError(f"{name}: made without arguments, it raised {_said(error)}") from error
+            raise UsageError(f"{name}: made without arguments, it raised {error_in_words(error)}") from error
     if not callable(found):
         raise UsageError(f"{name} is not callable; expected a function or a class with __call__")
     return found  # type: ignore[no-any-return]
@@ -159,7 +165,7 @@ def _takes_sampling(function: Callable[..., Any]) -> bool:
     return len(parameters) > 1 and (parameters[1].name == "sampling" or parameters[1].default is parameters[1].empty)
 
 
-def _source_hash(found: Any) -> str | None:
+def source_hash(found: Any) -> str | None:
     """A hash of the file that defines it: other code gives other answers, so it is another model to the store."""
     try:
         source = inspect.getsource(inspect.getmodule(found) or found)

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from bowstring.records import Prompt, Sampling
+from bowstring.records import Known, Planned
 from bowstring.runs.asking import Asker
 from bowstring.runs.runner import Record, Work
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A request that a run would make: of which role, and about how long its answer is. `estimated` where the
-    prompt depends on answers that are not there yet."""
-
-    role: str
-    prompt: Prompt
-    sampling: Sampling
-    answer_tokens: int
-    estimated: bool = False
-
-
-# The stored answer of a role to a prompt, if there is one, so that a plan can see further.
-Known = Callable[[str, Prompt, Sampling], str | None]
 
 
 class Items(Protocol):

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from bowstring.models.prices import Price
 from bowstring.models.tokens import TokenCounter, counter_or_none
-from bowstring.records import Message, Prompt, Sampling, Usage, request_key
-from bowstring.runs.items import Planned
+from bowstring.records import Message, Planned, Prompt, Sampling, Usage, request_key
 from bowstring.runs.store import Store
 
 if TYPE_CHECKING:

@@ -27,6 +27,7 @@ from bowstring.files.redaction import redacted
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price, Prices
+from bowstring.records import STAGE_ROLE
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
 from bowstring.runs.failures import commonest_failure
@@ -36,6 +37,7 @@ from bowstring.runs.progress import NAME as PROGRESS_NAME
 from bowstring.runs.progress import Progress
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
 from bowstring.runs.store import Store
+from bowstring.settings import check_settings, option
 
 STORE_NAME = "responses.sqlite"
 
@@ -44,28 +46,34 @@ STORE_NAME = "responses.sqlite"
 class RunOptions:
     """What does not change a result: how much, how fast, where to, at what cost."""
 
-    out: Path | None = None
-    store: Path | None = None
+    limit: int | None = field(
+        default=None, metadata=option("Use only the first N items; rerun with a larger N to extend.", min=1)
+    )
+    concurrency: int | None = field(
+        default=None,
+        metadata=option("Requests in flight to a model at a time.", min=1, shown_default="the model's own"),
+    )
+    out: Path | None = field(
+        default=None, metadata=option("Folder of the run.", shown_default="one in runs/, named by configuration")
+    )
+    store: Path | None = field(
+        default=None, metadata=option("Store of responses.", shown_default="responses.sqlite beside the run")
+    )
     runs: Path = Path("runs")
-    limit: int | None = None
-    concurrency: int | None = None
-    fresh: bool = False
-    batch: bool = False
-    max_cost: float | None = None
-    prices: Path | None = None
-    prompts: Path | None = None
-    timeout: float = 600.0
-    attempts: int = 6
+    fresh: bool = field(default=False, metadata=option("Ask everything again, even what the store has."))
+    batch: bool = field(
+        default=False, metadata=option("Send requests through OpenAI's batch API: half the price, within a day.")
+    )
+    max_cost: float | None = field(
+        default=None, metadata=option("Budget in dollars; the run stops before it exceeds it.", min=0)
+    )
+    prices: Path | None = field(default=None, metadata=option("YAML file of prices that override the built-in ones."))
+    prompts: Path | None = field(default=None, metadata=option("Folder of prompts that override the built-in ones."))
+    timeout: float = field(default=600.0, metadata=option("Seconds to wait for one response.", min=1))
+    attempts: int = field(default=6, metadata=option("Attempts per request.", min=1))
 
     def __post_init__(self) -> None:
-        for name in ("limit", "concurrency", "attempts"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise UsageError(f"{name} is {value!r}; expected a whole number from 1")
-        for name in ("max_cost", "timeout"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, int | float) and 0 <= value < float("inf")):
-                raise UsageError(f"{name} is {value!r}; expected a number from 0")
+        check_settings(self)
 
     @property
     def store_path(self) -> Path:
@@ -144,7 +152,7 @@ class Running:
         finally:
             if store is not None:
                 await store.close()
-            for model in self.models.values():
+            for model in {id(model): model for model in self.models.values()}.values():
                 await model.close()
             for folder in folders:
                 folder.close()
@@ -235,7 +243,7 @@ class Running:
         if evaluation.configuration["judge"] == builtin.NAME:
             notes.append(builtin.WARNING)
         notes += evaluation.items.notes()
-        for model in self.models.values():
+        for model in {id(model): model for model in self.models.values()}.values():
             if dropped := getattr(model, "dropped", None):
                 notes.append(f"{model.name} refused {', '.join(dropped)}: sent without")
             asked, trained = evaluation.configuration["prompts"], getattr(model, "trained_prompts", {})
@@ -300,7 +308,12 @@ def _check_folder(evaluation: Evaluation) -> None:
 
 
 def _usages(askers: Mapping[str, Asker]) -> dict[str, dict[str, Any]]:
-    return {role: _usage(asker) for role, asker in askers.items()}
+    """By role; the model that stages ask is left out where none of them did."""
+    return {role: _usage(asker) for role, asker in askers.items() if role != STAGE_ROLE or _was_used(asker)}
+
+
+def _was_used(asker: Asker) -> bool:
+    return bool(asker.tally.asked or asker.tally.stored or asker.tally.failed)
 
 
 def _usage(asker: Asker) -> dict[str, Any]:

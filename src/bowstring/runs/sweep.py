@@ -20,9 +20,8 @@ from bowstring.files.plain_yaml import NotPlain
 from bowstring.models.tokens import TokenCounter, counter_or_none
 from bowstring.runs.folder import RunFolder, fingerprint
 from bowstring.runs.running import Evaluation, Run, Running
+from bowstring.settings import options_of
 
-# What a sweep can go over: each may be a list.
-AXES = ("history", "shots", "instruction")
 _SAMPLE = 4000  # texts whose tokens are counted, to know how many characters a token has here
 _ABOUT = 4.0  # characters a token, where no vocabulary is at hand
 
@@ -129,12 +128,12 @@ def run_folders(folder: Path) -> list[Path]:
 
 
 def variant_name(one: Any, chosen: Sequence[Any]) -> str:
-    """A point's name: its history, and whatever else differs between the points."""
+    """A point's name: its history, and whatever other axis differs between the points."""
     parts = [one.history]
-    if len({getattr(c, "shots", 0) for c in chosen}) > 1:
-        parts.append(f"{one.shots}-shot")
-    if len({getattr(c, "instruction", "") for c in chosen}) > 1:
-        parts.append(f"{one.instruction} instruction")
+    for axis in (option.field for option in options_of(type(one)) if option.axis and option.field != "history"):
+        if len({getattr(other, axis) for other in chosen}) > 1:
+            value = getattr(one, axis)
+            parts.append(f"{value}-shot" if axis == "shots" else f"{value} {axis}")
     return ", ".join(parts)
 
 

@@ -27,7 +27,7 @@ from bowstring.benchmarks.hicupid.truth import Truth
 from bowstring.errors import DataError, UsageError
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
-from bowstring.models.names import open_model
+from bowstring.models.names import name_of_identity, open_model
 from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
 from bowstring.prompts import PromptFolder
@@ -279,7 +279,7 @@ class _Opening:
     def _add(self, roles: _Roles, role: str, given: Any) -> None:
         had = self._configuration.get(role)
         patience = Patience(attempts=self.options.attempts, timeout=self.options.timeout)
-        name = given if given is not None else _name_of(str(had))
+        name = given if given is not None else name_of_identity(str(had))
         try:
             found = open_model(name, patience=patience, tell=self._tell, with_key=self._with_keys)
         except UsageError as error:
@@ -295,10 +295,3 @@ class _Opening:
 
 def _is_another(role: str, had: str, now: str) -> str:
     return f"the run's {role} was {had}; here it is {now}"
-
-
-def _name_of(identity: str) -> str:
-    """The name that a model may be opened by again, from what a run remembers of it."""
-    if identity.startswith("embedded/"):
-        return "embedded"
-    return identity.partition("#")[0] if identity.startswith(("python:", "hf/", "vllm/")) else identity

@@ -22,9 +22,8 @@ from bowstring.judging.sections import read_preference, read_rating
 from bowstring.judging.structured import Unreadable
 from bowstring.models.interface import RequestFailed
 from bowstring.prompts import PromptFolder
-from bowstring.records import Prompt, Sampling
+from bowstring.records import Known, Planned, Prompt, Sampling
 from bowstring.runs.asking import Asker
-from bowstring.runs.items import Known, Planned
 from bowstring.runs.runner import Record, Work
 from bowstring.seeding import seeded_number, seeded_sample
 

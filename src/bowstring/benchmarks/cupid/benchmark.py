@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bowstring.benchmarks.cupid import mini, reading
 from bowstring.benchmarks.cupid.data import CupidSet
-from bowstring.benchmarks.cupid.evaluation import CupidEvaluation, CupidSettings
+from bowstring.benchmarks.cupid.evaluation import CupidSettings, opener
 from bowstring.benchmarks.cupid.layout import CONFIG, CupidFormat
 from bowstring.benchmarks.interface import Benchmark, Context, Noun, Opener, Training
 from bowstring.datasets.card import Origin
@@ -78,9 +78,9 @@ class Cupid(Benchmark):
 
         return import_prompts(checkout, out)
 
-    def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:  # noqa: ARG002
+    def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:
         assert isinstance(data, CupidSet)
-        return lambda one, prompts: CupidEvaluation(data, one, prompts, matcher=context.models.get("matcher"))
+        return opener(data, settings, context)
 
 
 CUPID = Cupid()

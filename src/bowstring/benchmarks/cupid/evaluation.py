@@ -7,7 +7,7 @@ labels each side's checklist against the other's preference. (generation) the mo
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeVar, get_args
 
@@ -16,27 +16,31 @@ from bowstring.benchmarks.cupid.judging import JUDGE_SAMPLING, CupidJudging
 from bowstring.benchmarks.cupid.prompts import CupidPrompts
 from bowstring.benchmarks.cupid.scores import summarize
 from bowstring.benchmarks.cupid.types import Instance
+from bowstring.benchmarks.interface import Context, Opener
+from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker
 from bowstring.concurrency import gather_in_order
-from bowstring.errors import UsageError, check_choice
-from bowstring.history import Reader, View, parse_view
+from bowstring.errors import UsageError
+from bowstring.history import View, parse_view
+from bowstring.history.stages import Asked, Histories, Readers, Shown, StageWords
+from bowstring.history.stages.dense import DenseSearch
+from bowstring.history.stages.own import OwnStages
 from bowstring.history.views import Kind
 from bowstring.judging import builtin
 from bowstring.judging.sections import read_preference, read_rating
 from bowstring.judging.structured import Unreadable, read_checklist, read_labels
 from bowstring.models.interface import RequestFailed
-from bowstring.models.tokens import TokenCounter, embedded_counter
 from bowstring.prompts import PromptFolder
-from bowstring.records import Completion, Dialogue, Prompt, Sampling, check_sampling
+from bowstring.records import Completion, Known, Planned, Prompt, Sampling
 from bowstring.runs.asking import Asker
-from bowstring.runs.items import Known, Planned
+from bowstring.runs.failures import failure_of
 from bowstring.runs.runner import Record, Work
 from bowstring.seeding import seeded_number
+from bowstring.settings import check_settings, option
 
 T = TypeVar("T")
 Task = Literal["inference", "generation", "both"]
 Scoring = Literal["bowstring", "upstream"]
 SUMMARY_SAMPLING = Sampling(max_tokens=400, temperature=0.0)
-_KINDS: tuple[Kind, ...] = ("full", "gold", "none", "last", "bm25", "summary")
 WRONG = 0.5  # an inference whose recall is below this is wrong, and worth an analysis
 
 
@@ -44,31 +48,48 @@ WRONG = 0.5  # an inference whose recall is below this is wrong, and worth an an
 class CupidSettings:
     """What changes a result; defaults as published."""
 
-    task: Task = "both"
-    history: str = "full"
-    max_tokens: int = 8192
-    temperature: float = 0.0
-    oracle_preference: bool = False
-    analyse: bool = False
-    scoring: Scoring = "bowstring"
-    seed: int = 0
+    task: Task = field(default="both", metadata=option("Infer the preference, answer the request, or both."))
+    history: str = field(
+        default="full",
+        metadata=option(
+            "What the model sees: full, gold, none, last:N (or last:4k), bm25/session/K, dense/session/K, summary, or "
+            "python:module:Class. Repeat it for a sweep.",
+            axis=True,
+        ),
+    )
+    max_tokens: int = field(default=8192, metadata=option("Longest answer, in tokens.", min=1))
+    temperature: float = field(default=0.0, metadata=option("Temperature of the evaluated model.", min=0, max=2))
+    oracle_preference: bool = field(
+        default=False, metadata=option("Give the model the gold preference: an upper bound.")
+    )
+    analyse: bool = field(default=False, metadata=option("Have the judge say in which way wrong inferences are wrong."))
+    scoring: Scoring = field(
+        default="bowstring",
+        metadata=option("Our scoring, or upstream's arithmetic, to compare with published numbers."),
+    )
+    retriever: str = field(
+        default="facebook/contriever", metadata=option("Embedding model of dense search: a hub id or a folder.")
+    )
+    seed: int = field(default=0, metadata=option("Seed of the sampling."))
 
     def __post_init__(self) -> None:
-        check_sampling(self.max_tokens, self.temperature, self.seed)
-        for name, value, kind in (("task", self.task, Task), ("scoring", self.scoring, Scoring)):
-            check_choice(name, value, get_args(kind))
+        check_settings(self)
         self.view()
         if self.oracle_preference and self.task == "inference":
             raise UsageError("--oracle-preference is for generation: it gives away what inference asks for")
 
     def view(self) -> View:
-        return parse_view(self.history, kinds=_KINDS, units=("session",))
+        return parse_view(self.history, kinds=get_args(Kind), units=("session",))
 
     def sampling(self, instance: Instance, task: str) -> Sampling:
         return Sampling(self.max_tokens, self.temperature, seed=seeded_number(self.seed, task, instance.key) % 2**31)
 
     def configuration(self) -> dict[str, Any]:
-        return asdict(self)
+        """The settings that bear on this run: another retriever makes no difference where nothing is retrieved."""
+        settings = asdict(self)
+        if self.view().kind != "dense":
+            del settings["retriever"]
+        return settings
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -79,13 +100,23 @@ class CupidSettings:
 
 class CupidEvaluation:
     def __init__(
-        self, data: CupidSet, settings: CupidSettings, prompts: PromptFolder, *, matcher: str | None = None
+        self,
+        data: CupidSet,
+        settings: CupidSettings,
+        prompts: PromptFolder,
+        *,
+        readers: Readers | None = None,
+        search: DenseSearch | None = None,
+        own: OwnStages | None = None,
+        matcher: str | None = None,
     ) -> None:
         self.data = data
         self.settings = settings
         self._view = settings.view()
         self._prompts = CupidPrompts(prompts, oracle=settings.oracle_preference, matcher=matcher)
-        self._counter: TokenCounter | None = None
+        words = StageWords(self._prompts.summary, SUMMARY_SAMPLING, summary_tokens=120)
+        self._histories = Histories(self._view, readers or Readers(data), words, dense=search, own=own)
+        self._search, self._own = search, own
 
     def groups(self, limit: int | None) -> list[list[Instance]]:
         return [[instance] for instance in self.data.instances[:limit]]
@@ -101,14 +132,17 @@ class CupidEvaluation:
     def open_group(self, group: Sequence[Instance], askers: Mapping[str, Asker]) -> Work[Instance]:  # noqa: ARG002
         return lambda instance: _InstanceRun(self, instance, askers).record()
 
-    def _tokens(self, texts: Sequence[str]) -> list[int]:
-        if self._counter is None:
-            self._counter = embedded_counter()
-        return self._counter.count(texts)
+    async def shown(self, instance: Instance, askers: Mapping[str, Asker]) -> Shown:
+        """What of its sessions an instance sees."""
+        return (await self._histories.show(instance.key, [_asked(instance)], stage_asker(askers)))[0]
 
-    def shown(self, instance: Instance) -> tuple[Dialogue, ...]:
-        reader = Reader(instance.history, self._tokens)
-        return reader.show(self._view, evidence=instance.evidence, query=instance.request)
+    def session_texts(self, shown: Shown) -> list[str]:
+        """The sessions of a log as texts: as they were, or what stands for them."""
+        return list(shown.notes) if shown.notes is not None else [self._prompts.session(d) for d in shown.dialogues]
+
+    @property
+    def stage_name(self) -> str:
+        return self._histories.stage_name
 
     def task_prompts(self, instance: Instance, sessions: Sequence[str]) -> dict[str, Prompt]:
         """The prompts of the instance's tasks, with one trunk. `sessions` are texts, numbered from 1."""
@@ -116,15 +150,9 @@ class CupidEvaluation:
 
     def plan(self, group: Sequence[Instance], roles: Sequence[str], known: Known) -> Iterator[Planned]:
         for instance in group:
-            shown = self.shown(instance)
-            sessions: list[str] = [self._prompts.session(d) for d in shown]
-            guessed = False
-            if self._view.kind == "summary":
-                asked = [self._prompts.summary(dialogue) for dialogue in shown]
-                yield from (Planned("model", prompt, SUMMARY_SAMPLING, 120) for prompt in asked)
-                found = [known("model", prompt, SUMMARY_SAMPLING) for prompt in asked]
-                guessed = None in found
-                sessions = ["word " * 90 if text is None else text.strip() for text in found]
+            planned, shown, guessed = self._histories.plan(instance.key, [_asked(instance)], known)
+            yield from planned
+            sessions = self.session_texts(shown[0])
             for task, prompt in self.task_prompts(instance, sessions).items():
                 sampling = self.settings.sampling(instance, task)
                 yield Planned("model", prompt, sampling, 300 if task == "inference" else 400, guessed)
@@ -179,7 +207,8 @@ class CupidEvaluation:
             return None
 
     def identities(self) -> dict[str, str]:
-        return {}
+        dense = {"retriever": self._search.embedder.identity} if self._search and self._view.kind == "dense" else {}
+        return dense | ({"stage": self._own.identity} if self._own else {})
 
     def texts(self) -> Iterator[str]:
         return (m.text for instance in self.data.instances for d in instance.history for m in d.messages)
@@ -196,6 +225,7 @@ class _InstanceRun:
         self.settings = evaluation.settings
         self.prompts = evaluation._prompts
         self.instance = instance
+        self.askers = askers
         self.model = askers["model"]
         self.judge = askers.get("judge")
         self.judging = CupidJudging(self.prompts, self.judge, askers.get("matcher", self.judge))
@@ -203,28 +233,21 @@ class _InstanceRun:
     async def record(self) -> Record:
         record = _about(self.instance)
         try:
-            sessions = await self._sessions()
+            shown = await self.evaluation.shown(self.instance, self.askers)
+            sessions = self.evaluation.session_texts(shown)
+            if not all(text.strip() for text in shown.notes or ()):
+                raise Unreadable("a summary is empty")
             record["shown"] = {"sessions": len(sessions), "characters": sum(map(len, sessions))}
             prompts = self.evaluation.task_prompts(self.instance, sessions)
         except RequestFailed as failed:
-            failure = {"failure": _failure("summary", failed)}
+            failure = {"failure": failure_of(self.evaluation.stage_name, failed)}
             return record | {task: dict(failure) for task in self.settings.tasks}
         except Unreadable as unreadable:
-            left_out = {"unparsed": "summary", "why": str(unreadable)}
+            left_out = {"unparsed": self.evaluation.stage_name, "why": str(unreadable)}
             return record | {task: dict(left_out) for task in self.settings.tasks}
         work = {"inference": self._infer, "generation": self._generate}
         done = await gather_in_order(*(work[task](prompt) for task, prompt in prompts.items()))
         return record | dict(zip(prompts, done, strict=True))
-
-    async def _sessions(self) -> list[str]:
-        shown = self.evaluation.shown(self.instance)
-        if self.settings.view().kind != "summary":
-            return [self.prompts.session(dialogue) for dialogue in shown]
-        asked = (self.model.ask(self.prompts.summary(dialogue), SUMMARY_SAMPLING) for dialogue in shown)
-        summaries = [completion.text.strip() for completion in await gather_in_order(*asked)]
-        if not all(summaries):
-            raise Unreadable("a summary is empty")
-        return summaries
 
     async def _infer(self, prompt: Prompt) -> Record:
         result: Record = {}
@@ -250,7 +273,7 @@ class _InstanceRun:
         except Unreadable as unreadable:
             result |= {"unparsed": {"decompose": "checklist"}.get(stage, stage), "why": str(unreadable)}
         except RequestFailed as failed:
-            result["failure"] = _failure(stage, failed)
+            result["failure"] = failure_of(stage, failed)
         return result
 
     async def _generate(self, prompt: Prompt) -> Record:
@@ -265,7 +288,7 @@ class _InstanceRun:
             if result["score"] is None:
                 result["unparsed"] = "score"
         except RequestFailed as failed:
-            result["failure"] = _failure(stage, failed)
+            result["failure"] = failure_of(stage, failed)
         return result
 
     async def _ask_model(self, prompt: Prompt, task: str) -> Completion:
@@ -278,12 +301,12 @@ class _InstanceRun:
             try:
                 said = (await self.judge.ask(self.prompts.analysis(self.instance, inferred), JUDGE_SAMPLING)).text
             except RequestFailed as failed:  # the inference stands without it
-                return {"category": None, "failure": _failure("analyse", failed)}
+                return {"category": None, "failure": failure_of("analyse", failed)}
         return {"said": said, "category": self.prompts.read_category(said)}
 
 
-def _failure(stage: str, failed: RequestFailed) -> dict[str, str]:
-    return {"stage": stage, "kind": failed.kind, "reason": failed.reason}
+def _asked(instance: Instance) -> Asked:
+    return Asked(instance.request, instance.evidence)
 
 
 def _about(instance: Instance) -> Record:
@@ -300,3 +323,12 @@ def _about(instance: Instance) -> Record:
         "evidence": list(evidence),
         "distance": len(instance.sessions) - 1 - evidence[-1] if evidence else None,
     }
+
+
+def opener(data: CupidSet, settings: Sequence[CupidSettings], context: Context) -> Opener:
+    """Evaluations of one set share the readers of its histories and a dense search."""
+    readers, search = Readers(data), dense_search(settings, context)
+    matcher = context.models.get("matcher")
+    return lambda one, prompts: CupidEvaluation(
+        data, one, prompts, readers=readers, search=search, own=own_stages(one.view()), matcher=matcher
+    )

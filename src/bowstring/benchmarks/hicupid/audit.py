@@ -21,9 +21,8 @@ from bowstring.concurrency import gather_in_order
 from bowstring.judging import builtin, probes, verdicts
 from bowstring.models.interface import RequestFailed
 from bowstring.prompts import PromptFolder
-from bowstring.records import Message, Prompt, Sampling, Trunk
+from bowstring.records import Known, Message, Planned, Prompt, Sampling, Trunk
 from bowstring.runs.asking import Asker
-from bowstring.runs.items import Known, Planned
 from bowstring.runs.runner import Record, Work
 from bowstring.seeding import seeded_number, seeded_sample
 from bowstring.studies.validity import KnownPersonas

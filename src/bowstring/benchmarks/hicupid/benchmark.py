@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bowstring.benchmarks.hicupid import mini, reading
 from bowstring.benchmarks.hicupid.data import HicupidSet
-from bowstring.benchmarks.hicupid.evaluation import HicupidSettings, opener
+from bowstring.benchmarks.hicupid.evaluation import PUBLISHED_SEARCHES, HicupidSettings, opener
 from bowstring.benchmarks.hicupid.layout import HicupidFormat
 from bowstring.benchmarks.interface import Benchmark, Context, Noun, Opener, Training
 from bowstring.datasets.card import Origin
@@ -59,6 +59,12 @@ class Hicupid(Benchmark):
     def choice(self, settings: Mapping[str, Any]) -> Choice:
         """All splits but train, unless some are named: what a model may have been trained on does not test it."""
         return replace(super().choice(settings), leave_out=("train",))
+
+    def settle(self, given: dict[str, Any], *, several: bool) -> dict[str, Any]:
+        """Retrieval alone measures the published searches, unless others are named."""
+        if not given.get("retrieval_only") or "history" in given:
+            return given
+        return given | {"history": list(PUBLISHED_SEARCHES) if several else PUBLISHED_SEARCHES[0]}
 
     def asks_models(self, settings: Any) -> bool:
         return not settings.retrieval_only

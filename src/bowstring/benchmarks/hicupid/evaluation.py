@@ -3,69 +3,92 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.judging import JUDGE_SAMPLING, SCORES, HicupidJudging, verdict_of
-from bowstring.benchmarks.hicupid.prompts import SHOTS, HicupidPrompts, Instruction
+from bowstring.benchmarks.hicupid.prompts import HicupidPrompts, Instruction
 from bowstring.benchmarks.hicupid.scores import recall_of, summarize
 from bowstring.benchmarks.hicupid.truth import NAME as TRUTH_NAME
 from bowstring.benchmarks.hicupid.truth import NOTE as TRUTH_NOTE
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
-from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question
+from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question, QuestionType
 from bowstring.benchmarks.interface import Context, Opener
+from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker
 from bowstring.concurrency import gather_in_order
-from bowstring.errors import UsageError, check_choice
-from bowstring.history import Reader, View, parse_view
-from bowstring.history.bm25 import TOKENS
-from bowstring.history.dense import VECTORS_NAME, DenseSearch
+from bowstring.errors import UsageError
+from bowstring.history import View, parse_view
+from bowstring.history.stages import Asked, Histories, Readers, Shown, StageWords
+from bowstring.history.stages.dense import DenseSearch
+from bowstring.history.stages.own import OwnStages
 from bowstring.history.views import Kind
 from bowstring.metrics.text import bleu, rouge_l
-from bowstring.models.embedder import Embedder
 from bowstring.models.interface import RequestFailed
-from bowstring.models.tokens import TokenCounter, embedded_counter
 from bowstring.prompts import PromptFolder
-from bowstring.records import History, Prompt, Sampling, check_sampling, fields_of
+from bowstring.records import Known, Planned, Prompt, Sampling, fields_of
 from bowstring.runs.asking import Asker
-from bowstring.runs.items import Known, Planned
+from bowstring.runs.failures import failure_of
 from bowstring.runs.runner import Record, Work
 from bowstring.seeding import seeded_number
+from bowstring.settings import check_settings, option
 
 SUMMARY_SAMPLING = Sampling(max_tokens=120, temperature=0.0)
 UNITS = ("utterance", "dialogue")
-_READERS = 32  # histories whose indexes are kept at a time
+# The published keyword searches: what --retrieval-only measures where no history is given.
+PUBLISHED_SEARCHES = (
+    *(f"bm25/utterance/{k}" for k in (5, 15, 25)),
+    *(f"bm25/dialogue/{k}" for k in (1, 3, 5)),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class HicupidSettings:
     """What changes a result; defaults as published."""
 
-    splits: tuple[str, ...] = ()
-    types: tuple[str, ...] = QUESTION_TYPES
-    history: str = "full"
-    shots: int = 0
-    instruction: Instruction = "system"
-    both_orders: bool = False
-    retrieval_only: bool = False
-    bm25_tokens: str = "stems"
-    retriever: str = "facebook/contriever"
-    max_tokens: int = 200
-    temperature: float = 0.6
+    splits: tuple[str, ...] = field(
+        default=(), metadata=option("A split; repeatable.", name="--split", shown_default="all but train")
+    )
+    types: tuple[QuestionType, ...] = field(
+        default=QUESTION_TYPES, metadata=option("A question type; repeatable.", name="--type", shown_default="all")
+    )
+    history: str = field(
+        default="full",
+        metadata=option(
+            "What the model sees: full, gold, none, last:4k (or last:N dialogues), bm25/utterance/K, bm25/dialogue/K, "
+            "dense/utterance/K, dense/dialogue/K, summary, or python:module:Class. Repeat it for a sweep.",
+            axis=True,
+        ),
+    )
+    shots: Literal[0, 1, 3, 5] = field(
+        default=0, metadata=option("Examples of each question type. Repeat it for a sweep.", axis=True)
+    )
+    instruction: Instruction = field(
+        default="system",
+        metadata=option(
+            "Where the instruction stands: in a system message, or in a user turn after the history. Repeat it for a "
+            "sweep.",
+            axis=True,
+        ),
+    )
+    both_orders: bool = field(default=False, metadata=option("Judge every comparison twice, with the sides swapped."))
+    retrieval_only: bool = field(default=False, metadata=option("Measure what a search finds, and ask no model."))
+    bm25_tokens: Literal["stems", "words", "whitespace"] = field(
+        default="stems", metadata=option("How keyword search splits texts; whitespace is upstream's way.")
+    )
+    retriever: str = field(
+        default="facebook/contriever", metadata=option("Embedding model of dense search: a hub id or a folder.")
+    )
+    max_tokens: int = field(default=200, metadata=option("Longest answer, in tokens.", min=1))
+    temperature: float = field(default=0.6, metadata=option("Temperature of the evaluated model.", min=0, max=2))
     top_k: int | None = 50
-    seed: int = 0
+    seed: int = field(default=0, metadata=option("Seed of the sampling, and of the side that an answer takes."))
 
     def __post_init__(self) -> None:
-        check_sampling(self.max_tokens, self.temperature, self.seed)
+        check_settings(self)
         view = self.view()
-        for kind in self.types:
-            check_choice("type", kind, QUESTION_TYPES)
-        check_choice("shots", self.shots, SHOTS)
-        check_choice("instruction", self.instruction, get_args(Instruction))
-        check_choice("bm25-tokens", self.bm25_tokens, tuple(TOKENS))
         if self.retrieval_only and not view.searches:
             raise UsageError(f"--retrieval-only --history {self.history}: expected a search, such as bm25/utterance/5")
         if self.retrieval_only and (self.shots or self.both_orders or self.instruction != "system"):
@@ -94,21 +117,6 @@ class HicupidSettings:
         return settings
 
 
-class HicupidReaders:
-    """Readers of users' histories; evaluations of one set share them, so that nothing is indexed twice."""
-
-    def __init__(self, data: HicupidSet, *, tokens: str = "stems") -> None:
-        self.of: Callable[[int], Reader] = lru_cache(maxsize=_READERS)(
-            lambda user: Reader(data.history(user), self._count, tokens=tokens)
-        )
-        self._counter: TokenCounter | None = None
-
-    def _count(self, texts: Sequence[str]) -> list[int]:
-        if self._counter is None:
-            self._counter = embedded_counter()
-        return self._counter.count(texts)
-
-
 class HicupidEvaluation:
     """The items of a run, how one becomes a record, and what the records come to."""
 
@@ -118,8 +126,9 @@ class HicupidEvaluation:
         settings: HicupidSettings,
         prompts: PromptFolder,
         *,
-        readers: HicupidReaders | None = None,
+        readers: Readers | None = None,
         search: DenseSearch | None = None,
+        own: OwnStages | None = None,
         judge: str | None = None,
         truth: Truth | None = None,
     ) -> None:
@@ -137,8 +146,10 @@ class HicupidEvaluation:
             summaries=self._view.kind == "summary",
             branches=len(self.items),
         )
-        self._readers = readers or HicupidReaders(data, tokens=settings.bm25_tokens)
-        self._search = search
+        readers = readers or Readers(data, tokens=settings.bm25_tokens)
+        words = StageWords(self._prompts.summary, SUMMARY_SAMPLING, summary_tokens=40)
+        self._histories = Histories(self._view, readers, words, dense=search, own=own)
+        self._readers, self._search, self._own = readers, search, own
         self._judge = judge
         self._truth = truth
         self._judging = HicupidJudging(self._prompts, truth)
@@ -177,17 +188,9 @@ class HicupidEvaluation:
     def plan(self, group: Sequence[Question], roles: Sequence[str], known: Known) -> Iterator[Planned]:
         if self.settings.retrieval_only:
             return
-        summaries: list[str] | None = None
-        guessed = self._view.kind == "dense"  # what will be found is not known: keywords find as much
-        if self._view.kind == "summary":
-            asked = [self._prompts.summary(d) for d in self._readers.of(group[0].user_id).history]
-            yield from (Planned("model", prompt, SUMMARY_SAMPLING, 40) for prompt in asked)
-            found = [known("model", prompt, SUMMARY_SAMPLING) for prompt in asked]
-            guessed = None in found
-            summaries = ["word " * 30 if text is None else text.strip() for text in found]
-        view = View("bm25", self._view.number, unit=self._view.unit) if guessed and not summaries else self._view
-        reader = self._readers.of(group[0].user_id)
-        for question, (prompt, _) in zip(group, self._asked(group, reader, view, summaries), strict=True):
+        planned, shown, guessed = self._histories.plan(str(group[0].user_id), _asked(group), known)
+        yield from planned
+        for question, prompt in zip(group, self._filled(group, shown), strict=True):
             sampling = self.settings.sampling(question)
             yield Planned("model", prompt, sampling, min(self.settings.max_tokens, 60), guessed)
             if "judge" in roles:
@@ -196,17 +199,17 @@ class HicupidEvaluation:
                     judged = self._prompts.judge(question, "word " * 48 if answer is None else answer, answer_is=side)
                     yield Planned("judge", judged, JUDGE_SAMPLING, 90, estimated=answer is None)
 
-    def _asked(
-        self, group: Sequence[Question], reader: Reader, view: View, summaries: Sequence[str] | None
-    ) -> list[tuple[Prompt, History]]:
-        """The prompts of a group, in order, and the part of the history in each."""
-        if summaries is not None:
-            return [(p, ()) for p in self._prompts.together(group, (), self._prompts.notes(summaries))]
-        if view.by_question:
-            seen = [reader.show(view, evidence=q.evidence, query=q.question) for q in group]
-            return [(self._prompts.alone(q, history), history) for q, history in zip(group, seen, strict=True)]
-        history = reader.show(view, evidence=(), query="")
-        return [(prompt, history) for prompt in self._prompts.together(group, history)]
+    def _filled(self, group: Sequence[Question], shown: Sequence[Shown]) -> list[Prompt]:
+        """The prompts of a group, in order."""
+        if self._histories.per_question:
+            return [
+                self._prompts.alone(q, one.dialogues, self._notes(one)) for q, one in zip(group, shown, strict=True)
+            ]
+        return self._prompts.together(group, shown[0].dialogues, self._notes(shown[0]))
+
+    def _notes(self, shown: Shown) -> str | None:
+        """The text that stands for dialogues, where one does."""
+        return None if shown.notes is None else self._prompts.notes(shown.notes)
 
     def open_group(self, group: Sequence[Question], askers: Mapping[str, Asker]) -> Work[Question]:
         ready = asyncio.ensure_future(self._prepared(group, askers))
@@ -216,7 +219,7 @@ class HicupidEvaluation:
             try:
                 prompt, seen = (await asyncio.shield(ready))[question.key]
             except RequestFailed as failed:
-                return record | _failure("summary", failed)
+                return record | {"failure": failure_of(self._histories.stage_name, failed)}
             record |= seen
             if self.settings.retrieval_only:
                 return record
@@ -228,32 +231,28 @@ class HicupidEvaluation:
         self, group: Sequence[Question], askers: Mapping[str, Asker]
     ) -> dict[str, tuple[Prompt, Record]]:
         """Each question's prompt, and what there is to say of the history in it."""
-        summaries: list[str] | None = None
-        reader = self._readers.of(group[0].user_id)
-        if self._view.kind == "summary":
-            asked = (askers["model"].ask(self._prompts.summary(d), SUMMARY_SAMPLING) for d in reader.history)
-            summaries = [completion.text.strip() for completion in await gather_in_order(*asked)]
-        if self._view.kind == "dense" and self._search is not None:
-            await self._search.rank(reader, self._view.unit, [q.question for q in group])
-        kinds = {dialogue.id: dialogue.kind for dialogue in reader.history}
-        prepared, context = {}, None
-        for question, (prompt, history) in zip(group, self._asked(group, reader, self._view, summaries), strict=True):
-            if summaries is not None:
-                context = {"turns": 0, "characters": len(self._prompts.notes(summaries))}
-            elif context is None or self._view.by_question:
-                context = _size(history)
-            prepared[question.key] = (prompt, {"shown": context} | self._found(question, history, kinds))
+        key = str(group[0].user_id)
+        shown = await self._histories.show(key, _asked(group), stage_asker(askers))
+        kinds = {dialogue.id: dialogue.kind for dialogue in self._readers.of(key).history}
+        prepared: dict[str, tuple[Prompt, Record]] = {}
+        before: Shown | None = None
+        context: dict[str, int] = {}
+        for question, one, prompt in zip(group, shown, self._filled(group, shown), strict=True):
+            if one is not before:
+                before, context = one, self._size(one)
+            prepared[question.key] = (prompt, {"shown": context} | self._found(question, one, kinds))
         return prepared
 
-    def _found(self, question: Question, history: History, kinds: Mapping[int, str]) -> Record:
+    def _size(self, shown: Shown) -> dict[str, int]:
+        notes = self._notes(shown)
+        return {"turns": shown.turns, "characters": shown.characters + len(notes or "")}
+
+    def _found(self, question: Question, shown: Shown, kinds: Mapping[int, str]) -> Record:
         """Whether what the answer needs is in the part of the history that is shown, where that is in doubt."""
-        seen: Record = {}
-        if self._view.searches or self._view.kind == "last":
-            found = [dialogue.id for dialogue in history]
-            seen["recall"] = recall_of(question, found, kinds)
-            if self._view.searches:
-                seen["retrieved"] = found
-        return seen
+        if shown.sources is None or self._view.kind not in ("last", "bm25", "dense", "python"):
+            return {}
+        seen: Record = {"recall": recall_of(question, shown.sources, kinds)}
+        return seen if self._view.kind == "last" else seen | {"retrieved": list(shown.sources)}
 
     async def _answered(
         self, record: Record, question: Question, prompt: Prompt, askers: Mapping[str, Asker]
@@ -261,7 +260,7 @@ class HicupidEvaluation:
         try:
             completion = await askers["model"].ask(prompt, self.settings.sampling(question))
         except RequestFailed as failed:
-            return record | _failure("answer", failed)
+            return record | {"failure": failure_of("answer", failed)}
         record |= {
             "answer": completion.text,
             "finish": completion.finish,
@@ -275,7 +274,7 @@ class HicupidEvaluation:
                 *(self._judging.judgement(question, completion.text, side, askers.get("judge")) for side in sides)
             )
         except RequestFailed as failed:
-            return record | _failure("judge", failed)
+            return record | {"failure": failure_of("judge", failed)}
         found = [verdict_of(question, text, side) for text, side in zip(said, sides, strict=True)]
         record |= {"judgement": said[0], "verdict": found[0]}
         if len(found) > 1:
@@ -304,36 +303,27 @@ class HicupidEvaluation:
         }
 
     def identities(self) -> dict[str, str]:
-        return {"retriever": self._search.embedder.identity} if self._search and self._view.kind == "dense" else {}
+        dense = {"retriever": self._search.embedder.identity} if self._search and self._view.kind == "dense" else {}
+        return dense | ({"stage": self._own.identity} if self._own else {})
 
     def texts(self) -> Iterator[str]:
-        users = dict.fromkeys(question.user_id for question in self.items)
+        users = dict.fromkeys(str(question.user_id) for question in self.items)
         return (m.text for user in users for d in self._readers.of(user).history for m in d.messages)
 
     def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
         return summarize(records)
 
 
-def _size(history: History) -> dict[str, int]:
-    messages = [message for dialogue in history for message in dialogue.messages]
-    return {
-        "turns": sum(message.role == "user" for message in messages),
-        "characters": sum(len(message.text) for message in messages),
-    }
-
-
-def _failure(stage: str, failed: RequestFailed) -> Record:
-    return {"failure": {"stage": stage, "kind": failed.kind, "reason": failed.reason}}
+def _asked(group: Sequence[Question]) -> list[Asked]:
+    return [Asked(question.question, question.evidence) for question in group]
 
 
 def opener(data: HicupidSet, settings: Sequence[HicupidSettings], context: Context) -> Opener:
     """Evaluations of one set share the readers of its histories and a dense search."""
-    readers = HicupidReaders(data, tokens=settings[0].bm25_tokens)
-    dense = next((one for one in settings if one.view().kind == "dense"), None)
-    vectors = context.store.with_name(VECTORS_NAME)
-    search = DenseSearch(Embedder(dense.retriever, context.tell), vectors) if dense else None
+    readers = Readers(data, tokens=settings[0].bm25_tokens)
+    search = dense_search(settings, context)
     truth = load_truth(context.data) if context.judge == TRUTH_NAME else None
     judge = context.models.get("judge")
     return lambda one, prompts: HicupidEvaluation(
-        data, one, prompts, readers=readers, search=search, judge=judge, truth=truth
+        data, one, prompts, readers=readers, search=search, own=own_stages(one.view()), judge=judge, truth=truth
     )

@@ -62,11 +62,11 @@ class HicupidPrompts:
         trunk = Trunk(self._before(history, notes), branches=len(questions))
         return [Prompt(trunk, (Message("user", (question.question,)),)) for question in questions]
 
-    def alone(self, question: Question, history: History) -> Prompt:
-        """The prompt of a question that sees a history of its own."""
-        messages = self._before(history, None)
+    def alone(self, question: Question, history: History, notes: str | None = None) -> Prompt:
+        """The prompt of a question that sees a history of its own, or notes."""
+        messages = self._before(history, notes)
         asked = Message("user", (question.question,))
-        if self._variant == "user":
+        if self._variant == "user" or notes is not None:
             return Prompt(Trunk(()), (*messages, asked))
         return Prompt(self._instruction, (*messages[1:], asked))
 

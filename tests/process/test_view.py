@@ -1,30 +1,19 @@
 """`bowstring view` as it is started and ended."""
 
-import os
 import re
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import httpx
 import pytest
 
 import bowstring as package
 from tests.support.command import bowstring
-
-
-def start(*arguments, cwd):
-    command = [Path(sys.executable).with_name("bowstring"), "view", *arguments]
-    env = os.environ | {"PYTHONWARNINGS": "error"}
-    return subprocess.Popen(
-        [*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd, env=env
-    )
+from tests.support.processes import LIMIT, start
 
 
 def end(process):
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=LIMIT)
     return process.returncode, out, err
 
 
@@ -35,22 +24,22 @@ def runs(tmp_path):
 
 
 def test_it_prints_a_link_serves_and_ends_with_one_line(runs):
-    process = start(cwd=runs.parent)
+    process = start("view", cwd=runs.parent)
     link = process.stdout.readline().strip()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{20,}", link)
-    with httpx.Client(follow_redirects=True, timeout=60) as client:
+    with httpx.Client(follow_redirects=True, timeout=LIMIT) as client:
         shown = client.get(link)
     assert shown.status_code == 200
     assert "one run" in shown.text
-    assert httpx.get(link.partition("?")[0], timeout=60).status_code == 403
+    assert httpx.get(link.partition("?")[0], timeout=LIMIT).status_code == 403
     assert end(process) == (130, "", "Ctrl-C ends it.\nstopped\n")
 
 
 @pytest.mark.parametrize("given", ["runs/one run", "runs/one run/"])
 def test_a_run_that_is_given_is_opened(runs, given):
-    process = start(given, cwd=runs.parent)
+    process = start("view", given, cwd=runs.parent)
     link = process.stdout.readline().strip()
-    with httpx.Client(follow_redirects=True, timeout=60) as client:
+    with httpx.Client(follow_redirects=True, timeout=LIMIT) as client:
         shown = client.get(link)
     end(process)
     assert shown.url.path == "/run/one run"
@@ -58,9 +47,9 @@ def test_a_run_that_is_given_is_opened(runs, given):
 
 
 def test_an_empty_folder_is_served(tmp_path):
-    process = start(tmp_path, cwd=tmp_path)
+    process = start("view", tmp_path, cwd=tmp_path)
     link = process.stdout.readline().strip()
-    with httpx.Client(follow_redirects=True, timeout=60) as client:
+    with httpx.Client(follow_redirects=True, timeout=LIMIT) as client:
         assert "No runs here yet" in client.get(link).text
     assert end(process)[0] == 130
 
@@ -74,7 +63,7 @@ def test_a_folder_that_is_not_there_is_one_line(tmp_path):
 
 
 def test_a_port_that_is_taken_is_one_line(tmp_path):
-    process = start(tmp_path, cwd=tmp_path)
+    process = start("view", tmp_path, cwd=tmp_path)
     port = re.search(r":(\d+)/", process.stdout.readline())[1]
     ran = bowstring("view", tmp_path, "--port", port, cwd=tmp_path)
     end(process)

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from bowstring.history import Reader
+from bowstring.history.stages.vectors import VectorStore, vector_key
 from bowstring.history.units import text_of
-from bowstring.history.vectors import VectorStore, vector_key
 from bowstring.models.embedder import Embedder, Vectors
 
 VECTORS_NAME = "embeddings.sqlite"

@@ -1,0 +1,159 @@
+"""A user's own stage, `--history python:module:Class`: a memory system, a search, whatever shows a history.
+
+    class Recent:
+        def __init__(self, ask):               # ask: optional; await ask("text or messages", max_tokens=200) -> str
+            self.ask = ask
+
+        def open(self, user):                  # a user of whom nothing is known; one instance serves one user
+            self.seen = []
+
+        def ingest(self, dialogue):            # oldest first: dialogue.id, .when, .messages (role, text)
+            self.seen.append(dialogue.id)
+
+        def retrieve(self, question):          # what to show: text, texts, ids of dialogues, or a Shown
+            return self.seen[-3:]
+
+Methods may be async. In one that is not, `ask.wait(...)` asks and waits. What is asked is stored, budgeted and counted
+under the role `history`. `check_stage` in bowstring.history.stages.conformance tests a class.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bowstring.errors import UsageError
+from bowstring.history.stages.interface import Ask, Shown
+from bowstring.models.interface import RequestFailed
+from bowstring.models.own import call_on_thread, error_in_words, load_attribute, source_hash
+from bowstring.records import Dialogue, Message, Prompt, Sampling, Trunk
+
+_METHODS = ("open", "ingest", "retrieve")
+_ROLES = ("system", "user", "assistant")
+Text = str | Sequence[Mapping[str, str]]
+
+
+class OwnAsk:
+    """The model of a stage's role, as a user's code asks it."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def __call__(
+        self, text: Text, *, max_tokens: int = 400, temperature: float = 0.0, seed: int | None = None
+    ) -> str:
+        """The answer to a text, or to messages such as {"role": "user", "content": "…"}."""
+        prompt = Prompt(Trunk(()), tuple(_messages(text)))
+        sampling = Sampling(max_tokens=max_tokens, temperature=temperature, seed=seed)
+        return (await self._ask(prompt, sampling, expect=min(120, max_tokens))).text
+
+    def wait(self, text: Text, **sampling: Any) -> str:
+        """The same from code that is not async, which runs on a thread of its own."""
+        if self._loop is None:
+            raise RuntimeError("ask.wait() is for open, ingest and retrieve; elsewhere nobody can answer")
+        return asyncio.run_coroutine_threadsafe(self(text, **sampling), self._loop).result()
+
+
+def _messages(text: Text) -> list[Message]:
+    if isinstance(text, str):
+        return [Message("user", (text,))]
+    found = [(m.get("role"), m.get("content")) for m in text]
+    if not found or not all(role in _ROLES and isinstance(content, str) for role, content in found):
+        raise TypeError("ask() takes a text, or messages with a role (system, user, assistant) and a content")
+    return [Message(role, (content,)) for role, content in found]  # type: ignore[arg-type]
+
+
+class OwnStage:
+    """A user's class as a stage. Whatever it raises fails the question, and not the run."""
+
+    name = "history"
+    per_question = True
+
+    def __init__(self, made: type[Any], called: str, ask: Ask) -> None:
+        self._called, self._asks = called, OwnAsk(ask)
+        self._dialogues: dict[int, Dialogue] = {}
+        try:
+            self._stage = made(self._asks) if _takes_ask(made) else made()
+        except Exception as error:  # the class is the user's
+            raise RequestFailed("server", f"{called} raised {error_in_words(error)}") from error
+
+    async def open(self, user: str) -> None:
+        await self._call("open", user)
+
+    async def ingest(self, dialogue: Dialogue) -> None:
+        self._dialogues[dialogue.id] = dialogue
+        await self._call("ingest", dialogue)
+
+    async def expect(self, questions: Sequence[str]) -> None:
+        """A user's own stage is asked question by question."""
+
+    async def retrieve(self, question: str) -> Shown:
+        return self._shown(await self._call("retrieve", question))
+
+    async def _call(self, method: str, argument: Any) -> Any:
+        function = getattr(self._stage, method)
+        self._asks._loop = asyncio.get_running_loop()
+        try:
+            is_async = inspect.iscoroutinefunction(function)
+            found = function(argument) if is_async else await call_on_thread(function, argument)
+            return await found if inspect.isawaitable(found) else found
+        except RequestFailed:
+            raise
+        except (Exception, SystemExit) as error:
+            raise RequestFailed("server", f"{self._called}.{method} raised {error_in_words(error)}") from error
+
+    def _shown(self, found: Any) -> Shown:
+        if isinstance(found, Shown):
+            self._check_sources(found.sources or ())
+            return found
+        if isinstance(found, str):
+            return Shown(notes=(found,))
+        listed = list(found) if isinstance(found, list | tuple) else None
+        if listed is not None and all(isinstance(one, str) for one in listed):
+            return Shown(notes=tuple(listed))
+        ids = [one.id if isinstance(one, Dialogue) else one for one in listed or [None]]
+        if not all(isinstance(one, int) and not isinstance(one, bool) for one in ids):
+            raise RequestFailed(
+                "protocol",
+                f"{self._called}.retrieve returned {type(found).__name__}; expected text, texts, ids of dialogues, "
+                "dialogues or a Shown",
+            )
+        self._check_sources(ids)
+        chosen = {one.id: one for one in listed or () if isinstance(one, Dialogue)}
+        wanted = set(ids)
+        dialogues = tuple(chosen.get(n, dialogue) for n, dialogue in self._dialogues.items() if n in wanted)
+        return Shown(dialogues, sources=tuple(dialogue.id for dialogue in dialogues))
+
+    def _check_sources(self, ids: Sequence[Any]) -> None:
+        if unknown := [one for one in ids if one not in self._dialogues]:
+            raise RequestFailed(
+                "protocol", f"{self._called}.retrieve names dialogue {unknown[0]!r}, which this user does not have"
+            )
+
+
+class OwnStages:
+    """Makes a stage per user, of the class behind `python:module:Class` or of the class itself."""
+
+    def __init__(self, stage: str | type[Any]) -> None:
+        found = load_attribute(stage) if isinstance(stage, str) else stage
+        self.name = stage if isinstance(stage, str) else f"python:{found.__module__}:{found.__qualname__}"
+        if not inspect.isclass(found):
+            raise UsageError(f"--history {self.name}: expected a class with {', '.join(_METHODS)}")
+        if lacking := [name for name in _METHODS if not callable(getattr(found, name, None))]:
+            raise UsageError(f"--history {self.name}: the class has no {' and no '.join(lacking)}")
+        self.identity = f"{self.name}#{source_hash(found) or 'unknown'}"
+        self._made = found
+
+    def __call__(self, ask: Ask) -> OwnStage:
+        return OwnStage(self._made, self.name, ask)
+
+
+def _takes_ask(made: type[Any]) -> bool:
+    """Whether the class wants to ask: its first argument has no default, or is called `ask`."""
+    if made.__init__ is object.__init__:
+        return False
+    parameters = list(inspect.signature(made).parameters.values())
+    return bool(parameters) and (parameters[0].name == "ask" or parameters[0].default is inspect.Parameter.empty)
