@@ -11,17 +11,15 @@ ordinary ways, generate() with eager attention and generate() on all prompts at 
 import argparse
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 import torch
 from transformers import AutoModelForCausalLM
 
+from bowstring.api.synthesize import synthesize
 from bowstring.benchmarks.hicupid.benchmark import HICUPID
-from bowstring.benchmarks.hicupid.users import Sizes
 from bowstring.benchmarks.loading import load_hicupid
 from bowstring.models.local import LocalAnswers, LocalModel
 from bowstring.records import Message, Prompt, Sampling, Trunk
-from bowstring.synthesis.offline import write_hicupid
 from bowstring.tree.decoding import decode
 from bowstring.tree.packing import cut
 
@@ -31,8 +29,8 @@ Answers = list[list[int]]
 def prompts_of(users: int, questions: int, dimensions: int) -> list[list[Prompt]]:
     """By user."""
     with tempfile.TemporaryDirectory() as folder:
-        sizes = Sizes(max(users, 2), dimensions, 2, min(10, 3 * dimensions), min(5, dimensions), 1)
-        write_hicupid(sizes, 7, Path(folder), lambda *_: None)
+        sizes = {"users": max(users, 2), "dimensions": dimensions, "turns": 2, "schedules": min(10, 3 * dimensions)}
+        synthesize("hicupid", offline=True, share=1, seed=7, out=folder, **sizes)
         data = load_hicupid(folder)
     ask = HICUPID.prompts().get("hicupid/ask").system_text(examples="")
     found = []

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from bowstring.api.synthesize import synthesize
 from bowstring.api.train import train
 from bowstring.benchmarks.hicupid.benchmark import HICUPID
 from bowstring.benchmarks.hicupid.data import evaluation_table
@@ -25,14 +26,12 @@ from bowstring.benchmarks.hicupid.judging import verdict_of
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Judgement, Question
-from bowstring.benchmarks.hicupid.users import Sizes
 from bowstring.benchmarks.loading import load_hicupid
 from bowstring.judging import probes
 from bowstring.metrics.agreement import agreement, agreement_intervals
 from bowstring.metrics.intervals import Score, estimate
 from bowstring.models.local import TOGETHER, LocalAnswers, LocalModel
 from bowstring.records import Completion, Sampling
-from bowstring.synthesis.offline import write_hicupid
 
 ARMS: dict[str, tuple[str, ...]] = {"all": (), "persona": ("persona",), "warned": ()}
 KNOWN = ("idle", "ordered")  # what the warned one has seen behind answers; the other words are new to it
@@ -147,8 +146,8 @@ def main() -> None:
     data = args.work / "set"
     if not data.is_dir():
         few = min(10, 3 * args.dimensions)
-        sizes = Sizes(args.users, args.dimensions, 1, few, min(5, args.dimensions), 10 if args.users >= 60 else 1)
-        write_hicupid(sizes, 7, data)
+        sizes = {"users": args.users, "dimensions": args.dimensions, "turns": 1, "schedules": few}
+        synthesize("hicupid", offline=True, share=10 if args.users >= 60 else 1, seed=7, out=data, **sizes)
     truth, questions = load_truth(str(data)), list(load_hicupid(str(data)).questions())
     unseen = [q for q in questions if q.split == "test_2"]
     users = sorted({q.user_id for q in unseen})[: args.test]

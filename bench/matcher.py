@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from bowstring.api.synthesize import synthesize
 from bowstring.api.train import train
 from bowstring.benchmarks.cupid.benchmark import CUPID
 from bowstring.benchmarks.cupid.coverage import coverage_table
@@ -22,7 +23,6 @@ from bowstring.benchmarks.cupid.training import matcher_examples
 from bowstring.benchmarks.cupid.types import INSTANCE_TYPES, Coverage
 from bowstring.benchmarks.loading import load_cupid
 from bowstring.models.local import LocalAnswers, LocalModel
-from bowstring.synthesis.offline import write_cupid
 from bowstring.training.examining import examine
 from bowstring.training.settings import settings_for
 
@@ -55,7 +55,7 @@ def main() -> None:
     args = parser.parse_args()
     rng = random.Random(5)
     if not (args.work / "set").is_dir():
-        write_cupid(252, 5, args.work / "set")
+        synthesize("cupid", offline=True, personas=252, seed=5, out=args.work / "set")
     found = sorted({(one.preference, one.checklist) for one in load_cupid(str(args.work / "set")).instances})
     rng.shuffle(found)
     unseen, seen = found[: len(found) // 5], found[len(found) // 5 :]

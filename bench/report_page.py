@@ -16,11 +16,10 @@ from pathlib import Path
 from playwright.sync_api import expect, sync_playwright
 
 import bowstring
-from bowstring.benchmarks.hicupid.users import Sizes
+from bowstring.api.synthesize import synthesize
 from bowstring.benchmarks.histories import histories_of
 from bowstring.benchmarks.loading import load_hicupid
 from bowstring.reports.page import write_page
-from bowstring.synthesis.offline import write_hicupid
 
 
 def plainly(records) -> str:
@@ -48,7 +47,7 @@ def main() -> None:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        write_hicupid(Sizes(args.users), 5, work / "set", lambda *_: None)
+        synthesize("hicupid", offline=True, users=args.users, share=10, seed=5, out=work / "set")
         data = load_hicupid(str(work / "set"))
         run = bowstring.evaluate(
             "hicupid",

@@ -15,11 +15,10 @@ import time
 from pathlib import Path
 
 from bowstring.api.evaluate import sweep
+from bowstring.api.synthesize import synthesize
 from bowstring.api.train import train
 from bowstring.benchmarks.hicupid.data import write
-from bowstring.benchmarks.hicupid.users import Sizes
 from bowstring.benchmarks.loading import load_hicupid
-from bowstring.synthesis.offline import write_hicupid
 
 HISTORIES = ["full", "gold", "last:1k"]
 
@@ -64,9 +63,8 @@ def main() -> None:
     whole, tested = args.work / "set", args.work / "tested"
     if not tested.is_dir():
         few = min(10, 3 * args.dimensions)
-        share = 10 if args.users >= 150 else 1
-        sizes = Sizes(args.users, args.dimensions, args.turns, few, min(5, args.dimensions), share)
-        write_hicupid(sizes, 5, whole, lambda *_: None)
+        sizes = {"users": args.users, "dimensions": args.dimensions, "turns": args.turns, "schedules": few}
+        synthesize("hicupid", offline=True, seed=5, out=whole, **sizes)
         write(load_hicupid(str(whole)), tested, splits=["test_1", "test_2"], users=args.test)
         shutil.copy(whole / "truth.json", tested / "truth.json")
     trained = arms(args.work, args)

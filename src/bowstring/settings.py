@@ -160,10 +160,11 @@ def check_settings(settings: Any) -> None:
         if value is None and one.nullable:
             continue
         for each in value if one.several else (value,):
-            _check(one, each)
+            check_value(one, each)
 
 
-def _check(one: Option, value: Any) -> None:
+def check_value(one: Option, value: Any) -> None:
+    """Check one value of a setting; a UsageError says what was expected."""
     if one.choices:
         check_choice(one.flag.removeprefix("--"), value, one.choices)
     elif one.kind in (int, float):

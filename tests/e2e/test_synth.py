@@ -272,7 +272,7 @@ def test_a_failing_server_leaves_no_half_set(tmp_path):
     [
         (["cupid"], "synth cupid needs --model, or --offline"),
         (["hicupid"], "synth hicupid needs --model, or --offline"),
-        (["cupid", "--model", "embedded", "--sessions", "12"], "--sessions 12: expected 13 to 60"),
+        (["cupid", "--model", "embedded", "--sessions", "12"], "--sessions 12: expected a whole number from 13 to 60"),
         (["cupid", "--model", "embedded", "--factors", "2"], "--factors 2: expected"),
         (["hicupid", "--offline", "--model", "embedded"], "--offline asks no model"),
         (["hicupid", "--offline", "--users", "0"], "--users 0: expected a whole number from 1"),

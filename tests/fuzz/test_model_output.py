@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bowstring.benchmarks.cupid.synthesis_parts import (
+from bowstring.benchmarks.cupid.pipeline_parts import (
     FactorOut,
     read_factors,
     read_persona,
     read_series,
     read_simulated,
 )
-from bowstring.benchmarks.hicupid.synthesis_parts import QuestionOut, read_list, read_one, read_personas, read_schedules
+from bowstring.benchmarks.hicupid.pipeline_parts import QuestionOut, read_list, read_one, read_personas, read_schedules
 from bowstring.files.plain_yaml import NotPlain, read_yaml
 from bowstring.judging.sections import read_preference, read_rating, read_section
 from bowstring.judging.structured import Unreadable, read_checklist, read_labels

@@ -18,7 +18,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bowstring.benchmarks import registry
 from bowstring.benchmarks.cupid.coverage import SCHEMA, coverage_table
+from bowstring.benchmarks.cupid.importing import FILES as CUPID_FILES
 from bowstring.benchmarks.cupid.reading import load_coverage
 from bowstring.benchmarks.cupid.types import Coverage
 from bowstring.benchmarks.hicupid.benchmark import HICUPID
@@ -27,7 +29,6 @@ from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
 from bowstring.benchmarks.hicupid.reading import load_judgements
 from bowstring.benchmarks.hicupid.truth import load_truth
 from bowstring.benchmarks.hicupid.types import Judgement
-from bowstring.benchmarks.hicupid.users import Sizes
 from bowstring.benchmarks.loading import load_hicupid
 from bowstring.datasets.ratings import read_ratings
 from bowstring.errors import BowstringError
@@ -39,7 +40,6 @@ from bowstring.models.interface import RequestFailed
 from bowstring.models.names import open_model
 from bowstring.models.own import own_model
 from bowstring.models.prices import load_prices
-from bowstring.prompts.importing import CUPID_FILES, import_cupid, import_hicupid
 from bowstring.records import (
     Completion,
     Message,
@@ -49,13 +49,13 @@ from bowstring.records import (
     Usage,
 )
 from bowstring.synthesis.finishing import check_out
-from bowstring.synthesis.offline import write_hicupid
 from bowstring.synthesis.seeds import load_seeds
 from bowstring.web.annotating.curation import open_curation
 from bowstring.web.annotating.results import export, standings
 from bowstring.web.annotating.study import Study
 from bowstring.web.annotating.tasks import Said
 from tests.support.anything import ANYTHING, LEAVES, NO_DOCUMENTS, as_bytes, damaged, said_or_read
+from tests.support.sets import write_hicupid
 
 some = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 few = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -118,7 +118,7 @@ def test_prompts_of_a_checkout(tmp_path, data):
         template = {"system_prompt": "x", "user_prompt": " ".join(f"{{{n}}}" for n in sorted(needs))}
         content = as_bytes(damaged(template, data.draw)) if name == changed else as_bytes(template)
         (root / f"{name}.yaml").write_bytes(content)
-    said_or_read(lambda: import_cupid(tmp_path / "cupid", tmp_path / "out"), Path(changed))
+    said_or_read(lambda: registry.get("cupid").import_prompts(tmp_path / "cupid", tmp_path / "out"), Path(changed))
     assert {p.name for p in tmp_path.iterdir()} <= {"cupid", "out"}
 
 
@@ -141,7 +141,7 @@ SOURCES = [
 def test_constants_that_are_hostile(tmp_path, source):
     path = tmp_path / "constants.py"
     path.write_bytes(source)
-    said_or_read(lambda: import_hicupid(path, tmp_path / "out"), path)
+    said_or_read(lambda: registry.get("hicupid").import_prompts(path, tmp_path / "out"), path)
 
 
 @some
@@ -173,7 +173,7 @@ def test_seeds(tmp_path, data):
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("set")
-    write_hicupid(Sizes(2, 2, 1, 1, 1, 1), 0, folder / "set", lambda *told: None)
+    write_hicupid(folder / "set", users=2, dimensions=2, turns=1, schedules=1, profile_questions=1)
     return folder / "set"
 
 

@@ -9,10 +9,9 @@ from importlib.util import find_spec
 import pytest
 
 from bowstring.api.train import train
-from bowstring.benchmarks.hicupid.users import Sizes
 from bowstring.models.names import open_model
 from bowstring.records import Completion, Message, Prompt, Sampling, Trunk
-from bowstring.synthesis.offline import write_hicupid
+from tests.support.sets import write_hicupid
 
 pytestmark = [
     pytest.mark.skipif(find_spec("vllm") is None, reason="needs vLLM"),
@@ -32,7 +31,7 @@ ASKED = ("Where do I work?", "Who is my brother?", "How many hives do I have?", 
 def adapter(tmp_path_factory):
     """Trained far enough to change what is said."""
     folder = tmp_path_factory.mktemp("trained")
-    write_hicupid(Sizes(users=4, dimensions=2, turns=1, schedules=1, profile_questions=1, share=2), 0, folder / "users")
+    write_hicupid(folder / "users", users=4, dimensions=2, turns=1, schedules=1, profile_questions=1, share=2)
     out, data = folder / "adapter", str(folder / "users")
     train("sft", data=data, out=out, rank=4, alpha=8, lr=5e-3, warmup=0.0, users_per_step=2, checkpointing=False)
     return out

@@ -7,27 +7,26 @@ from pathlib import Path
 
 import pytest
 
+from bowstring.api import synthesize as making
 from bowstring.benchmarks.cupid.banks import work
 from bowstring.benchmarks.cupid.offline import OfflineCupid
 from bowstring.benchmarks.hicupid.banks import DIMENSIONS, dimension, people
 from bowstring.benchmarks.hicupid.offline import OfflineHicupid, truth_of
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import Persona, Question
-from bowstring.benchmarks.hicupid.users import Sizes
 from bowstring.benchmarks.loading import load_cupid, load_hicupid
 from bowstring.datasets.personal import find_in
 from bowstring.history import Reader, parse_view
 from bowstring.history.bm25 import stems
 from bowstring.judging.verdicts import read_pairwise, read_satisfaction
 from bowstring.models.tokens import embedded_counter
-from bowstring.synthesis import offline
 from bowstring.synthesis.banks import fill
-from bowstring.synthesis.offline import write_cupid, write_hicupid
+from tests.support.sets import sizes, write_cupid, write_hicupid
 
 
 @pytest.fixture(scope="module")
 def users():
-    return list(OfflineHicupid(Sizes(users=24, share=4), seed=11).users())
+    return list(OfflineHicupid(sizes(users=24, share=4), seed=11).users())
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -35,10 +34,10 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_another(tmp_path):
-    small = Sizes(users=4, dimensions=3, turns=2, schedules=2, profile_questions=1, share=1)
+    small = {"users": 4, "dimensions": 3, "turns": 2, "schedules": 2, "profile_questions": 1}
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        write_hicupid(small, seed, tmp_path / name)
-        write_cupid(2, seed, tmp_path / f"cupid {name}")
+        write_hicupid(tmp_path / name, seed=seed, **small)
+        write_cupid(tmp_path / f"cupid {name}", personas=2, seed=seed)
     for kind in ("", "cupid "):
         one, same, other = (files(tmp_path / f"{kind}{name}") for name in "abc")
         assert one == same
@@ -46,7 +45,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_another(tmp_path):
 
 
 def test_sets_load_and_have_the_published_layout(tmp_path):
-    write_hicupid(Sizes(users=6, share=1), 5, tmp_path / "h")
+    write_hicupid(tmp_path / "h", users=6, seed=5)
     data = load_hicupid(str(tmp_path / "h"))
     assert data.splits == ("test_1", "test_2", "train") or set(data.splits) == {"train", "test_1", "test_2"}
     by_split = Counter((q.split, q.type) for q in data.questions())
@@ -63,12 +62,12 @@ def test_sets_load_and_have_the_published_layout(tmp_path):
     }
     for name in ("README.md", "quality.json", "made.json", "truth.json"):
         assert (tmp_path / "h" / name).is_file()
-    write_cupid(3, 5, tmp_path / "c")
+    write_cupid(tmp_path / "c", personas=3, seed=5)
     assert len(load_cupid(str(tmp_path / "c")).instances) == 9
 
 
 def test_each_persona_is_shared_by_the_published_number_of_users_and_never_across_the_split():
-    generator = OfflineHicupid(Sizes(), seed=1)
+    generator = OfflineHicupid(sizes(users=1500), seed=1)
     assert generator.sizes.seen == 1250
     assert generator.sizes.personas == 150
     for of in generator.dimensions[:3]:
@@ -151,7 +150,7 @@ def test_sentences_rarely_repeat(users):
 
 
 def test_the_truth_knows_gold_from_general_answers(users):
-    truth = Truth(truth_of(OfflineHicupid(Sizes(users=1), 0)))
+    truth = Truth(truth_of(OfflineHicupid(sizes(users=1), 0)))
     for q in (q for u in users for q in u.questions):
         if q.type == "schedule":
             assert read_satisfaction(truth.satisfaction(q, q.personalized_answer))
@@ -232,19 +231,19 @@ def test_times_are_of_the_published_form(users):
                 assert re.fullmatch(r"\d{1,2}(:30)? (AM|PM) on [A-Z][a-z]+ \d{1,2}, 2025", q.schedule.datetime)
 
 
-TINY = Sizes(users=2, dimensions=2, turns=1, schedules=1, profile_questions=1)
+TINY = {"users": 2, "dimensions": 2, "turns": 1, "schedules": 1, "profile_questions": 1}
 
 
-@pytest.mark.parametrize("write", [partial(write_cupid, 2), partial(write_hicupid, TINY)])
+@pytest.mark.parametrize("write", [partial(write_cupid, personas=2), partial(write_hicupid, **TINY)])
 def test_a_set_whose_writing_was_broken_off_is_written_by_the_same_command(write, tmp_path, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(offline, "finish", interrupted)
+        patch.setattr(making, "finish", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            write(0, tmp_path / "s")
-    write(0, tmp_path / "s")
-    write(0, tmp_path / "whole")
+            write(tmp_path / "s")
+    write(tmp_path / "s")
+    write(tmp_path / "whole")
     assert files(tmp_path / "s").keys() == files(tmp_path / "whole").keys()
     assert "unfinished" not in (tmp_path / "s" / "made.json").read_text()

@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bowstring.benchmarks.hicupid.users import Sizes
-from bowstring.synthesis.offline import write_hicupid
+from tests.support.sets import write_hicupid
 from tests.support.tiny import write_model
 
 
@@ -30,5 +29,4 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def users(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A set of six users with short histories; five of them have questions to train on, 15 in all."""
     path = tmp_path_factory.mktemp("sets") / "users"
-    write_hicupid(Sizes(users=6, dimensions=2, turns=1, schedules=1, profile_questions=1, share=2), 0, path)
-    return path
+    return write_hicupid(path, users=6, dimensions=2, turns=1, schedules=1, profile_questions=1, share=2)

@@ -1,66 +1,82 @@
-"""Making a set with models, from beginning to end: what the command and the API call.
+"""Making a set from beginning to end, with models or offline: what the command and the API call.
 
 made = synthesize("cupid", model="openai/gpt-4o-mini", personas=4, out="sets/mine")
 made.quality.as_json()
+
+made = synthesize("hicupid", offline=True, users=30, out="sets/people")
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from bowstring.benchmarks import registry
-from bowstring.benchmarks.cupid.data import write_parquet
-from bowstring.benchmarks.cupid.synthesis import CupidPipeline, CupidSynthesis, roles
-from bowstring.benchmarks.cupid.types import Instance
-from bowstring.benchmarks.hicupid.synthesis import HicupidPipeline, HicupidSynthesis
-from bowstring.benchmarks.hicupid.users import SetWriter, Sizes, User
+from bowstring.benchmarks.cards import card_of
+from bowstring.benchmarks.interface import Benchmark, needed
+from bowstring.benchmarks.loading import load
+from bowstring.benchmarks.synthesis import Pipeline, Synthesis
+from bowstring.concurrency import run_anywhere
+from bowstring.datasets.card import Origin
+from bowstring.datasets.personal import find
 from bowstring.errors import UsageError
 from bowstring.models.interface import Model, RequestFailed
 from bowstring.models.names import open_model
 from bowstring.models.prices import Price, Prices, load_prices
+from bowstring.models.tokens import counter_or_none
 from bowstring.models.transport import Patience
-from bowstring.prompts import PromptFolder
 from bowstring.records import Usage
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
 from bowstring.runs.folder import default_name, fingerprint
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
+from bowstring.runs.running import STORE_NAME
 from bowstring.runs.store import Store
+from bowstring.settings import options_of, sort_keywords
 from bowstring.synthesis.finishing import at_work_on, begin, check_out, finish
 from bowstring.synthesis.making import Dropped, Maker
 from bowstring.synthesis.quality import Quality
-from bowstring.synthesis.seeds import FIELD, load_seeds
+from bowstring.synthesis.seeds import load_seeds
+from bowstring.synthesis.settings import SynthesisOptions
 
-STORE_NAME = "responses.sqlite"
+_SETS = Path("sets")
+_CALL = "synthesize()"
+_MANY = 300  # users from which on tokens and personal information are not looked at again for the card
+Tell = Callable[[str], None]
 
 
-class Pipeline(Protocol):
-    async def make(self, number: int, maker: Maker) -> Any: ...
+def synthesize(
+    benchmark: str,
+    *,
+    model: Any = None,
+    offline: bool = False,
+    out: Path | str | None = None,
+    watch: Callable[[Snapshot], None] = lambda snapshot: None,
+    tell: Tell = lambda line: None,
+    **settings: Any,
+) -> Made:
+    """Make a data set, as `bowstring synth` does: with models, or `offline` from word banks.
 
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What one item is likely to take, by role: requests, prompt tokens, answer tokens."""
-
-    role: str
-    requests: int
-    prompt: int
-    completion: int
+    `model` is a name, or an object of your own. Other settings are those of the benchmark (users or personas, turns,
+    temperature, seed …), its further roles (CUPID's assistant and judge) and those of `SynthesisOptions` (seeds,
+    preview, store, max_cost …).
+    """
+    if offline:
+        return synthesize_offline(benchmark, model=model, out=out, tell=tell, **settings)
+    return prepare_synthesis(benchmark, model=model, out=out, watch=watch, tell=tell, **settings).run()
 
 
 @dataclass(slots=True)
 class Made:
-    """What a synthesis has come to: complete with its folder, or stopped, to be gone on with."""
+    """What a synthesis has come to: complete with its folder, or stopped, to be resumed."""
 
     folder: Path
-    items: list[Any]  # users, or lists of instances
+    items: list[Any]  # as the benchmark's pipeline makes them; none of an offline set, which is written as it is made
     quality: Quality
     usage: dict[str, Any]
     failed: list[Record]
@@ -75,46 +91,53 @@ class Made:
 
 
 @dataclass(slots=True)
-class Synthesis:
+class PreparedSynthesis:
     """A synthesis that is ready: everything is checked, and nothing has been asked."""
 
-    benchmark: str
+    benchmark: Benchmark
+    synthesis: Synthesis
+    settings: Any  # of the benchmark's kind
+    options: SynthesisOptions
     pipeline: Pipeline
-    n: int
     models: dict[str, Model]
     prices: Prices
     configuration: dict[str, Any]
     folder: Path
-    store: Path
-    temperature: float
-    seed: int
-    estimates: Sequence[Estimate]
-    concurrency: int | None = None
-    max_cost: float | None = None
-    fresh: bool = False
-    preview: int | None = None
     watch: Callable[[Snapshot], None] = field(default=lambda snapshot: None)
+    _runner: Runner[Any] | None = None
+
+    @property
+    def n(self) -> int:
+        """How many things are to be made."""
+        return self.synthesis.count(self.settings)
+
+    @property
+    def preview(self) -> int | None:
+        return self.options.preview
 
     def run(self) -> Made:
         """Make everything, or with `preview` the first few, and write the set where nothing is missing."""
         with nullcontext() if self.preview else at_work_on(self.folder):
-            try:
-                made = asyncio.run(self._run())
-            except asyncio.CancelledError as cancelled:  # interrupted twice
-                raise KeyboardInterrupt from cancelled
+            made = run_anywhere(self._run, self._interrupt)
             if not (made.stopped or made.failed or self.preview):
                 self._write(made)
         return made
 
+    def _interrupt(self) -> None:
+        if self._runner is not None:
+            self._runner.stop("interrupted")
+
     async def _run(self) -> Made:
-        store = Store(self.store)
+        store = Store(self.options.store or self.folder.parent / STORE_NAME)
         quality = Quality()
         try:
             askers = self._askers(store)
-            maker = Maker(askers, seed=self.seed, quality=quality, temperature=self.temperature)
+            s = self.settings
+            maker = Maker(askers, seed=s.seed, quality=quality, temperature=s.temperature)
             numbers = range(min(self.n, self.preview) if self.preview else self.n)
             groups = [Group([number], lambda _: partial(self._record, maker=maker)) for number in numbers]
-            outcome = await Runner(groups, list(askers.values()), self.watch).run()
+            self._runner = Runner(groups, list(askers.values()), self.watch)
+            outcome = await self._runner.run()
         finally:
             await store.close()
             for model in {id(m): m for m in self.models.values()}.values():
@@ -141,7 +164,7 @@ class Synthesis:
 
     def _askers(self, store: Store) -> dict[str, Asker]:
         """By role; roles of one model stand beside each other."""
-        budget = Budget(self.max_cost) if self.max_cost is not None else None
+        budget = Budget(self.options.max_cost) if self.options.max_cost is not None else None
         askers: dict[str, Asker] = {}
         for role, model in self.models.items():
             beside = next((a for a in askers.values() if a.model.name == model.name), None)
@@ -149,10 +172,10 @@ class Synthesis:
                 beside.model if beside else model,
                 store,
                 beside=beside,
-                concurrency=self.concurrency,
+                concurrency=self.options.concurrency,
                 price=self.prices.of(model.identity),
                 budget=budget,
-                fresh=self.fresh,
+                fresh=self.options.fresh,
             )
         return askers
 
@@ -160,21 +183,14 @@ class Synthesis:
         if not made.items:
             return
         begin(self.folder, self.configuration)
-        if self.benchmark == "cupid":
-            instances: list[Instance] = [instance for of_one in made.items for instance in of_one]
-            write_parquet(instances, self.folder)
-        else:
-            users: list[User] = made.items
-            with SetWriter(self.folder) as writer:
-                writer.add(users)
+        self.synthesis.write(made.items, self.folder)
         by = self.configuration["models"]["model"]
-        name = "CUPID" if self.benchmark == "cupid" else "HiCUPID"
         made_by = (
-            f"Written by {by} with Bowstring's {name} pipeline: checked by rule, "
+            f"Written by {by} with Bowstring's {self.benchmark.title} pipeline: checked by rule, "
             "regenerated where a check failed, and dropped where that did not help (quality.json). All people in "
             "it are invented."
         )
-        finish(self.folder, self.configuration, made.quality, made=made_by, title=self.folder.name)
+        _finish(self.folder, self.configuration, made.quality, made_by=made_by, title=self.folder.name)
         made.written = True
 
     def projected(self, made: Made) -> tuple[float, float] | None:
@@ -188,7 +204,7 @@ class Synthesis:
     def projection(self) -> dict[str, dict[str, Any]]:
         """What the whole is likely to take, by role; the cost where prices are known."""
         found: dict[str, dict[str, Any]] = {}
-        for e in self.estimates:
+        for e in self.synthesis.estimates(self.settings):
             model = self.models[e.role]
             price = self.prices.of(model.identity)
             row = found.setdefault(
@@ -206,125 +222,103 @@ class Synthesis:
 def prepare_synthesis(
     benchmark: str,
     *,
-    model: Any,
-    assistant: Any = None,
-    judge: Any = None,
-    out: Path | str | None = None,
-    store: Path | str | None = None,
-    seeds: str | None = None,
-    seeds_field: str = FIELD,
-    prompts: Path | str | None = None,
-    prices: Path | str | None = None,
-    concurrency: int | None = None,
-    max_cost: float | None = None,
-    fresh: bool = False,
-    preview: int | None = None,
-    timeout: float = 600.0,
-    attempts: int = 6,
     with_keys: bool = True,
     watch: Callable[[Snapshot], None] = lambda snapshot: None,
-    tell: Callable[[str], None] = lambda line: None,
-    **settings: Any,
-) -> Synthesis:
-    """Check everything that can be checked before anything is asked."""
-    if benchmark not in ("hicupid", "cupid"):
-        raise UsageError(f"no benchmark {benchmark!r}; expected hicupid or cupid")
-    if model is None:
-        raise UsageError(f"synth {benchmark} needs --model, or --offline")
-    if benchmark == "hicupid" and (assistant is not None or judge is not None):
-        raise UsageError("--assistant and --judge are for CUPID, whose sessions are conversations")
-    folder_of_prompts = registry.get(benchmark).prompts(Path(prompts) if prompts else None)
-    listed = load_seeds(seeds, field=seeds_field, seed=int(settings.get("seed", 0)))
-    pipeline, n, estimates = _pipeline(benchmark, settings, listed, folder_of_prompts)
-    chosen = pipeline.settings
-    named = (
-        roles({"model": model, "assistant": assistant, "judge": judge}) if benchmark == "cupid" else {"model": model}
-    )
-    patience = Patience(attempts=attempts, timeout=timeout)
+    tell: Tell = lambda line: None,
+    **given: Any,
+) -> PreparedSynthesis:
+    """Check everything that can be checked before anything is asked. A projection does not need keys."""
+    of, synthesis = _synthesis_of(benchmark)
+    in_roles, in_settings, in_options = _sorted(synthesis, given)
+    named: dict[str, Any] = synthesis.roles(**in_roles).by_role()
+    if named["model"] is None:
+        raise UsageError(f"synth {benchmark} needs --model{', or --offline' if synthesis.offline else ''}")
+    settings, options = synthesis.settings(**in_settings), SynthesisOptions(**in_options)
+    prompts = of.prompts(options.prompts)
+    seeds = load_seeds(options.seeds, field=options.seeds_field, seed=settings.seed)
+    pipeline = synthesis.pipeline(settings, seeds, prompts)
+    models = _opened(named, Patience(attempts=options.attempts, timeout=options.timeout), tell, with_keys=with_keys)
+    prices = load_prices(options.prices)
+    for one in models.values() if options.max_cost is not None else ():
+        if prices.of(one.identity) is None:
+            raise UsageError(f"--max-cost needs the price of {one.identity}: give it with --prices FILE")
+    configuration = {
+        "benchmark": benchmark,
+        "models": {role: one.identity for role, one in models.items()},
+        "settings": json.loads(json.dumps(settings.configuration())),
+        "seeds": fingerprint({"seeds": seeds}),
+        "prompts": prompts.fingerprints,
+    }
+    name = default_name(benchmark, models["model"].identity, fingerprint(configuration))
+    folder = options.out or _SETS / name
+    if not options.preview:
+        check_out(folder, configuration)
+    return PreparedSynthesis(of, synthesis, settings, options, pipeline, models, prices, configuration, folder, watch)
+
+
+def _opened(named: Mapping[str, Any], patience: Patience, tell: Tell, *, with_keys: bool) -> dict[str, Model]:
+    """Models by role; roles of one name have one model."""
     opened: dict[int, Model] = {}
     models: dict[str, Model] = {}
     for role, name in named.items():
         known = next((opened[id(other)] for other in named.values() if other == name and id(other) in opened), None)
         models[role] = known or open_model(name, patience=patience, tell=tell, with_key=with_keys)
         opened[id(name)] = models[role]
-    table = load_prices(Path(prices) if prices else None)
-    for one in models.values() if max_cost is not None else ():
-        if table.of(one.identity) is None:
-            raise UsageError(f"--max-cost needs the price of {one.identity}: give it with --prices FILE")
-    configuration = {
-        "benchmark": benchmark,
-        "models": {role: one.identity for role, one in models.items()},
-        "settings": json.loads(json.dumps(chosen.configuration())) | ({"personas": n} if benchmark == "cupid" else {}),
-        "seeds": fingerprint({"seeds": listed}),
-        "prompts": folder_of_prompts.fingerprints,
-    }
-    identity = models["model"].identity
-    folder = Path(out) if out else Path("sets") / default_name(benchmark, identity, fingerprint(configuration))
-    if not preview:
-        check_out(folder, configuration)
-    return Synthesis(
-        benchmark,
-        pipeline,
-        n,
-        models,
-        table,
-        configuration,
-        folder,
-        Path(store) if store else folder.parent / STORE_NAME,
-        chosen.temperature,
-        chosen.seed,
-        estimates,
-        concurrency,
-        max_cost,
-        fresh,
-        preview,
-        watch,
-    )
+    return models
 
 
-def _pipeline(
-    benchmark: str, settings: Mapping[str, Any], seeds: Sequence[str], prompts: PromptFolder
-) -> tuple[CupidPipeline | HicupidPipeline, int, list[Estimate]]:
-    if benchmark == "cupid":
-        cupid: CupidSynthesis = _settings(CupidSynthesis, settings)
-        return CupidPipeline(cupid, seeds, prompts), cupid.personas, _cupid_estimate(cupid)
-    sizes = Sizes(**{name: value for name, value in settings.items() if name in Sizes.__slots__})
-    rest = {name: value for name, value in settings.items() if name not in Sizes.__slots__}
-    hicupid: HicupidSynthesis = _settings(HicupidSynthesis, rest | {"sizes": sizes})
-    return HicupidPipeline(hicupid, seeds, prompts), sizes.users, _hicupid_estimate(sizes)
+def synthesize_offline(benchmark: str, *, tell: Tell = lambda line: None, **given: Any) -> Made:
+    """Make a set from word banks, without a model; the same seed gives the same bytes."""
+    of, synthesis = _synthesis_of(benchmark)
+    generator = needed(of, synthesis.offline, "offline generator")
+    _, in_settings, in_options = _sorted(synthesis, given)
+    for kind in (synthesis.roles, synthesis.settings, SynthesisOptions):
+        for one in options_of(kind):
+            if given.get(one.field) not in (None, False) and one.field not in (*generator.settings, "out"):
+                raise UsageError(f"--offline asks no model: leave out {one.flag}")
+    settings = synthesis.settings(**in_settings)
+    n = synthesis.count(settings)
+    folder = in_options.get("out") or _SETS / f"{benchmark}-offline-{n}-{settings.seed}"
+    offline = generator.open(settings)
+    configuration = {"benchmark": benchmark, "model": "offline", "seed": settings.seed, **offline.configuration}
+    check_out(folder, configuration)
+    begin(folder, configuration)
+    quality = offline.write(folder, _Counting(tell, synthesis.thing.many))
+    title = f"{of.title}, generated offline ({n:,} {synthesis.thing.many})"
+    _finish(folder, configuration, quality, made_by=generator.made_by, title=title)
+    return Made(folder, [], quality, usage={}, failed=[], stopped=None, written=True)
 
 
-def synthesize(benchmark: str, **settings: Any) -> Made:
-    """Make a data set with models, as `bowstring synth` does."""
-    return prepare_synthesis(benchmark, **settings).run()
+class _Counting:
+    """Tells how many things are made, about ten times in all."""
+
+    def __init__(self, tell: Tell, things: str) -> None:
+        self._tell = tell
+        self._things = things
+        self._next = 0
+
+    def __call__(self, done: int, total: int) -> None:
+        if done >= self._next or done == total:
+            self._tell(f"{done:,}/{total:,} {self._things}")
+            self._next = done + max(1, total // 10)
 
 
-def _settings(kind: Any, given: Mapping[str, Any]) -> Any:
-    unknown = given.keys() - kind.__dataclass_fields__.keys()
-    if unknown:
-        raise UsageError(f"synthesize() has no setting {', '.join(sorted(unknown))}")
-    return kind(**given)
+def _synthesis_of(name: str) -> tuple[Benchmark, Synthesis]:
+    benchmark = registry.get(name)
+    return benchmark, needed(benchmark, benchmark.synthesis(), "synthesis")
 
 
-def _cupid_estimate(s: CupidSynthesis) -> list[Estimate]:
-    """Of one persona. A session takes about three replies; a chat is sent anew with every turn."""
-    chats, turns = s.sessions - 1, min(3, s.turns)
-    return [
-        Estimate("model", 3, 1500 + 60 * s.factors + 40 * s.sessions, 250 + 170 * s.factors + 190 * s.sessions),
-        Estimate("judge", s.factors + 1, 260 * (s.factors + 1), 70 * (s.factors + 1)),
-        Estimate("assistant", chats * turns, chats * turns * 400, chats * turns * 160),
-        Estimate("judge_user", chats * turns, chats * turns * 1300, chats * turns * 230),
-    ]
+def _sorted(synthesis: Synthesis, given: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+    return sort_keywords((synthesis.roles, synthesis.settings, SynthesisOptions), given, where=_CALL)
 
 
-def _hicupid_estimate(s: Sizes) -> list[Estimate]:
-    """Of one user; what is shared between users is counted by its share."""
-    shared = 1 / s.share
-    table = s.dimensions * shared
-    questions = s.dimensions * shared + s.profile_questions
-    prompt = 300 * s.dimensions * shared + 250 * questions + 200 * table / 20 + 1500
-    answers = (70 * s.turns + 60) * s.dimensions * shared + 90 * questions + 25 * table + 900 + 230 * s.schedules
-    return [Estimate("model", round(s.dimensions * shared + questions + 5), round(prompt), round(answers))]
+def _finish(folder: Path, configuration: Mapping[str, Any], quality: Quality, *, made_by: str, title: str) -> None:
+    """Write what lies beside a set; it is loaded for the card, so that a bad one is found now."""
+    data = load(str(folder), str(configuration["benchmark"]))
+    many = len(data.history_keys()) > _MANY
+    counter = None if many else counter_or_none("embedded", lambda line: None)
+    card = card_of(data, Origin("cc-by-4.0", made_by), [] if many else list(find(data)), counter, title=title)
+    finish(folder, configuration, quality, card)
 
 
 def _usage(asker: Asker, price: Price | None) -> dict[str, Any]:

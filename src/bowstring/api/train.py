@@ -30,13 +30,14 @@ from bowstring.models.hubfiles import TRAINING, ModelFiles, model_files
 from bowstring.models.loading import Weights, load_weights, require_torch
 from bowstring.prompts import PromptFolder
 from bowstring.runs.folder import RunFolder, fingerprint, is_at_work
+from bowstring.settings import sort_keywords
 from bowstring.training.adapters import card, with_adapter
 from bowstring.training.arguments import last_checkpoint, steps_between_checkpoints, trainer_arguments
 from bowstring.training.curve import draw_training
 from bowstring.training.evaluators import HeldOut
 from bowstring.training.examples import Examples
 from bowstring.training.packs import Packing, arrange, pack_all, tokenized
-from bowstring.training.settings import EVALUATORS, TrainSettings, settings_for
+from bowstring.training.settings import EVALUATORS, TrainOptions, TrainSettings, settings_for
 
 _TRAIN = "train"  # the split
 _CHECKPOINTS = "checkpoints"
@@ -65,40 +66,40 @@ class Trained:
 def train(
     method: Any,
     *,
-    data: str,
-    model: str = "embedded",
+    data: str | Path,
     out: str | Path,
-    init_from: str | None = None,
-    revision: str | None = None,
-    prompts: Path | None = None,
-    save_every: int | None = None,
-    stop_on_collapse: bool = False,
-    tensorboard: bool = False,
-    fresh: bool = False,
     tell: Tell = lambda line: None,
     watch: Callable[[Any], None] = lambda step: None,
     **given: Any,
 ) -> Trained:
-    """Train an adapter, as `bowstring train` does. Settings that are not given are the published ones."""
+    """Train an adapter, as `bowstring train` does.
+
+    Further settings are those of `TrainOptions` (model, init_from, prompts …) and `TrainSettings` (history, epochs,
+    lr …). Those that are not given are the published ones of the method.
+    """
     require_torch()
-    settings = settings_for(method, **given)
-    check_folder(Path(out))
-    files = model_files("hf", model.removeprefix("hf/") + (f"+{init_from}" if init_from else ""), tell)
-    examples, held_out, about = _examples(settings, data, revision, prompts)
-    if init_from is not None and not {"rank", "alpha"}.isdisjoint(k for k, v in given.items() if v is not None):
+    of_run, of_training = sort_keywords(
+        (TrainOptions, TrainSettings), {"data": str(data), "out": Path(out), **given}, where="train()"
+    )
+    settings, options = settings_for(method, **of_training), TrainOptions(**of_run)
+    init_from = options.init_from
+    check_folder(options.out)
+    files = model_files("hf", options.model.removeprefix("hf/") + (f"+{init_from}" if init_from else ""), tell)
+    examples, held_out, about = _examples(settings, options.data, options.revision, options.prompts)
+    if init_from is not None and not {"rank", "alpha"}.isdisjoint(of_training):
         raise UsageError("--rank and --alpha are those of the adapter that --init-from names; leave them out")
     configuration = settings.configuration() | {"weights": files.fingerprint, **about}
     if init_from is not None:
         for name in ("rank", "alpha"):
             del configuration[name]
-    if save_every is not None and save_every < 1:
-        raise UsageError(f"--save-every {save_every}: expected 1 or more")
-    arguments = trainer_arguments(settings, Path(out) / _CHECKPOINTS, tensorboard=tensorboard, tell=tell)
+    arguments = trainer_arguments(settings, options.out / _CHECKPOINTS, tensorboard=options.tensorboard, tell=tell)
     if arguments.process_index:  # one process speaks for all
         tell = watch = lambda line: None
-    said = {"model": model.removeprefix("hf/"), "init_from": init_from, "data": data}
-    job = _Job(settings, files, examples, held_out, configuration, said, Path(out), arguments, save_every, tell)
-    return job.run(watch, fresh=fresh, stop_on_collapse=stop_on_collapse)
+    said = {"model": options.model.removeprefix("hf/"), "init_from": init_from, "data": options.data}
+    job = _Job(
+        settings, files, examples, held_out, configuration, said, options.out, arguments, options.save_every, tell
+    )
+    return job.run(watch, fresh=options.fresh, stop_on_collapse=options.stop_on_collapse)
 
 
 def _examples(

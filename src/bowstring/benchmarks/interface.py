@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from bowstring.benchmarks.auditing import Auditing
 from bowstring.datasets.card import Origin
@@ -25,6 +25,10 @@ from bowstring.runs.items import Items
 from bowstring.training.evaluators import ToEvaluate
 from bowstring.training.examples import Examples
 from bowstring.training.settings import TrainSettings
+
+if TYPE_CHECKING:
+    from bowstring.benchmarks.synthesis import Synthesis
+    from bowstring.prompts.importing import Imported
 
 
 class Noun(NamedTuple):
@@ -106,6 +110,14 @@ class Benchmark(ABC):
 
     def judge_note(self, judge: str) -> str | None:  # noqa: ARG002
         """What a reader must know of a judge that is no model."""
+        return None
+
+    def synthesis(self) -> Synthesis | None:
+        """How data of its kind is made, with models and offline."""
+        return None
+
+    def import_prompts(self, checkout: Path, out: Path) -> Imported | None:  # noqa: ARG002
+        """Copy its authors' prompts from a checkout of their repository into a folder for `--prompts`."""
         return None
 
     @abstractmethod

@@ -136,11 +136,11 @@ def _main(words: list[str]) -> int:
 def _run(command: str, arguments: list[str]) -> int:
     import typer
 
-    from bowstring.cli.helping import show_plainly
+    from bowstring.cli.plain_help import with_plain_help
     from bowstring.errors import BowstringError
 
     usage_error: type[Exception] = typer.BadParameter.__mro__[1]  # typer does not export the base of it
-    parsed = show_plainly(typer.main.get_command(import_module(f"bowstring.cli.{command}").app))
+    parsed = with_plain_help(typer.main.get_command(import_module(f"bowstring.cli.{command}").app))
     try:
         # Not parsed.main(): that has ideas of its own about broken pipes and interrupts.
         with parsed.make_context(f"bowstring {command}", arguments) as context:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -12,7 +12,7 @@ from rich.text import Text
 
 from bowstring.cli.output import plain
 from bowstring.datasets.describe import CountTable, Description
-from bowstring.datasets.shown import Heading, Line, Remark, Rule, Shown
+from bowstring.datasets.shown import Block, Heading, Line, Remark, Rule, Shown
 
 _MOST = 8  # groups of an axis shown before "and … more"
 
@@ -67,7 +67,11 @@ def _balance(about: Mapping[str, Any]) -> Padding:
 
 def print_shown(found: Shown, to: Console) -> None:
     """A user, a question or an instance, to read."""
-    for block in found.blocks:
+    print_blocks(found.blocks, to)
+
+
+def print_blocks(blocks: Sequence[Block], to: Console) -> None:
+    for block in blocks:
         match block:
             case Rule(title):
                 to.rule(plain(title), align="left")

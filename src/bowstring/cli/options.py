@@ -7,8 +7,8 @@
     def run(given: dict[str, Any]) -> int:
         printing, drawing = sort_keywords((Printing, DrawingSettings), given, where="bowstring draw")
 
-`run` is called with the values that were given, by the names of their fields, and with nothing else: defaults and
-checks are the dataclasses'. An option of another name, help or default for one command: `changed(options, field,
+`run` is called with the values that were given, checked, by the names of their fields, and with nothing else: defaults
+are the dataclasses'. An option of another name, help or default for one command: `changed(options, field,
 help=…)`. A tuple field, or one with `axis=True`, is an option that may be repeated; its value is a list.
 """
 
@@ -22,7 +22,7 @@ from typing import Any
 
 import typer
 
-from bowstring.settings import Option
+from bowstring.settings import Option, check_value
 
 _METAVARS: dict[type | None, str] = {str: "TEXT", int: "INTEGER", float: "NUMBER", Path: "PATH", None: "TEXT"}
 Run = Callable[[dict[str, Any]], int]
@@ -32,11 +32,17 @@ def add_command(
     app: typer.Typer, name: str, run: Run, options: Iterable[Option], *, help: str, arguments: Iterable[Option] = ()
 ) -> None:
     """Add a command with these options to an app; `arguments` stand without a flag, in their order."""
+    arguments = tuple(arguments)
+    offered = {one.field: one for one in (*arguments, *options) if one.offered}
 
     def command(**values: Any) -> int:
-        return run({field: value for field, value in values.items() if value is not None and value != []})
+        given = {field: value for field, value in values.items() if value is not None and value != []}
+        for field, value in given.items():  # here, where errors can name the option as this command spells it
+            for each in value if isinstance(value, list) else [value]:
+                check_value(offered[field], each)
+        return run(given)
 
-    parameters = [*map(_argument, arguments), *(_parameter(one) for one in options if one.offered)]
+    parameters = [_argument(one) if one in arguments else _parameter(one) for one in offered.values()]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {}
     app.command(name, help=help)(command)

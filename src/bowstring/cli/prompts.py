@@ -1,8 +1,7 @@
-"""bowstring prompts import cupid|hicupid PATH: use upstream's own words."""
+"""bowstring prompts import NAME PATH: use the prompts of a benchmark's authors."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -15,11 +14,6 @@ app = typer.Typer(
 )
 
 
-class Upstream(StrEnum):
-    cupid = "cupid"
-    hicupid = "hicupid"
-
-
 @app.callback()
 def _group() -> None:
     """Keep `import` a part of the command."""
@@ -27,21 +21,27 @@ def _group() -> None:
 
 @app.command("import")
 def import_(
-    benchmark: Annotated[Upstream, typer.Argument(help="Whose prompts.", show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose prompts.", show_default=False)],
     path: Annotated[
         Path,
-        typer.Argument(help="A checkout of upstream's repository (or HiCUPID's constants.py).", show_default=False),
+        typer.Argument(
+            metavar="PATH",
+            help="A checkout of upstream's repository, or the file that has its prompts.",
+            show_default=False,
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="The folder to write into.")] = Path("prompts"),
+    out: Annotated[Path, typer.Option(metavar="PATH", help="The folder to write into.")] = Path("prompts"),
 ) -> None:
     """Read upstream's prompt files, as data, into a folder for --prompts."""
-    from bowstring.prompts.importing import import_cupid, import_hicupid
+    from bowstring.benchmarks import registry
+    from bowstring.benchmarks.interface import needed
 
-    done = import_cupid(path, out) if benchmark is Upstream.cupid else import_hicupid(path, out)
+    benchmark = registry.get(name)
+    done = needed(benchmark, benchmark.import_prompts(path, out), "prompts to import")
     for file in done.written:
         print(file)
     if done.missing:
         print(f"not there, so the built-in ones serve: {', '.join(done.missing)}")
-    print(f"next: bowstring eval {benchmark.value} --prompts {out} --model … --judge …")
-    if benchmark is Upstream.cupid:
-        print(f"      bowstring synth cupid --prompts {out} --model …")
+    more = {"eval": "--model … --judge …", "synth": "--model …"}
+    for n, command in enumerate(done.commands):
+        print(f"{'next:' if n == 0 else '     '} bowstring {command} {name} --prompts {out} {more[command]}")

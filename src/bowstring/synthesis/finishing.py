@@ -9,20 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from bowstring import __version__
-from bowstring.benchmarks.cards import card_of
-from bowstring.benchmarks.loading import load
-from bowstring.datasets.card import Origin
-from bowstring.datasets.personal import find
 from bowstring.errors import UsageError
 from bowstring.files.plain_json import read_json
 from bowstring.files.plain_yaml import NotPlain
 from bowstring.files.writing import write_file
-from bowstring.models.tokens import counter_or_none
 from bowstring.runs.folder import hold
 from bowstring.synthesis.quality import Quality
 
 QUALITY, MADE, CARD = "quality.json", "made.json", "README.md"
-_MANY = 300  # users from which on tokens and personal information are not looked at again for the card
 
 
 def check_out(folder: Path, configuration: Mapping[str, Any]) -> None:
@@ -56,12 +50,8 @@ def begin(folder: Path, configuration: Mapping[str, Any]) -> None:
     write_file(folder / MADE, json.dumps({"bowstring": __version__, "unfinished": True, "config": dict(configuration)}))
 
 
-def finish(folder: Path, configuration: Mapping[str, Any], quality: Quality, *, made: str, title: str) -> list[Path]:
-    """Write card, report and configuration, after the set itself; it is loaded, so that a bad one is found now."""
-    data = load(str(folder), str(configuration["benchmark"]))
-    many = len(data.history_keys()) > _MANY
-    counter = None if many else counter_or_none("embedded", lambda line: None)
-    card = card_of(data, Origin("cc-by-4.0", made), [] if many else list(find(data)), counter, title=title)
+def finish(folder: Path, configuration: Mapping[str, Any], quality: Quality, card: str) -> None:
+    """Write report, card and configuration, after the set itself."""
     texts = {
         QUALITY: json.dumps(quality.as_json(), indent=2, ensure_ascii=False) + "\n",
         CARD: card,
@@ -69,4 +59,3 @@ def finish(folder: Path, configuration: Mapping[str, Any], quality: Quality, *, 
     }
     for name, text in texts.items():
         write_file(folder / name, text)
-    return [folder / name for name in texts]

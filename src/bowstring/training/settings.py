@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from bowstring.errors import UsageError, check_choice
+from bowstring.settings import check_settings, option, options_of, sort_keywords
 
 Method = Literal["sft", "dpo", "judge", "matcher"]
 EVALUATORS = ("judge", "matcher")  # the methods that train those
@@ -24,54 +25,86 @@ PUBLISHED: dict[Method, dict[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class TrainSettings:
-    """Everything that changes what comes out, and nothing else."""
+class TrainOptions:
+    """What is trained on, where to, and how a training is run."""
 
-    method: Method
-    history: str = "full"
-    drop_irrelevant: int = 0
-    splits: tuple[str, ...] = ()
-    types: tuple[str, ...] = ()
-    instruction: Instruction = "system"
-    branches: int = 32
-    users_per_step: int = 8
-    normalise: Normalise = "token"
-    epochs: float = 1.0
-    lr: float = 1e-4
-    rank: int = 256
-    alpha: int = 512
-    dropout: float = 0.05
-    warmup: float = 0.03
-    grad_norm: float = 0.3
-    beta: float = 0.1
-    max_length: int = 20_480
-    limit: int | None = None
-    hold_out: float = 0.1
-    checkpointing: bool = True
-    precision: Precision = "auto"
-    seed: int = 0
+    data: str = field(metadata=option("A hub id, a folder or a file."))
+    out: Path = field(metadata=option("The folder for the adapter."))
+    model: str = field(default="embedded", metadata=option("The weights: a folder, a hub id, or embedded."))
+    init_from: str | None = field(
+        default=None, metadata=option("An adapter to start from, such as that of SFT before DPO.")
+    )
+    revision: str | None = field(default=None, metadata=option("A commit, tag or branch of a hub data set."))
+    prompts: Path | None = field(default=None, metadata=option("A folder of prompts that override the built-in ones."))
+    save_every: int | None = field(
+        default=None,
+        metadata=option("Steps between two checkpoints.", min=1, shown_default="a tenth of all, and at most 50"),
+    )
+    stop_on_collapse: bool = field(
+        default=False, metadata=option("Stop when the answers to prefer become unlikely themselves.")
+    )
+    tensorboard: bool = field(default=False, metadata=option("Write TensorBoard's log too (pip install tensorboard)."))
+    fresh: bool = field(default=False, metadata=option("Discard the training that is in the folder, and start again."))
 
     def __post_init__(self) -> None:
-        for name, kind in (
-            ("method", Method),
-            ("normalise", Normalise),
-            ("precision", Precision),
-            ("instruction", Instruction),
-        ):
-            check_choice(name, getattr(self, name), get_args(kind))
-        for name in _FLOATS:
-            if not math.isfinite(getattr(self, name)):
-                raise UsageError(f"--{name.replace('_', '-')} {getattr(self, name)}: expected a number")
-        if not 0 <= self.seed < 2**32:
-            raise UsageError(f"--seed {self.seed}: expected 0 to 4294967295")
-        for name in ("branches", "users_per_step", "epochs", "lr", "rank", "alpha", "grad_norm", "beta", "max_length"):
-            if getattr(self, name) <= 0:
-                raise UsageError(f"--{name.replace('_', '-')} {getattr(self, name)}: expected more than 0")
-        for name in ("dropout", "warmup", "hold_out"):
-            if not 0 <= getattr(self, name) < 1:
-                raise UsageError(f"--{name.replace('_', '-')} {getattr(self, name)}: expected 0 to below 1")
-        if self.drop_irrelevant < 0:
-            raise UsageError(f"--drop-irrelevant {self.drop_irrelevant}: expected 0 or more")
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainSettings:
+    """Everything that changes what comes out, and nothing else. PUBLISHED has other defaults for some methods."""
+
+    method: Method
+    history: str = field(
+        default="full",
+        metadata=option("What the model sees: full, gold, none, last:4k, bm25/utterance/K …"),
+    )
+    drop_irrelevant: int = field(
+        default=0, metadata=option("HiCUPID: leave out N dialogues that no packed question needs.", min=0)
+    )
+    splits: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "A split to train on; may be repeated. A set without train needs one named.",
+            name="--split",
+            shown_default="train",
+        ),
+    )
+    types: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "A question or instance type to train on; may be repeated.", name="--type", shown_default="all"
+        ),
+    )
+    instruction: Instruction = field(default="system", metadata=option("HiCUPID: where the instruction stands."))
+    branches: int = field(default=32, metadata=option("Examples packed behind one history.", min=1))
+    users_per_step: int = field(default=8, metadata=option("Packs per step, of different users.", min=1))
+    normalise: Normalise = field(
+        default="token", metadata=option("The loss is a mean over answer tokens, or over answers.")
+    )
+    epochs: float = field(default=1.0, metadata=option("How often every example is seen.", above=0))
+    lr: float = field(default=1e-4, metadata=option("The learning rate after the warm-up.", above=0))
+    rank: int = field(default=256, metadata=option("Rank of the LoRA adapter.", min=1))
+    alpha: int = field(default=512, metadata=option("Alpha of the LoRA adapter.", min=1))
+    dropout: float = field(default=0.05, metadata=option("Dropout of the LoRA adapter.", min=0, below=1))
+    warmup: float = field(default=0.03, metadata=option("The share of steps in which the rate rises.", min=0, below=1))
+    grad_norm: float = field(default=0.3, metadata=option("Gradients are clipped to this norm.", above=0))
+    beta: float = field(default=0.1, metadata=option("How closely the model is held to its start.", above=0))
+    max_length: int = field(
+        default=20_480, metadata=option("Longer examples, in tokens, are left out and counted.", min=1)
+    )
+    limit: int | None = field(default=None, metadata=option("Use only the first N examples.", min=1, metavar="N"))
+    hold_out: float = field(
+        default=0.1, metadata=option("The share of users or personas that is tested on afterwards.", min=0, below=1)
+    )
+    checkpointing: bool = field(default=True, metadata=option("Compute activations twice instead of keeping them."))
+    precision: Precision = field(
+        default="auto", metadata=option("Number format; auto is bf16 on a GPU, float32 elsewhere.")
+    )
+    seed: int = field(default=0, metadata=option("Seed of order, adapter and dropout.", min=0, max=2**32 - 1))
+
+    def __post_init__(self) -> None:
+        check_settings(self)
         if self.method == "dpo" and self.dropout:
             raise UsageError("--dropout: DPO compares log-probabilities with the start's; it has no dropout")
         if self.drop_irrelevant and self.history != "full":
@@ -80,18 +113,18 @@ class TrainSettings:
     def configuration(self) -> dict[str, Any]:
         """The settings that bear on this method."""
         found = asdict(self)
-        for name in set(found) - _bears_on(self.method):
+        for name in set(found) - bears_on(self.method):
             del found[name]
         return found
 
 
-_FLOATS = {"epochs", "lr", "dropout", "warmup", "grad_norm", "beta", "hold_out"}  # 2 and 2.0 are one training
 _ASSISTANT = {"history", "drop_irrelevant", "splits", "types", "instruction"}
 _EVALUATOR = {"hold_out", "types"}
 
 
-def _bears_on(method: Method) -> set[str]:
-    common = {field.name for field in fields(TrainSettings)} - _ASSISTANT - _EVALUATOR - {"beta", "normalise"}
+def bears_on(method: Method) -> set[str]:
+    """The settings that make a difference to a method."""
+    common = {one.name for one in fields(TrainSettings)} - _ASSISTANT - _EVALUATOR - {"beta", "normalise"}
     return (
         common
         | {
@@ -106,8 +139,8 @@ def _bears_on(method: Method) -> set[str]:
 def settings_for(method: Method, **given: Any) -> TrainSettings:
     """The published settings of a method, with those that were given in their place (None: not given)."""
     check_choice("method", method, get_args(Method))
-    said = {name: float(value) if name in _FLOATS else value for name, value in given.items() if value is not None}
-    unknown = sorted(set(said) - {field.name for field in fields(TrainSettings)})
-    if unknown:
-        raise UsageError(f"no training setting {unknown[0]!r}")
-    return TrainSettings(method, **(PUBLISHED[method] | said))
+    (settings,) = sort_keywords((TrainSettings,), given, where="train()", besides=_OPTIONS)
+    return TrainSettings(method, **(PUBLISHED[method] | settings))
+
+
+_OPTIONS = [one.field for one in options_of(TrainOptions)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bowstring.benchmarks.auditing import Auditing
 from bowstring.benchmarks.cupid import mini, reading
@@ -18,6 +18,12 @@ from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice
 from bowstring.datasets.reading import Locate, Reading
 from bowstring.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bowstring.benchmarks.synthesis import Synthesis
+    from bowstring.prompts.importing import Imported
 
 
 class Cupid(Benchmark):
@@ -67,6 +73,16 @@ class Cupid(Benchmark):
         from bowstring.benchmarks.cupid.audit import CupidAuditing
 
         return CupidAuditing()
+
+    def synthesis(self) -> Synthesis:
+        from bowstring.benchmarks.cupid.synthesis import CupidSynthesis
+
+        return CupidSynthesis()
+
+    def import_prompts(self, checkout: Path, out: Path) -> Imported:
+        from bowstring.benchmarks.cupid.importing import import_prompts
+
+        return import_prompts(checkout, out)
 
     def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:
         assert isinstance(data, CupidSet)

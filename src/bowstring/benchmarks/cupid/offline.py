@@ -10,7 +10,7 @@ import random
 from typing import Any
 
 from bowstring.benchmarks.cupid.banks import work
-from bowstring.benchmarks.cupid.synthesis_parts import FactorOut, ScenarioOut, Series, build_instances, structure
+from bowstring.benchmarks.cupid.pipeline_parts import FactorOut, ScenarioOut, Series, build_instances, structure
 from bowstring.benchmarks.cupid.types import Instance
 from bowstring.records import Message
 from bowstring.synthesis.banks import fill

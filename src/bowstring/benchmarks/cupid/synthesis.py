@@ -1,281 +1,143 @@
-"""CUPID's data made by models, in four steps: a persona, its context factors, its sessions, the conversations.
-
-The simulated user scores each reply against a checklist it never shows, hints at one thing at a time, and in closing
-touches what was never mentioned, so that even a perfect first reply leaves evidence.
-"""
+"""How CUPID's data is made: settings and roles of the pipeline, what it writes and shows, and the offline generator."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
-from bowstring.benchmarks.cupid.attributes import Attributes, balanced
-from bowstring.benchmarks.cupid.synthesis_parts import (
-    FEWEST_SESSIONS,
-    FactorOut,
-    PersonaOut,
-    ScenarioOut,
-    Series,
-    Simulated,
-    build_instances,
-    read_factors,
-    read_persona,
-    read_series,
-    read_simulated,
-    structure,
-)
+from bowstring.benchmarks.cupid.data import write_parquet
+from bowstring.benchmarks.cupid.offline import OfflineCupid
+from bowstring.benchmarks.cupid.pipeline import CupidPipeline
+from bowstring.benchmarks.cupid.pipeline_parts import FEWEST_SESSIONS
 from bowstring.benchmarks.cupid.types import Instance
-from bowstring.concurrency import gather_in_order
-from bowstring.errors import UsageError
-from bowstring.judging.structured import Unreadable, read_checklist
-from bowstring.prompts import PromptFolder, Template
-from bowstring.records import Message, Prompt, Trunk
-from bowstring.synthesis import quality
-from bowstring.synthesis.making import Dropped, Maker
-from bowstring.synthesis.quality import Flaw
+from bowstring.benchmarks.interface import Noun
+from bowstring.benchmarks.synthesis import Estimate, OfflineGenerator, Watch
+from bowstring.datasets.shown import Block, Heading, Line
+from bowstring.prompts import PromptFolder
+from bowstring.settings import check_settings, option
+from bowstring.synthesis.quality import Quality, leaks_preference
+from bowstring.synthesis.settings import SEED, TEMPERATURE
 
-_SATISFIED = 10
-_LAST_REPLY = "\n\n(This is the last response you get: END now, with a closing message.)"
+_SHOWN_MESSAGES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class CupidSynthesis:
-    """What changes the set; defaults as published."""
+class CupidSynthesisSettings:
+    """What changes the set; defaults as published, but for the number of personas."""
 
-    personas: int = 4
-    factors: int = 8
-    sessions: int = 13
-    turns: int = 16
-    temperature: float = 1.0
-    seed: int = 0
+    personas: int = field(default=4, metadata=option("Personas; each becomes three instances.", min=1, max=100_000))
+    factors: int = field(default=8, metadata=option("Context factors per persona.", min=4, max=40))
+    sessions: int = field(
+        default=13,
+        metadata=option("Sessions per persona; the last is the request.", min=FEWEST_SESSIONS, max=60),
+    )
+    turns: int = field(default=16, metadata=option("The most turns of a session.", min=1, max=64))
+    temperature: float = field(default=1.0, metadata=TEMPERATURE)
+    seed: int = field(default=0, metadata=SEED)
 
     def __post_init__(self) -> None:
-        for name, least, most in (("personas", 1, 10**5), ("factors", 4, 40), ("turns", 1, 64)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or not least <= value <= most:
-                raise UsageError(f"--{name} {value}: expected a whole number from {least} to {most:,}")
-        if not isinstance(self.sessions, int) or not FEWEST_SESSIONS <= self.sessions <= 60:
-            raise UsageError(
-                f"--sessions {self.sessions}: expected {FEWEST_SESSIONS} to 60; an instance has 8 before its request"
-            )
+        check_settings(self)
 
     def configuration(self) -> dict[str, Any]:
-        """What the making of one persona depends on: not how many there are."""
-        return {k: v for k, v in asdict(self).items() if k != "personas"}
+        found = asdict(self)
+        personas = found.pop("personas")
+        return {**found, "personas": personas}
 
 
-class CupidPipeline:
-    """Makes personas one by one; each becomes three instances."""
-
-    def __init__(self, settings: CupidSynthesis, seeds: Sequence[str], prompts: PromptFolder) -> None:
-        self.settings = settings
-        self._seeds = seeds
-        self._attributes: list[Attributes] = balanced(settings.personas, settings.seed)
-        get = prompts.get
-        self._persona = get("cupid/synthesis/persona_generator", needs=frozenset({"seed_descriptions"}))
-        self._factors = get("cupid/synthesis/context_factors_generator", needs=frozenset({"n_factors", "user_persona"}))
-        self._sessions = get(
-            "cupid/synthesis/sessions_generator",
-            needs=frozenset({"n_sessions", "user_persona", "context_factors"}),
-            may=frozenset({"series_structure", "first_factor", "second_factor"}),
-        )
-        self._decomposer = get("cupid/synthesis/preference_decomposer", needs=frozenset({"preferences"}))
-        self._user = get(
-            "cupid/synthesis/user_simulator",
-            needs=frozenset({"preference", "checklist"}),
-            may=frozenset({"user_profile", "context_factor"}),
-        )
-        self._assistant = get("cupid/synthesis/assistant_simulator")
-
-    async def make(self, number: int, maker: Maker) -> list[Instance]:
-        """The instances of one persona; raises Dropped where a part could not be made."""
-        key = f"persona {number}"
-        rng = random.Random(f"{self.settings.seed}/cupid/{number}")  # noqa: S311 - repeatable on purpose
-        persona = await self._make_persona(number, key, maker)
-        factors = await maker.make(
-            "model",
-            "context factors",
-            key=key,
-            prompt=_prompt(self._factors, n_factors=str(self.settings.factors), user_persona=persona.description),
-            read=partial(read_factors, n=self.settings.factors),
-            check=lambda found: quality.personal(t for f in found for t in (f.factor, f.background, f.preference)),
-            max_tokens=4000,
-        )
-        series = await self._make_series(key, persona, factors, rng, maker)
-        checklists = await self._make_checklists(key, series, maker)
-        conversations = await gather_in_order(
-            *(self._converse(key, persona, s, checklists[s.preference], maker) for s in series.scenarios[:-1])
-        )
-        main = next(f for f in factors if f.factor == series.main)
-        name = "_".join(persona.occupation.lower().replace("/", " ").split())
-        try:
-            return build_instances(f"{number}+{name}", series, conversations, checklists, main.category)
-        except Unreadable as error:
-            raise Dropped("instances", key, str(error)) from error
-
-    async def _make_persona(self, number: int, key: str, maker: Maker) -> PersonaOut:
-        described = self._attributes[number].described(self._seeds[number % len(self._seeds)])
-        return await maker.make(
-            "model",
-            "persona",
-            key=key,
-            prompt=_prompt(self._persona, seed_descriptions=f"1. {described}"),
-            read=read_persona,
-            check=lambda found: quality.personal([found.description]),
-            max_tokens=800,
-        )
-
-    async def _make_series(
-        self, key: str, persona: PersonaOut, factors: Sequence[FactorOut], rng: random.Random, maker: Maker
-    ) -> Series:
-        n = self.settings.sessions
-        order = structure(n, factors, rng)
-        listed = "\n".join(f"- {f.factor}: {f.preference}" for f in factors)
-        return await maker.make(
-            "model",
-            "sessions",
-            key=key,
-            prompt=_prompt(
-                self._sessions,
-                n_sessions=str(n),
-                series_structure="\n".join(
-                    f"{k}. {factor}, with {which}" for k, (factor, which) in enumerate(order, 1)
-                ),
-                first_factor=factors[-1].factor,
-                second_factor=factors[-2].factor,
-                user_persona=persona.description,
-                context_factors=listed,
-            ),
-            read=partial(read_series, n=n, factors=factors),
-            check=_flaw_of_series,
-            max_tokens=8000,
-        )
-
-    async def _make_checklists(self, key: str, series: Series, maker: Maker) -> dict[str, tuple[str, ...]]:
-        preferences = list(dict.fromkeys(s.preference for s in series.scenarios))
-        made = await gather_in_order(
-            *(
-                maker.make(
-                    "judge",
-                    "checklist",
-                    key=f"{key}: {preference}",
-                    prompt=_prompt(self._decomposer, preferences=preference),
-                    read=_read_long_checklist,
-                    max_tokens=500,
-                )
-                for preference in preferences
-            )
-        )
-        return dict(zip(preferences, made, strict=True))
-
-    async def _converse(
-        self, key: str, persona: PersonaOut, scenario: ScenarioOut, checklist: tuple[str, ...], maker: Maker
-    ) -> list[Message]:
-        """A session from its request to the closing message; it ends on what the user says."""
-        at = f"{key}, session {scenario.id}"
-        numbered = "\n".join(f"{n}. {item}" for n, item in enumerate(checklist, 1))
-        values = {
-            "user_profile": persona.description,
-            "context_factor": scenario.context_factor,
-            "preference": scenario.preference,
-            "checklist": numbered,
-        }
-        system = Message("system", (self._user.system_text(**values),))
-        helper = Message("system", (self._assistant.system_text(),))
-        said = [Message("user", (scenario.request,))]
-        thought = [Message("assistant", (f"#### Your Message\n{scenario.request}",))]
-        touched: set[int] = set()
-        for turn in range(1, self.settings.turns + 1):
-            reply = await maker.say("assistant", f"{at}/{turn}", _chat(helper, said), _flaw_of_reply, max_tokens=700)
-            said.append(Message("assistant", (reply,)))
-            last = turn == self.settings.turns
-            thought.append(Message("user", (reply + _LAST_REPLY if last else reply,)))
-            check = _SimulatedCheck(checklist, frozenset(touched), last=last)
-            found = await maker.make(
-                "judge_user",
-                "user message",
-                key=f"{at}/{turn}",
-                prompt=_chat(system, thought),
-                read=partial(read_simulated, items=len(checklist)),
-                check=check,
-                max_tokens=900,
-            )
-            touched |= found.selected
-            said.append(Message("user", (found.message,)))
-            thought.append(Message("assistant", (_retold(found),)))
-            if found.ends or last:
-                break
-        return said
-
-
-class _SimulatedCheck:
-    """What a simulated user's message must be: a hint at one unmet thing, and nothing forgotten at the end."""
-
-    def __init__(self, checklist: tuple[str, ...], touched: frozenset[int], *, last: bool) -> None:
-        self._checklist = checklist
-        self._touched = touched
-        self._last = last
-
-    def __call__(self, found: Simulated) -> Flaw | None:
-        seen = found.message[:120]
-        if found.ends and found.score < _SATISFIED and not self._last:
-            return Flaw("the user ends before being satisfied", seen)
-        if self._last and not found.ends:
-            return Flaw("the user does not close the conversation", seen)
-        new = found.selected - self._touched
-        if found.ends and set(range(1, len(self._checklist) + 1)) - self._touched - new:
-            return Flaw("the closing message forgets an item", seen)
-        if not found.ends and not found.selected:
-            return Flaw("the feedback hints at nothing", seen)
-        if not found.ends and len(new) > 1:
-            return Flaw("the feedback hints at several things at once", seen)
-        quoted = quality.quotes_checklist(found.message, self._checklist)
-        return quoted or quality.personal([found.message])
-
-
-def _flaw_of_reply(reply: str) -> Flaw | None:
-    return quality.too_long(reply) or quality.personal([reply])
-
-
-def _flaw_of_series(series: Series) -> Flaw | None:
-    for s in series.scenarios:
-        leak = quality.leaks_preference(s.request_with_factor, s.preference, f"{s.context_factor} {s.task_type}")
-        if leak is not None:
-            return leak
-    requests = [s.request_with_factor for s in series.scenarios]
-    repeated = (quality.repeats(r, requests[:n]) for n, r in enumerate(requests))
-    return quality.first_flaw(*repeated) or quality.personal(s.request for s in series.scenarios)
-
-
-def _read_long_checklist(text: str) -> tuple[str, ...]:
-    """Two to four items, as the published ones have."""
-    found = read_checklist(text)
-    if len(found) < 2:
-        raise Unreadable("expected 2 to 4 items; there is 1")
-    return found
-
-
-def _retold(found: Simulated) -> str:
-    items = ", ".join(map(str, sorted(found.selected))) or "none"
-    return f"#### Selected Checklist Items\n{items}\n\n#### Your Message\n{found.message}"
-
-
-def _chat(system: Message, messages: Sequence[Message]) -> Prompt:
-    """A chat as it grows: what was there before is its trunk."""
-    return Prompt(Trunk((system, *messages[:-1])), (messages[-1],))
-
-
-def _prompt(template: Template, **values: str) -> Prompt:
-    user = Message("user", template.user_pieces(**values))
-    system = (Message("system", (template.system_text(**values),)),) if template.system else ()
-    return Prompt(Trunk(()), (*system, user))
-
-
-def roles(named: Mapping[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class CupidRoles:
     """Who writes, who assists in the conversations, and who plays the user and takes preferences apart."""
-    model = named["model"]
-    judge = named.get("judge") or model
-    return {"model": model, "assistant": named.get("assistant") or model, "judge": judge, "judge_user": judge}
+
+    model: Any = field(default=None, metadata=option("The model that writes."))
+    assistant: Any = field(
+        default=None, metadata=option("The assistant in the conversations.", shown_default="--model")
+    )
+    judge: Any = field(default=None, metadata=option("Plays the user and writes checklists.", shown_default="--model"))
+
+    def by_role(self) -> dict[str, Any]:
+        judge = self.judge or self.model
+        return {
+            "model": self.model,
+            "assistant": self.assistant or self.model,
+            "judge": judge,
+            "judge_user": judge,
+        }
+
+
+class CupidOfflineSet:
+    def __init__(self, settings: CupidSynthesisSettings) -> None:
+        self.configuration = {"personas": settings.personas}
+        self._settings = settings
+
+    def write(self, folder: Path, watch: Watch) -> Quality:  # noqa: ARG002 - it takes a moment only
+        generator = OfflineCupid(self._settings.seed)
+        instances = [one for number in range(self._settings.personas) for one in generator.persona(number)]
+        quality = Quality()
+        quality.made["instances"] = len(instances)
+        for instance in instances:
+            if flaw := leaks_preference(instance.request, instance.preference, instance.context_factor):
+                quality.flaws[flaw.kind] += 1
+        write_parquet(instances, folder)
+        return quality
+
+
+class CupidOfflineGenerator:
+    settings: tuple[str, ...] = ("personas", "seed")
+    made_by = (
+        "Generated by Bowstring's grammar from word banks, without a language model, in the size and form of CUPID's "
+        "data. It is made for load tests, and is no substitute for text that people or models wrote. All people in it "
+        "are invented."
+    )
+
+    def open(self, settings: CupidSynthesisSettings) -> CupidOfflineSet:
+        return CupidOfflineSet(settings)
+
+
+class CupidSynthesis:
+    about = "CUPID: personas whose preferences depend on context, and the sessions in which they show."
+    thing = Noun("persona", "personas")
+    settings = CupidSynthesisSettings
+    roles = CupidRoles
+    role_titles: Mapping[str, str] = {
+        "model": "writer",
+        "assistant": "assistant",
+        "judge": "checklists",
+        "judge_user": "simulated user",
+    }
+    offline: OfflineGenerator | None = CupidOfflineGenerator()
+
+    def count(self, settings: CupidSynthesisSettings) -> int:
+        return settings.personas
+
+    def estimates(self, settings: CupidSynthesisSettings) -> list[Estimate]:
+        """A session takes about three replies; the whole chat is sent again with every turn."""
+        s = settings
+        chats, turns = s.sessions - 1, min(3, s.turns)
+        return [
+            Estimate("model", 3, 1500 + 60 * s.factors + 40 * s.sessions, 250 + 170 * s.factors + 190 * s.sessions),
+            Estimate("judge", s.factors + 1, 260 * (s.factors + 1), 70 * (s.factors + 1)),
+            Estimate("assistant", chats * turns, chats * turns * 400, chats * turns * 160),
+            Estimate("judge_user", chats * turns, chats * turns * 1300, chats * turns * 230),
+        ]
+
+    def pipeline(self, settings: CupidSynthesisSettings, seeds: Sequence[str], prompts: PromptFolder) -> CupidPipeline:
+        return CupidPipeline(settings, seeds, prompts)
+
+    def write(self, made: Sequence[list[Instance]], folder: Path) -> None:
+        write_parquet([instance for of_one in made for instance in of_one], folder)
+
+    def show(self, thing: list[Instance]) -> list[Block]:
+        """The instances of one persona: request, preferences, and the beginning of the first session."""
+        first = thing[0]
+        preferences = [Line(i.type, f"{i.preference} ({len(i.sessions)} sessions before)") for i in thing]
+        messages = first.sessions[0].dialogue.messages[:_SHOWN_MESSAGES]
+        return [
+            Heading(first.persona_id),
+            Line("request", first.request),
+            Line("context", first.context_factor),
+            *preferences,
+            Heading("the first session"),
+            *(Line(message.role, message.text) for message in messages),
+        ]

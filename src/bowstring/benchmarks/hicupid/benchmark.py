@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bowstring.benchmarks.auditing import Auditing
 from bowstring.benchmarks.hicupid import mini, reading, truth
@@ -18,6 +18,12 @@ from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice
 from bowstring.datasets.reading import Locate, Reading
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bowstring.benchmarks.synthesis import Synthesis
+    from bowstring.prompts.importing import Imported
 
 
 class Hicupid(Benchmark):
@@ -76,6 +82,16 @@ class Hicupid(Benchmark):
 
     def judge_note(self, judge: str) -> str | None:
         return truth.NOTE if judge == truth.NAME else None
+
+    def synthesis(self) -> Synthesis:
+        from bowstring.benchmarks.hicupid.synthesis import HicupidSynthesis
+
+        return HicupidSynthesis()
+
+    def import_prompts(self, checkout: Path, out: Path) -> Imported:
+        from bowstring.benchmarks.hicupid.importing import import_prompts
+
+        return import_prompts(checkout, out)
 
     def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:
         assert isinstance(data, HicupidSet)

@@ -1,315 +1,188 @@
-"""HiCUPID's data made by models: a table of personas, then for each user profile, schedules, dialogues and questions.
-
-What depends on a persona alone is asked for with the persona alone, so users who share one share what was paid for.
-"""
+"""How HiCUPID's data is made: settings of the pipeline, what it writes and shows, and the offline generator."""
 
 from __future__ import annotations
 
-import asyncio
-import random
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
-from bowstring.benchmarks.hicupid import banks
-from bowstring.benchmarks.hicupid.banks import DIMENSIONS
-from bowstring.benchmarks.hicupid.synthesis_parts import (
-    YEAR,
-    ProfileOut,
-    QuestionOut,
-    TurnOut,
-    flaw_of_schedule_dialogues,
-    flaw_of_schedule_questions,
-    read_list,
-    read_one,
-    read_personas,
-    read_schedules,
-)
-from bowstring.benchmarks.hicupid.types import Persona, Profile, Schedule
-from bowstring.benchmarks.hicupid.users import (
-    PROFILE_FIELDS,
-    Asked,
-    Deal,
-    PersonaPart,
-    SchedulePart,
-    Sizes,
-    User,
-    put_together,
-)
-from bowstring.concurrency import gather_in_order
+from bowstring.benchmarks.hicupid.offline import OfflineHicupid, truth_of
+from bowstring.benchmarks.hicupid.pipeline import HicupidPipeline
+from bowstring.benchmarks.hicupid.truth import FILE as TRUTH
+from bowstring.benchmarks.hicupid.users import SetWriter, Sizes, User
+from bowstring.benchmarks.interface import Noun
+from bowstring.benchmarks.synthesis import Estimate, OfflineGenerator, Watch
+from bowstring.datasets.shown import Block, Heading, Line
+from bowstring.errors import UsageError
 from bowstring.prompts import PromptFolder
-from bowstring.records import Message, Prompt, Trunk, fields_of
-from bowstring.synthesis import quality
-from bowstring.synthesis.making import Dropped, Maker
-from bowstring.synthesis.quality import Flaw
+from bowstring.settings import check_settings, option
+from bowstring.synthesis import quality as checks
+from bowstring.synthesis.quality import Quality
+from bowstring.synthesis.settings import SEED, TEMPERATURE, WriterRole
 
-_CHUNK = 20  # personas asked for at a time
-_TEMPLATES = {
-    "persona_table": {"dimension", "n", "known"},
-    "profile": {"seed"},
-    "schedules": {"n", "profile", "year"},
-    "persona_dialogue": {"turns", "relation", "entity", "category"},
-    "profile_dialogues": {"age", "gender", "personality", "occupation", "income_range"},
-    "schedule_dialogues": {"schedules"},
-    "persona_question": {"relation", "entity", "category", "occasion"},
-    "profile_question": {"relation", "entity", "category", "occasion", *PROFILE_FIELDS},
-    "schedule_questions": {"schedules"},
-}
+_USERS_IN_MEMORY = 50
+_SHOWN_MESSAGES = 6
+_PROFILE_QUESTIONS = 5  # as published
+_SHARE = 10  # as published
+_FEWEST_TO_SHARE = 150  # users; of fewer, each has personas of their own
 
 
 @dataclass(frozen=True, slots=True)
-class HicupidSynthesis:
-    """What changes the set."""
+class HicupidSynthesisSettings:
+    """What changes the set; defaults as published, but for the number of users."""
 
-    sizes: Sizes
-    temperature: float = 1.0
-    seed: int = 0
+    users: int = field(default=10, metadata=option("Users; one in six is for test_2.", min=1, max=1_000_000))
+    dimensions: int = field(default=25, metadata=option("Personas per user, with a dialogue on each.", min=1, max=25))
+    turns: int = field(default=10, metadata=option("Turns of a dialogue on a persona.", min=1, max=40))
+    schedules: int = field(
+        default=10, metadata=option("Appointments per user, with a dialogue on each.", min=0, max=10)
+    )
+    profile_questions: int | None = field(
+        default=None,
+        metadata=option(
+            "Questions per user that need persona and profile; at most one per dimension.",
+            min=0,
+            max=_PROFILE_QUESTIONS,
+            shown_default=str(_PROFILE_QUESTIONS),
+        ),
+    )
+    share: int | None = field(
+        default=None,
+        metadata=option(
+            "Users who have the same persona.",
+            min=1,
+            max=1_000_000,
+            shown_default=f"{_SHARE}, or 1 below {_FEWEST_TO_SHARE} users",
+        ),
+    )
+    temperature: float = field(default=1.0, metadata=TEMPERATURE)
+    seed: int = field(default=0, metadata=SEED)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.profile_questions is not None and self.profile_questions > self.dimensions:
+            raise UsageError(f"--profile-questions {self.profile_questions}: expected at most one per dimension")
+
+    @property
+    def sizes(self) -> Sizes:
+        """The sizes of the set, with what follows from others filled in."""
+        asked = self.profile_questions
+        share = self.share
+        return Sizes(
+            self.users,
+            self.dimensions,
+            self.turns,
+            self.schedules,
+            min(_PROFILE_QUESTIONS, self.dimensions) if asked is None else asked,
+            (_SHARE if self.users >= _FEWEST_TO_SHARE else 1) if share is None else share,
+        )
 
     def configuration(self) -> dict[str, Any]:
         return {**asdict(self.sizes), "temperature": self.temperature, "seed": self.seed}
 
 
-class HicupidPipeline:
-    """Makes users one by one; the table of personas is made when the first needs it."""
+class HicupidOfflineSet:
+    def __init__(self, settings: HicupidSynthesisSettings) -> None:
+        self.configuration = asdict(settings.sizes)
+        self._generator = OfflineHicupid(settings.sizes, settings.seed)
 
-    def __init__(self, settings: HicupidSynthesis, seeds: Sequence[str], prompts: PromptFolder) -> None:
-        self.settings = settings
-        self._seeds = seeds
-        self._dimensions = DIMENSIONS[: settings.sizes.dimensions]
-        self._deal = Deal(settings.sizes, settings.seed, self._dimensions)
-        self._tables: dict[str, asyncio.Future[list[Persona] | Dropped]] = {}
-        self._templates = {
-            name: prompts.get(f"hicupid/synthesis/{name}", needs=frozenset(needs)) for name, needs in _TEMPLATES.items()
-        }
+    def write(self, folder: Path, watch: Watch) -> Quality:
+        quality = Quality()
+        with SetWriter(folder) as writer:
+            users, done = self._generator.users(), 0
+            while batch := list(islice(users, _USERS_IN_MEMORY)):
+                writer.add(batch)
+                for user in batch:
+                    _count(user, quality)
+                done += len(batch)
+                watch(done, self._generator.sizes.users)
+        truth = json.dumps(truth_of(self._generator), indent=1, ensure_ascii=False)
+        (folder / TRUTH).write_text(truth, encoding="utf-8")
+        return quality
 
-    async def make(self, number: int, maker: Maker) -> User:
-        """One user; raises Dropped where profile or schedules could not be made."""
-        key = f"user {number}"
-        sizes = self.settings.sizes
-        rng = random.Random(f"{self.settings.seed}/hicupid/{number}")  # noqa: S311 - repeatable on purpose
-        with_profile = set(rng.sample(range(len(self._dimensions)), sizes.profile_questions))
-        tables = await self._all_tables(maker)
-        profile = await self._profile(number, key, maker)
-        parts: list[Any] = await gather_in_order(
-            self._profile_turns(key, profile, maker),
-            self._schedules(key, profile, maker),
-            self._personas(number, key, profile, with_profile, tables, rng, maker),
-        )
-        profile_turns, schedules, personas = parts
-        return put_together(
-            number,
-            profile,
-            profile_turns,
-            personas,
-            schedules,
-            unseen=number >= sizes.seen,
-            rng=rng,
-        )
 
-    async def _all_tables(self, maker: Maker) -> dict[str, list[Persona] | Dropped]:
-        """The personas of every dimension; whoever comes first has them made, the others wait."""
-        for dimension in self._dimensions:
-            if dimension not in self._tables:
-                self._tables[dimension] = asyncio.ensure_future(self._table(dimension, maker))
-        return {dimension: await asyncio.shield(self._tables[dimension]) for dimension in self._dimensions}
+def _count(user: User, quality: Quality) -> None:
+    """Count what was made, and check it by the rules that models are held to."""
+    quality.made["users"] += 1
+    quality.made["dialogues"] += len(user.history)
+    quality.made["questions"] += len(user.questions)
+    for flaw in _flaws(user):
+        quality.flaws[flaw.kind] += 1
 
-    async def _table(self, dimension: str, maker: Maker) -> list[Persona] | Dropped:
-        """A dimension without personas is left out for everybody, and noted once."""
-        try:
-            return await self._make_table(dimension, maker)
-        except Dropped as dropped:
-            maker.quality.drop(dropped.what, dropped.key, dropped.reason)
-            return dropped
 
-    async def _make_table(self, dimension: str, maker: Maker) -> list[Persona]:
-        category = dimension.replace("_", " ")
-        found: list[Persona] = []
-        while len(found) < self.settings.sizes.personas:
-            n = min(_CHUNK, self.settings.sizes.personas - len(found))
-            known = [p.entity for p in found]
-            made = await maker.make(
-                "model",
-                "personas",
-                key=f"{category} {len(found)}",
-                prompt=self._prompt("persona_table", dimension=category, n=str(n), known=", ".join(known) or "none"),
-                read=partial(read_personas, n=n, known=frozenset(e.lower() for e in known)),
-                check=lambda made: quality.personal(p.entity for p in made),
-                max_tokens=1500,
-            )
-            found += [Persona(category, p.relation.strip(), p.entity.strip(), p.sentiment) for p in made]
-        return found
+def _flaws(user: User) -> Iterator[checks.Flaw]:
+    texts = {d.id: [m.text for m in d.messages] for d in user.history}
+    asked: list[str] = []
+    for q in user.questions:
+        found: list[checks.Flaw | None] = [checks.indistinct(q.personalized_answer, q.general_answer)]
+        if q.persona is not None:
+            found.append(checks.gives_away(q.question, q.persona.entity))
+        if q.type == "persona" and q.persona is not None:
+            said, answered = texts[q.evidence[-1]][::2], texts[q.evidence[-1]][1::2]
+            found.append(checks.states_persona(said, answered, q.persona.relation, q.persona.entity))
+        found.append(checks.repeats(q.question, asked))
+        asked.append(q.question)
+        yield from (flaw for flaw in found if flaw is not None)
 
-    async def _profile(self, number: int, key: str, maker: Maker) -> Profile:
-        seed = self._seeds[number % len(self._seeds)]
-        made = await maker.make(
-            "model",
-            "profile",
-            key=key,
-            prompt=self._prompt("profile", seed=seed),
-            read=partial(read_one, key="occupation", model=ProfileOut),
-            check=lambda made: quality.personal(made.model_dump().values()),
-            max_tokens=300,
-        )
-        return Profile(**{name: " ".join(value.split()) for name, value in made.model_dump().items()})
 
-    async def _profile_turns(self, key: str, profile: Profile, maker: Maker) -> list[list[tuple[str, str]]]:
-        stated = [profile.occupation, profile.personality, profile.income_range]
+class HicupidOfflineGenerator:
+    settings: tuple[str, ...] = ("users", "dimensions", "turns", "schedules", "profile_questions", "share", "seed")
+    made_by = (
+        "Generated by Bowstring's grammar from word banks, without a language model. Personas show in what users do "
+        "and are never stated. It is made for load tests and training experiments, and is no substitute for text that "
+        "people or models wrote. All people in it are invented."
+    )
 
-        def check(made: Sequence[TurnOut]) -> Flaw | None:
-            for turn in made:
-                if any(value.lower() in turn.user.lower() for value in stated):
-                    return Flaw("the dialogue states the profile", turn.user[:120])
-            return quality.personal(t for turn in made for t in (turn.user, turn.assistant))
+    def open(self, settings: HicupidSynthesisSettings) -> HicupidOfflineSet:
+        return HicupidOfflineSet(settings)
 
-        made = await maker.make(
-            "model",
-            "profile dialogues",
-            key=key,
-            prompt=self._prompt("profile_dialogues", **fields_of(profile)),
-            read=partial(read_list, key="dialogues", model=TurnOut, n=5),
-            check=check,
-            max_tokens=1500,
-        )
-        return [[(turn.user, turn.assistant)] for turn in made]
 
-    async def _schedules(self, key: str, profile: Profile, maker: Maker) -> list[SchedulePart]:
-        n = self.settings.sizes.schedules
-        if not n:
-            return []
-        described = "; ".join(f"{name.replace('_', ' ')}: {value}" for name, value in fields_of(profile).items())
-        made = await maker.make(
-            "model",
-            "schedules",
-            key=key,
-            prompt=self._prompt("schedules", n=str(n), profile=described, year=str(YEAR)),
-            read=partial(read_schedules, n=n),
-            check=lambda made: quality.personal(s.event for s in made),
-            max_tokens=1200,
-        )
-        schedules = [Schedule(s.datetime, " ".join(s.event.split())) for s in made]
-        listed = "\n".join(f"{k}. {s.event}, {s.datetime}" for k, s in enumerate(schedules, 1))
-        parts: list[Any] = await gather_in_order(
-            maker.make(
-                "model",
-                "schedule dialogues",
-                key=key,
-                prompt=self._prompt("schedule_dialogues", schedules=listed),
-                read=partial(read_list, key="dialogues", model=TurnOut, n=n),
-                check=lambda made: flaw_of_schedule_dialogues(made, schedules),
-                max_tokens=3000,
-            ),
-            maker.make(
-                "model",
-                "schedule questions",
-                key=key,
-                prompt=self._prompt("schedule_questions", schedules=listed),
-                read=partial(read_list, key="questions", model=QuestionOut, n=n),
-                check=lambda made: flaw_of_schedule_questions(made, schedules),
-                max_tokens=3000,
-            ),
-        )
-        return [
-            SchedulePart(schedule, [(turn.user, turn.assistant)], question.asked)
-            for schedule, turn, question in zip(schedules, *parts, strict=True)
-        ]
+class HicupidSynthesis:
+    about = "HiCUPID: users with personas, a profile and schedules, their dialogues, questions and answers."
+    thing = Noun("user", "users")
+    settings = HicupidSynthesisSettings
+    roles = WriterRole
+    role_titles: Mapping[str, str] = {"model": "writer"}
+    offline: OfflineGenerator | None = HicupidOfflineGenerator()
 
-    async def _personas(
-        self,
-        user: int,
-        key: str,
-        profile: Profile,
-        with_profile: set[int],
-        tables: Mapping[str, list[Persona] | Dropped],
-        rng: random.Random,
-        maker: Maker,
-    ) -> list[PersonaPart]:
-        """The persona parts; a dialogue that could not be made is left out with its questions."""
-        parts: list[PersonaPart] = []
-        asked: list[str] = []
-        for n, dimension in enumerate(self._dimensions):
-            occasions = rng.sample(banks.dimension(dimension).situations, 2)
-            table = tables[dimension]
-            if isinstance(table, Dropped):
-                continue
-            persona = table[self._deal.persona(user, dimension)]
-            try:
-                turns = await self._dialogue(persona, maker)
-            except Dropped as dropped:
-                maker.quality.drop(dropped.what, f"{key}, {dropped.key}", dropped.reason)
-                continue
-            # Users who share a persona are asked different things: what is tested must not be what was trained on.
-            own = {"occasion": occasions[0]}
-            question = await self._question("persona_question", key, persona, own, asked, maker)
-            about = None
-            if n in with_profile:
-                known = fields_of(profile) | {"occasion": occasions[1]}
-                about = await self._question("profile_question", key, persona, known, asked, maker)
-            parts.append(PersonaPart(persona, turns, question, about))
-        return parts
+    def count(self, settings: HicupidSynthesisSettings) -> int:
+        return settings.users
 
-    async def _dialogue(self, persona: Persona, maker: Maker) -> list[tuple[str, str]]:
-        n = self.settings.sizes.turns
+    def estimates(self, settings: HicupidSynthesisSettings) -> list[Estimate]:
+        """What is shared between users is counted by its share."""
+        s = settings.sizes
+        shared = 1 / s.share
+        table = s.dimensions * shared
+        questions = s.dimensions * shared + s.profile_questions
+        prompt = 300 * s.dimensions * shared + 250 * questions + 200 * table / 20 + 1500
+        answers = (70 * s.turns + 60) * s.dimensions * shared + 90 * questions + 25 * table + 900 + 230 * s.schedules
+        return [Estimate("model", round(s.dimensions * shared + questions + 5), round(prompt), round(answers))]
 
-        def check(made: Sequence[TurnOut]) -> Flaw | None:
-            said, answered = [turn.user for turn in made], [turn.assistant for turn in made]
-            stated = quality.states_persona(said, answered, persona.relation, persona.entity)
-            return stated or quality.personal([*said, *answered])
+    def pipeline(
+        self, settings: HicupidSynthesisSettings, seeds: Sequence[str], prompts: PromptFolder
+    ) -> HicupidPipeline:
+        return HicupidPipeline(settings.sizes, settings.seed, seeds, prompts)
 
-        made = await maker.make(
-            "model",
-            "persona dialogue",
-            key=f"{persona.category}, {persona.relation} {persona.entity}",
-            prompt=self._prompt(
-                "persona_dialogue",
-                turns=str(n),
-                relation=persona.relation,
-                entity=persona.entity,
-                category=persona.category,
-            ),
-            read=partial(read_list, key="turns", model=TurnOut, n=n),
-            check=check,
-            max_tokens=200 + 160 * n,
-        )
-        return [(turn.user, turn.assistant) for turn in made]
+    def write(self, made: Sequence[User], folder: Path) -> None:
+        with SetWriter(folder) as writer:
+            writer.add(made)
 
-    async def _question(
-        self,
-        template: str,
-        key: str,
-        persona: Persona,
-        more: Mapping[str, str],
-        asked: list[str],
-        maker: Maker,
-    ) -> Asked | None:
-        """A question with its answers; None, and a note, where none could be made."""
-
-        def check(made: QuestionOut) -> Flaw | None:
-            return quality.first_flaw(
-                quality.gives_away(made.question, persona.entity),
-                quality.indistinct(made.personalized_answer, made.general_answer),
-                quality.repeats(made.question, asked),
-                quality.personal([made.question, made.personalized_answer, made.general_answer]),
-            )
-
-        about = f"{persona.category}, {persona.relation} {persona.entity}"
-        values = {"relation": persona.relation, "entity": persona.entity, "category": persona.category, **more}
-        try:
-            made = await maker.make(
-                "model",
-                template.replace("_", " "),
-                key=f"{key}: {about}",
-                prompt=self._prompt(template, **values),
-                read=partial(read_one, key="question", model=QuestionOut),
-                check=check,
-                max_tokens=400,
-            )
-        except Dropped as dropped:
-            maker.quality.drop(dropped.what, f"{key}, {about}", dropped.reason)
-            return None
-        asked.append(made.question)
-        return made.asked
-
-    def _prompt(self, name: str, **values: str) -> Prompt:
-        fixed, rest = self._templates[name].user_parts(**values)
-        return Prompt(Trunk(()), (Message("user", (fixed, rest)),))
+    def show(self, thing: User) -> list[Block]:
+        """A user: the first dialogue and the first question of each kind."""
+        dialogues, questions = len(thing.history), len(thing.questions)
+        blocks: list[Block] = [Heading(f"User {thing.user_id}: {dialogues} dialogues, {questions} questions")]
+        for kind, dialogue in {d.kind: d for d in reversed(thing.history)}.items():
+            blocks.append(Heading(f"{kind} dialogue"))
+            blocks += [Line(message.role, message.text) for message in dialogue.messages[:_SHOWN_MESSAGES]]
+        for q in {q.type: q for q in reversed(thing.questions)}.values():
+            blocks += [
+                Heading(f"{q.type} question"),
+                Line("known", str(q.persona or q.schedule)),
+                Line("asked", q.question),
+                Line("personalized", q.personalized_answer),
+                Line("general", q.general_answer),
+            ]
+        return blocks

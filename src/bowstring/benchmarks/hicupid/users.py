@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 
 from bowstring.benchmarks.hicupid.data import DIALOGUE_SCHEMA, QA_SCHEMA, dialogue_table, qa_table
 from bowstring.benchmarks.hicupid.types import Persona, Profile, Question, QuestionType, Schedule
-from bowstring.errors import UsageError
 from bowstring.files.writing import make_folder, open_new
 from bowstring.records import Dialogue, History, Message
 
@@ -29,32 +28,14 @@ Turns = Sequence[tuple[str, str]]  # what the user said, what the assistant answ
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How large a set is; defaults as published."""
+    """How large a set is, to the number. Defaults and limits are those of the settings (synthesis.py)."""
 
-    users: int = 1500
-    dimensions: int = 25
-    turns: int = 10
-    schedules: int = 10
-    profile_questions: int = 5
-    share: int = 10
-
-    def __post_init__(self) -> None:
-        limits = {
-            "users": 10**6,
-            "dimensions": 25,
-            "turns": 40,
-            "schedules": 10,
-            "profile_questions": 5,
-            "share": 10**6,
-        }
-        for name, most in limits.items():
-            value = getattr(self, name)
-            least = 0 if name in ("schedules", "profile_questions") else 1
-            if not isinstance(value, int) or not least <= value <= most:
-                shown = name.replace("_", "-")
-                raise UsageError(f"--{shown} {value}: expected a whole number from {least} to {most:,}")
-        if self.profile_questions > self.dimensions:
-            raise UsageError(f"--profile-questions {self.profile_questions}: expected at most one a dimension")
+    users: int
+    dimensions: int
+    turns: int
+    schedules: int
+    profile_questions: int
+    share: int
 
     @property
     def seen(self) -> int:

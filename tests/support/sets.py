@@ -1,0 +1,20 @@
+"""Small data sets, made offline."""
+
+from pathlib import Path
+from typing import Any
+
+from bowstring.api.synthesize import synthesize
+from bowstring.benchmarks.hicupid.synthesis import HicupidSynthesisSettings
+from bowstring.benchmarks.hicupid.users import Sizes
+
+
+def sizes(**given: Any) -> Sizes:
+    return HicupidSynthesisSettings(**given).sizes
+
+
+def write_hicupid(folder: Path, *, seed: int = 0, **given: Any) -> Path:
+    return synthesize("hicupid", offline=True, seed=seed, out=folder, **given).folder
+
+
+def write_cupid(folder: Path, *, personas: int, seed: int = 0) -> Path:
+    return synthesize("cupid", offline=True, seed=seed, out=folder, personas=personas).folder
