@@ -101,3 +101,25 @@ def missing_shards(files: Iterable[str]) -> str | None:
                 if not any(p.startswith(shard) for p in present):
                     return f"{shard}.parquet"
     return None
+
+
+class OneFile:
+    """The format of a benchmark whose data sets are one file of a fixed name."""
+
+    configs: tuple[str, ...] = ("data",)
+    default_configs: tuple[str, ...] = ("data",)
+    items = "data"
+
+    def __init__(self, benchmark: str, file: str) -> None:
+        self.benchmark, self._file = benchmark, file
+        self.expected = f"{file} ({benchmark})"
+
+    def find_parts(self, paths: Sequence[str]) -> Parts | None:
+        return {self.items: {"test": [self._file]}} if self._file in paths else None
+
+    def around_file(self, path: Path) -> Around | None:
+        return Around(path.parent, {self.items: {"test": [path.name]}}) if path.name == self._file else None
+
+    def narrowed(self, parts: Parts, choice: Choice) -> Parts:  # noqa: ARG002
+        """All of it: what is not wanted is left out when it is read."""
+        return parts
