@@ -19,8 +19,10 @@ from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice, Format
 from bowstring.datasets.reading import Locate, Reading
 from bowstring.errors import UsageError
+from bowstring.metrics.measures import MetricSet
 from bowstring.prompts import PromptFolder
 from bowstring.runs.items import Items
+from bowstring.runs.runner import Record
 from bowstring.training.evaluators import ToEvaluate
 from bowstring.training.examples import Examples
 from bowstring.training.settings import TrainSettings
@@ -92,6 +94,21 @@ class Benchmark(ABC):
     def asks_models(self, settings: Any) -> bool:  # noqa: ARG002
         """Whether an evaluation with these settings asks any model at all."""
         return True
+
+    @abstractmethod
+    def metrics(self, settings: Mapping[str, Any]) -> MetricSet:
+        """Its metrics, with their scales and order, of a run with these settings."""
+
+    def cluster_of(self, record: Record) -> str:
+        """Whose item a record is: those of one cluster are not independent."""
+        return str(record.get("user", record["key"]))
+
+    def grouped(self, records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
+        """The records by axis and group, in the order to show them; an axis tells at least two groups apart."""
+        kinds: dict[str, list[Record]] = {}
+        for record in records:
+            kinds.setdefault(str(record["type"]), []).append(record)
+        return {"type": kinds} if len(kinds) > 1 else {}
 
     # Optional parts. None: the benchmark does not have it, and commands say so (`needed`).
 

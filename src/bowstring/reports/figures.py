@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES
-from bowstring.reports.numbers import in_range
+from bowstring.benchmarks.of_run import metrics_of
+from bowstring.metrics.measures import MetricSet
 
 Record = Mapping[str, Any]
 
@@ -96,38 +97,33 @@ SEGMENTS = ("win", "yes", "tie", "lose", "no", "unparsed", "failed")
 
 def figures_of(metrics: Mapping[str, Any], records: Sequence[Record]) -> list[Figure]:
     """Of one run; a figure that has nothing to show is left out."""
-    of_records = _cupid(records) if metrics["benchmark"] == "cupid" else _hicupid(records)
-    found: list[Figure] = [*_headlines(metrics["metrics"]), *of_records, *axis_figures(metrics["groups"])]
+    metric_set = metrics_of(metrics)
+    of_records = _cupid(records, metric_set) if metrics["benchmark"] == "cupid" else _hicupid(records)
+    of_axes = axis_figures(metrics["groups"], metric_set)
+    found: list[Figure] = [*_families(metrics["metrics"], metric_set), *of_records, *of_axes]
     return [figure for figure in found if not _is_empty(figure)]
 
 
-def axis_figures(groups: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Intervals]:
-    """Every breakdown by its main metrics: for each of them a group a mark."""
+def axis_figures(groups: Mapping[str, Mapping[str, Mapping[str, Any]]], metric_set: MetricSet) -> list[Intervals]:
+    """Every breakdown, by the metrics that a group is described by: a mark per group."""
     found = []
     for axis, of_axis in groups.items():
-        if axis == "type" and not any("inference.f1" in g or "generation.score" in g for g in of_axis.values()):
-            continue  # HiCUPID's types are what its headline is made of
-        for metric in _MAIN:
+        if axis in metric_set.axes_without_figure:
+            continue
+        has = {metric for group in of_axis.values() for metric in group}
+        for metric in metric_set.describing(has.__contains__):
             marks = [_mark(group, g[metric]) for group, g in of_axis.items() if metric in g]
-            if marks:
-                found.append(
-                    Intervals(f"{metric.replace('.', '-')}-by-{axis}", f"{metric} by {axis}", marks, in_range(metric))
-                )
-                if metric.startswith(("score", "recall")):
-                    break
+            name, title = f"{metric.replace('.', '-')}-by-{axis}", f"{metric} by {axis}"
+            found.append(Intervals(name, title, marks, metric_set.range(metric)))
     return found
 
 
-_MAIN = ("score.total", "score.persona", "inference.f1", "generation.score", "recall.total", "recall.persona")
-_FAMILIES = {"score": "Scores", "inference": "Inference", "generation": "Generation", "recall": "Recall of the search"}
-
-
-def _headlines(metrics: Mapping[str, Mapping[str, Any]]) -> Iterable[Intervals]:
-    for family, title in _FAMILIES.items():
-        names = [n for n in metrics if n.startswith(f"{family}.") and not n.endswith(("_by_instance", "correlation"))]
+def _families(metrics: Mapping[str, Mapping[str, Any]], metric_set: MetricSet) -> Iterable[Intervals]:
+    for family, about in metric_set.families.items():
+        names = [n for n in metrics if n.startswith(f"{family}.") and n not in metric_set.secondary]
         marks = [_mark(name.partition(".")[2], metrics[name]) for name in names]
         if marks:
-            yield Intervals(family, title, marks, in_range(names[0]))
+            yield Intervals(family, about.title, marks, metric_set.range(names[0]))
 
 
 def _mark(label: str, e: Mapping[str, Any]) -> Mark:
@@ -160,7 +156,7 @@ def _lengths(series: Mapping[str, Sequence[float]]) -> Histogram:
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
 
 
-def _cupid(records: Sequence[Record]) -> Iterable[Figure]:
+def _cupid(records: Sequence[Record], metric_set: MetricSet) -> Iterable[Figure]:
     scored = [r["generation"] for r in records if r.get("generation", {}).get("score") is not None]
     rated = {"answers": [float(g["score"]) for g in scored]}
     yield Histogram("ratings", "Ratings of answers", "score", rated, [n + 0.5 for n in range(11)])
@@ -174,7 +170,7 @@ def _cupid(records: Sequence[Record]) -> Iterable[Figure]:
             for r in records
             if r.get("inference", {}).get("recall") and r.get("generation", {}).get("score") is not None
         ],
-        ((0.0, 100.0), in_range("generation.score")),
+        ((0.0, 100.0), metric_set.range("generation.score")),
     )
     yield _lengths({"answers": [float(len(g["response"].split())) for g in scored]})
 

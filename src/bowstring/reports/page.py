@@ -9,11 +9,12 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.files.escaping import visible
+from bowstring.metrics.measures import NO_METRICS, MetricSet
 from bowstring.reports.drawing import draw
 from bowstring.reports.figures import Figure, figures_of
 from bowstring.reports.items import Histories, blocks, commonest_failure, items_of
-from bowstring.reports.numbers import number, place
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -30,12 +31,15 @@ def write_page(
     """One self-contained HTML file. Every text in it is escaped: data and answers are shown, never obeyed.
 
     `about_histories` says why they are not there, if so."""
+    metric_set = metrics_of(metrics)
     figures = {figure.name: drawn(figure) for figure in figures_of(metrics, records)}
     return rendered(
         "page.html",
+        metric_set,
         m=metrics,
+        benchmark=benchmark_of(metrics),
         columns={axis: _columns(metrics, groups) for axis, groups in metrics["groups"].items()},
-        headline=[name for name in _HEADLINE if name in metrics["metrics"]],
+        headline=metric_set.headlines(metrics["metrics"]),
         failure=commonest_failure(records),
         figures=figures,
         of_axis={axis: [svg for n, svg in figures.items() if n.endswith(f"-by-{axis}")] for axis in metrics["groups"]},
@@ -46,19 +50,6 @@ def write_page(
         policy=policy(),
         script=_ours("items.js"),
     )
-
-
-_HEADLINE = (
-    "score.total",
-    "score.persona",
-    "score.profile",
-    "score.schedule",
-    "inference.f1",
-    "inference.precision",
-    "inference.recall",
-    "generation.score",
-    "recall.total",
-)
 
 
 def policy() -> str:
@@ -73,9 +64,9 @@ def drawn(figure: Figure) -> Markup:
     return Markup(f'<div class="figure">{draw(figure)}</div>')  # noqa: S704 - draw() escapes
 
 
-def environment() -> Environment:
+def environment(metric_set: MetricSet = NO_METRICS) -> Environment:
     """What all pages are made with: everything is escaped, but for our own style and figures; and whatever would
-    reorder a text is shown by its code."""
+    reorder a text is shown by its code. Numbers are printed as the metrics of a benchmark are."""
     from jinja2 import Environment
     from markupsafe import Markup
 
@@ -85,7 +76,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=lambda value: visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
     )
-    made.filters |= {"number": number, "place": place}
+    made.filters |= {"number": metric_set.number, "place": metric_set.place}
     made.globals["style"] = _ours("style.css")
     return made
 
@@ -98,8 +89,8 @@ def _ours(name: str) -> Markup:
     return Markup((files("bowstring.reports") / name).read_text(encoding="utf-8"))  # noqa: S704
 
 
-def rendered(template: str, **given: Any) -> str:
-    return environment().from_string(_ours(template)).render(**given)
+def rendered(template: str, metric_set: MetricSet, **given: Any) -> str:
+    return environment(metric_set).from_string(_ours(template)).render(**given)
 
 
 def _columns(metrics: Mapping[str, Any], groups: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -18,7 +18,7 @@ from bowstring.files.writing import make_folder, write_file
 from bowstring.reports import plots, tables
 from bowstring.reports.figures import Figure, figures_of
 from bowstring.reports.page import write_page
-from bowstring.reports.sweep_page import columns, sweep_figures, write_sweep_page
+from bowstring.reports.sweep_page import sweep_figures, write_sweep_page
 from bowstring.reports.tables import Table
 from bowstring.runs.folder import AUDIT_NAME, EndedRun, read_metrics, read_run
 from bowstring.studies.validity import with_audit
@@ -97,8 +97,7 @@ def _of_sweep(folder: Path, out: Path) -> Report:
         summary = read_json((folder / "sweep.json").read_bytes())
         for point in summary["points"].values():
             point["folder"] = os.path.relpath(folder / point["folder"], out)
-        found = tables.sweep_tables(summary, columns(summary["points"]))
-        return Report(write_sweep_page(summary), sweep_figures(summary), found)
+        return Report(write_sweep_page(summary), sweep_figures(summary), tables.sweep_tables(summary))
     except BowstringError:
         raise
     except Exception as error:  # as above

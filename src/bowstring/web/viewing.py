@@ -168,11 +168,14 @@ class _Pages:
         found = [_metrics(row.entry) for row in rows]
         metrics = [_estimates(own) for own in found]
         names = list(dict.fromkeys(name for own in metrics for name in own))
+        clusters = " or ".join(dict.fromkeys(row.clusters for row in rows))
         notes: dict[str, list[str]] = {}  # with the runs that they are of
         for row, own in zip(rows, found, strict=True):
             for note in _notes(own):
                 notes.setdefault(note, []).append(row.entry.name)
-        return self._html("view_compare.html", 200, rows=rows, metrics=metrics, names=names, notes=notes, why=why)
+        return self._html(
+            "view_compare.html", 200, rows=rows, metrics=metrics, names=names, notes=notes, why=why, clusters=clusters
+        )
 
     def _with_way_back(self, made: str, names: Sequence[str]) -> str:
         """A report knows no list: this is the way back to it, and to the runs that are compared."""

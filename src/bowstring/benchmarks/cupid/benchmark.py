@@ -7,7 +7,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, ClassVar
 
-from bowstring.benchmarks.cupid import mini, reading
+from bowstring.benchmarks.cupid import mini, reading, scores
 from bowstring.benchmarks.cupid.data import CupidSet
 from bowstring.benchmarks.cupid.evaluation import CupidSettings, opener
 from bowstring.benchmarks.cupid.layout import CONFIG, CupidFormat
@@ -17,6 +17,8 @@ from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice
 from bowstring.datasets.reading import Locate, Reading
 from bowstring.errors import UsageError
+from bowstring.metrics.measures import MetricSet
+from bowstring.runs.runner import Record
 
 
 class Cupid(Benchmark):
@@ -56,6 +58,15 @@ class Cupid(Benchmark):
             raise UsageError(
                 "--matcher needs --judge, and a model for it: the judge writes the checklists that are matched"
             )
+
+    def metrics(self, settings: Mapping[str, Any]) -> MetricSet:
+        return scores.metrics(settings.get("scoring", "bowstring"))
+
+    def cluster_of(self, record: Record) -> str:
+        return scores.cluster_of(record)
+
+    def grouped(self, records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
+        return scores.grouped(records)
 
     def training(self) -> Training:
         from bowstring.benchmarks.cupid.training import CupidTraining

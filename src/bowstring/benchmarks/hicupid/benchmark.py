@@ -8,7 +8,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, ClassVar
 
-from bowstring.benchmarks.hicupid import mini, reading
+from bowstring.benchmarks.hicupid import mini, reading, scores
 from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.evaluation import PUBLISHED_SEARCHES, HicupidSettings, opener
 from bowstring.benchmarks.hicupid.layout import HicupidFormat
@@ -17,6 +17,8 @@ from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice
 from bowstring.datasets.reading import Locate, Reading
+from bowstring.metrics.measures import MetricSet
+from bowstring.runs.runner import Record
 
 
 class Hicupid(Benchmark):
@@ -62,6 +64,15 @@ class Hicupid(Benchmark):
 
     def asks_models(self, settings: Any) -> bool:
         return not settings.retrieval_only
+
+    def metrics(self, settings: Mapping[str, Any]) -> MetricSet:  # noqa: ARG002
+        return scores.METRICS
+
+    def cluster_of(self, record: Record) -> str:
+        return scores.cluster_of(record)
+
+    def grouped(self, records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
+        return scores.grouped(records)
 
     def training(self) -> Training:
         from bowstring.benchmarks.hicupid.training import HicupidTraining
