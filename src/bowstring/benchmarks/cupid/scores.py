@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bowstring.benchmarks.cupid.validity import validity_of
 from bowstring.metrics.correlation import correlation
 from bowstring.metrics.intervals import Estimate
 from bowstring.metrics.measures import CORRELATION, Family, Measure, MetricSet, Parts, Scale, mean
 from bowstring.runs.runner import Record
-from bowstring.studies import validity
 
 _AXES = ("type", "category", "distance")
 _EXAMPLES = 3  # of each kind of error
@@ -44,7 +44,7 @@ def summarize(records: Sequence[Record], *, scoring: str, analysed: bool) -> dic
         "failed": len({r["key"] for r, task in tasks if "failure" in task or "failure" in task.get("error", {})}),
         "truncated": sum(task.get("finish") == "length" for _, task in tasks),
         "refused": sum(task.get("finish") in ("refusal", "filter") for _, task in tasks),
-        "validity": validity.of_cupid(records, cluster_of),
+        "validity": validity_of(records, cluster_of),
         "scoring": scoring,
         "shown": {
             name: _mean([r["shown"][name] for r in records if "shown" in r]) for name in ("sessions", "characters")

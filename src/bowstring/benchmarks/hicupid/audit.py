@@ -17,6 +17,7 @@ from bowstring.benchmarks.hicupid.judging import JUDGE_SAMPLING, SCORES, Hicupid
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
 from bowstring.benchmarks.hicupid.truth import Truth
 from bowstring.benchmarks.hicupid.types import Question
+from bowstring.benchmarks.hicupid.validity import KnownPersonas
 from bowstring.concurrency import gather_in_order
 from bowstring.judging import builtin, probes, verdicts
 from bowstring.models.interface import RequestFailed
@@ -25,7 +26,6 @@ from bowstring.records import Known, Message, Planned, Prompt, Sampling, Trunk
 from bowstring.runs.asking import Asker
 from bowstring.runs.runner import Record, Work
 from bowstring.seeding import seeded_number, seeded_sample
-from bowstring.studies.validity import KnownPersonas
 
 CHECKS = (
     "gold",

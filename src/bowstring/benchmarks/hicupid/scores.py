@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from bowstring.benchmarks.hicupid import demographics
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question
+from bowstring.benchmarks.hicupid.validity import validity_of
 from bowstring.metrics.fairness import largest_gap
 from bowstring.metrics.intervals import Means
 from bowstring.metrics.measures import SHARE, Family, Measure, MetricSet, Parts, Scale, mean
 from bowstring.runs.runner import Record
-from bowstring.studies import validity
 
 _AXES = ("type", "split", "sentiment", "category", *demographics.AXES)
 # Which question types count for how much in a total; the first of both as published.
@@ -61,7 +61,7 @@ def summarize(records: Sequence[Record]) -> dict[str, Any]:
             for name in ("answer", "personalized_answer", "general_answer")
         },
         "metrics": _metrics(records),
-        "validity": validity.of_hicupid(records, cluster_of),
+        "validity": validity_of(records, cluster_of),
         "groups": groups,
         "fairness": gaps,
     }
