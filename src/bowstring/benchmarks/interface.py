@@ -14,6 +14,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
+from bowstring.benchmarks.view import View
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice, Format
@@ -63,6 +64,10 @@ class Benchmark(ABC):
     roles: ClassVar[tuple[str, ...]] = ("judge",)  # models beside the evaluated one
     judges: ClassVar[tuple[str, ...]] = ("builtin",)  # judges that are no models
     has_bundled_set: ClassVar[bool] = False
+    judge_prompts: ClassVar[tuple[str, ...]] = ("judge",)  # words in the names of prompts that judges read
+    without_judge: ClassVar[str] = ""  # the metrics, in words, that no judge has a say in
+    # What a record says of its item, whatever a model answered: alike in two runs on the same item.
+    item_fields: ClassVar[tuple[str, ...]] = ("type", "question", "gold", "evidence")
 
     @abstractmethod
     def templates(self) -> Traversable:
@@ -109,6 +114,14 @@ class Benchmark(ABC):
         for record in records:
             kinds.setdefault(str(record["type"]), []).append(record)
         return {"type": kinds} if len(kinds) > 1 else {}
+
+    def view(self) -> View:
+        """How its runs are shown; as it is, for records as `View` describes them."""
+        return View()
+
+    def tasks_of(self, record: Record) -> list[Mapping[str, Any]]:
+        """The parts of a record that were asked and judged by themselves, each with its own failure and judgement."""
+        return [record]
 
     # Optional parts. None: the benchmark does not have it, and commands say so (`needed`).
 

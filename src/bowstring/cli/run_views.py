@@ -84,7 +84,7 @@ def print_sweep(swept: Swept, to: Console) -> None:
     for note in swept.summary["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
     for field, what in COUNTS.items():
-        if n := sum(point[field] for point in points.values()):
+        if n := sum(point.get(field, 0) for point in points.values()):
             to.print(f"! {n:,} {what}")
 
 
@@ -112,29 +112,15 @@ def print_run(run: Run, to: Console) -> None:
     to.print(table)
     if untrusted:
         to.print(f"[dim]* fewer than 30 {benchmark_of(m).cluster.many}: do not trust the interval[/dim]")
-    _print_sides_and_gaps(m, to)
+    for line in benchmark_of(m).view().remarks(m):
+        to.print(plain(line), style="dim", markup=False)
     for note in m["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
-    counts = {what: m[field] for field, what in COUNTS.items()}
+    counts = {what: m.get(field, 0) for field, what in COUNTS.items()}
     if any(counts.values()):
         to.print("! " + ", ".join(f"{n:,} {what}" for what, n in counts.items() if n))
     for role, usage in m["usage"].items():
         to.print(f"[dim]{role}: {_usage(usage)}[/dim]")
-
-
-def _print_sides_and_gaps(m: Mapping[str, Any], to: Console) -> None:
-    if m.get("answer_is_a") is not None:
-        chose = m["judge_chose_a"]
-        said = f"answers on side A: {m['answer_is_a']:.1%}"
-        said += "" if chose is None else f"; the judge chose A in {chose:.1%} of what it decided"
-        words = m["words"]
-        to.print(f"[dim]{said}; words an answer: {words['answer']:.1f}, gold {words['personalized_answer']:.1f}[/dim]")
-    for axis, gaps in m.get("fairness", {}).items():
-        name, gap = next(iter(gaps.items()))
-        mark = "" if gap["trusted"] else " *"
-        found = f"{gap['value']:.1f} [{gap['low']:.1f}, {gap['high']:.1f}]{mark}, p {gap['p']:.2g}"
-        said = f"{name} by {axis}: largest gap {found}, between {gap['best']} and {gap['worst']}"
-        to.print(plain(said), style="dim", markup=False)
 
 
 def _usage(usage: Mapping[str, Any]) -> str:

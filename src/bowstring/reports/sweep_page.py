@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bowstring.benchmarks.figures import Curve, Point
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
-from bowstring.reports.figures import Curve, Point
 from bowstring.reports.page import drawn, rendered
 from bowstring.reports.points import columns_of, lead_of
 

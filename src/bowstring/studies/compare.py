@@ -161,6 +161,7 @@ class _Comparing:
         benchmark = installed(self.benchmark)
         self.clusters = {key: benchmark.cluster_of(contenders[0].records[key]) for key in self.keys}
         self.grouped = benchmark.grouped
+        self.view = benchmark.view()
         self.metric_set = benchmark.metrics(contenders[0].configuration["settings"])
         self.measures = self.metric_set.measures
         self._known_parts: dict[str, dict[str, dict[str, Parts]]] = {}
@@ -185,7 +186,7 @@ class _Comparing:
             ranks=_ranks(metrics[main], pairs, self.measures[main]),
             power={name: _power(found, detect) for name, found in from_baseline.items()},
             groups=self._groups(main),
-            examples=most_different(self.benchmark, main, self.measures[main], self.records, self.keys, items),
+            examples=most_different(self.view, main, self.measures[main], self.records, self.keys, items),
             notes=notes,
         )
 

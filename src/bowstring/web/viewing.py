@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+from bowstring.benchmarks.view import Histories
 from bowstring.errors import BowstringError, UsageError
 from bowstring.reports import page
-from bowstring.reports.items import Histories
 from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.reports.tables import COUNTS, notes_of
 from bowstring.runs.catalogue import Catalogue, Entry, Kept, Unreadable, check_plain, read_json, read_progress
@@ -211,7 +211,7 @@ def _write_run(folder: Path) -> str:
 
 
 def _histories(folder: Path) -> tuple[Histories | None, str | None]:
-    from bowstring.benchmarks.histories import histories_of
+    from bowstring.reports.items import histories_of
     from bowstring.studies.report import data_of
 
     try:

@@ -11,7 +11,9 @@ from bowstring.benchmarks.cupid import mini, reading, scores
 from bowstring.benchmarks.cupid.data import CupidSet
 from bowstring.benchmarks.cupid.evaluation import CupidSettings, opener
 from bowstring.benchmarks.cupid.layout import CONFIG, CupidFormat
+from bowstring.benchmarks.cupid.view import CupidView
 from bowstring.benchmarks.interface import Benchmark, Context, Noun, Opener, Training
+from bowstring.benchmarks.view import View
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice
@@ -41,6 +43,8 @@ class Cupid(Benchmark):
             "Written for Bowstring as a small, readable set in CUPID's format. All people in it are invented.",
         ),
     }
+    judge_prompts = ("judge", "matcher", "decomposer")
+    item_fields = ("type", "request", "context_factor", "preference", "checklist", "evidence")
     roles = ("judge", "matcher")
     default_config = CONFIG
 
@@ -67,6 +71,12 @@ class Cupid(Benchmark):
 
     def grouped(self, records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
         return scores.grouped(records)
+
+    def view(self) -> View:
+        return CupidView()
+
+    def tasks_of(self, record: Record) -> list[Mapping[str, Any]]:
+        return [record[task] for task in ("inference", "generation") if task in record]
 
     def training(self) -> Training:
         from bowstring.benchmarks.cupid.training import CupidTraining

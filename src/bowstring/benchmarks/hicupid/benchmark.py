@@ -12,7 +12,9 @@ from bowstring.benchmarks.hicupid import mini, reading, scores
 from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.evaluation import PUBLISHED_SEARCHES, HicupidSettings, opener
 from bowstring.benchmarks.hicupid.layout import HicupidFormat
+from bowstring.benchmarks.hicupid.view import HicupidView
 from bowstring.benchmarks.interface import Benchmark, Context, Noun, Opener, Training
+from bowstring.benchmarks.view import View
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice
@@ -41,6 +43,8 @@ class Hicupid(Benchmark):
             "Written for Bowstring as a small, readable set in HiCUPID's format. All people in it are invented.",
         ),
     }
+    without_judge = "text overlap and recall"
+    item_fields = ("question", "personalized_answer", "general_answer", "evidence", "type")
     judges = ("builtin", "truth")
 
     def templates(self) -> Traversable:
@@ -73,6 +77,9 @@ class Hicupid(Benchmark):
 
     def grouped(self, records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
         return scores.grouped(records)
+
+    def view(self) -> View:
+        return HicupidView()
 
     def training(self) -> Training:
         from bowstring.benchmarks.hicupid.training import HicupidTraining
