@@ -58,12 +58,9 @@ class Answered:
 class View:
     def item(self, record: Record) -> Item:
         """A record as an item of the page's list."""
-        parts = [
-            ("question", self.asked(record)),
-            ("answer", record.get("answer")),
-            ("gold", self.gold(record) or None),
-        ]
-        parts += [("judge", record.get("judgement")), ("failure", failure_in_words(record))]
+        parts = [("question", self.asked(record)), ("answer", record.get("answer"))]
+        parts += [("gold", self.gold(record) or None), ("judge", record.get("judgement"))]
+        parts += [("failure", failure_in_words(record))]
         return Item(
             key=record["key"],
             title=self.asked(record),
@@ -130,10 +127,8 @@ def _outcomes(records: Sequence[Record]) -> Iterable[Figure]:
     """Verdicts by type; where there are only scores, how they are spread."""
     scores = [float(r["score"]) for r in records if r.get("score") is not None]
     if scores and not any(r.get("verdict") for r in records):
-        low, high = (
-            (0.0, 1.0) if min(scores) >= 0 and max(scores) <= 1 else (math.floor(min(scores)), math.ceil(max(scores)))
-        )
-        edges = [low + (high - low or 1) * n / 10 for n in range(11)]
+        low, high = math.floor(min(0.0, *scores)), math.ceil(max(1.0, *scores))
+        edges = [low + (high - low) * n / 10 for n in range(11)]
         yield Histogram("scores", "Scores of answers", "score", {"answers": scores}, edges)
         return
     rows: dict[str, Counter[str]] = {}

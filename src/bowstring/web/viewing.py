@@ -102,7 +102,7 @@ class _Pages:
             return self._under_way(entry)
         try:
             made = self._sweep(entry) if entry.kind == "sweep" else self._of_runs.of(entry.path)
-        except Unreadable as problem:
+        except (BowstringError, Unreadable) as problem:  # such as: its benchmark is not installed here
             return self._message(entry.name, str(problem), 200)
         return _report(self._with_way_back(made, [entry.name]))
 
