@@ -17,8 +17,8 @@ from playwright.sync_api import expect, sync_playwright
 
 import bowstring
 from bowstring.api.synthesize import synthesize
-from bowstring.benchmarks.histories import histories_of
 from bowstring.benchmarks.loading import load_hicupid
+from bowstring.reports.items import histories_of
 from bowstring.reports.page import write_page
 
 

@@ -2,9 +2,7 @@
 
 import pytest
 
-from bowstring.metrics.comparing import Difference
-from bowstring.metrics.intervals import Estimate, Score
-from bowstring.studies.findings import (
+from bowstring.benchmarks.findings import (
     about,
     at_least,
     at_most,
@@ -13,6 +11,8 @@ from bowstring.studies.findings import (
     paired,
     rate_of,
 )
+from bowstring.metrics.comparing import Difference
+from bowstring.metrics.intervals import Estimate, Score
 
 
 def number(value, low, high):

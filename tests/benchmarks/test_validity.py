@@ -2,7 +2,9 @@
 
 import pytest
 
-from bowstring.studies.validity import KnownPersonas, of_cupid, of_hicupid
+from bowstring.benchmarks.cupid.validity import validity_of as of_cupid
+from bowstring.benchmarks.hicupid.validity import KnownPersonas
+from bowstring.benchmarks.hicupid.validity import validity_of as of_hicupid
 
 
 def persona(category, entity, sentiment="POS"):

@@ -5,8 +5,9 @@ from xml.etree import ElementTree
 import pytest
 
 import bowstring
+from bowstring.benchmarks.figures import Curve, Histogram, Intervals, Mark, Point, Scatter, Stack
 from bowstring.reports.drawing import draw
-from bowstring.reports.figures import Curve, Histogram, Intervals, Mark, Point, Scatter, Stack, figures_of
+from bowstring.reports.figures import figures_of
 from bowstring.reports.plots import save
 
 ODD = "a $x_1$ <b>&\u202e</b> name that goes on and on and on and on"

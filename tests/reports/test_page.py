@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 import bowstring
 from bowstring.benchmarks.loading import load_hicupid
-from bowstring.reports.items import Told
+from bowstring.benchmarks.view import ShownDialogue
 from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import write_sweep_page
 
@@ -150,7 +150,7 @@ def test_a_run_of_20000_items_opens_and_is_searched(tmp_path, opened):
     records = [r | {"key": f"{n}/{r['key']}", "answer": f"answer number {n}"} for n in range(500) for r in some]
     metrics = json.loads((run.folder / "metrics.json").read_text())
     data = load_hicupid("mini")
-    told = [Told(d.id, d.kind, [(m.role, m.text) for m in d.messages]) for d in data.history(some[0]["user"])]
+    told = [ShownDialogue(d.id, d.kind, [(m.role, m.text) for m in d.messages]) for d in data.history(some[0]["user"])]
     path = tmp_path / "page.html"
     path.write_text(write_page(metrics, records, lambda user: told), encoding="utf-8")
     page = opened(path).page

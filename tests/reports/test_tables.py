@@ -13,7 +13,9 @@ TABLE = Table(
     "by-income",
     ["income", "score.total", "note"],
     [["$0-$20,000 & more", Value("1,030.8", "27.6", "33.7", 12, 4, False), "a|b"], ["=1+1", None, "50%_{x}\\~^"]],
+    clusters="users or personas",
 )
+OF = {"benchmark": "hicupid", "config": {"settings": {}}}
 
 
 def test_markdown_keeps_its_columns():
@@ -68,7 +70,7 @@ def test_the_legend_is_printed_in_every_paper():
 
 def test_every_breakdown_has_its_table():
     e = {"value": 50.0, "low": 40.0, "high": 60.0, "n": 9, "clusters": 3, "trusted": False}
-    metrics = {"metrics": {"score.total": e, "bleu": e}, "groups": {"split": {"a": {"bleu": e}, "b": {}}}}
+    metrics = {**OF, "metrics": {"score.total": e, "bleu": e}, "groups": {"split": {"a": {"bleu": e}, "b": {}}}}
     scores, by_split = tables_of(metrics)
     assert scores.rows[0] == ["score.total", Value("50.0", "40.0", "60.0", 9, 3, False)]
     assert (by_split.name, list(by_split.columns)) == ("by-split", ["split", "bleu"])
@@ -78,6 +80,7 @@ def test_every_breakdown_has_its_table():
 def test_what_makes_a_number_meaningless_is_under_it_wherever_it_is_pasted():
     e = {"value": 50.0, "low": 40.0, "high": 60.0, "n": 9, "clusters": 40, "trusted": True}
     metrics = {
+        **OF,
         **dict.fromkeys(("truncated", "refused"), 0),
         "n": 1200,
         "failed": 1100,
@@ -98,6 +101,6 @@ def test_what_makes_a_number_meaningless_is_under_it_wherever_it_is_pasted():
 
 def test_a_sweeps_table_says_which_points_lack_items():
     point = {"n": 9, "failed": 2, "context_tokens": None, "metrics": {}}
-    summary = {"notes": ["a smoke test"], "points": {"none": point, "full": point | {"failed": 0}}}
-    (table,) = sweep_tables(summary, [])
+    summary = {**OF, "notes": ["a smoke test"], "points": {"none": point, "full": point | {"failed": 0}}}
+    (table,) = sweep_tables(summary)
     assert table.notes == ["a smoke test", "none: of 9 items 2 failed"]

@@ -380,3 +380,29 @@ def test_what_to_keep_in_mind_of_runs_stands_above_their_numbers(runs):
 def test_one_run_is_not_compared(seen):
     for asked in ({}, {"run": "gold"}, {"run": ["gold", "gold"]}):
         assert seen.get("/compare", params=asked).status_code == 400
+
+
+def test_a_run_of_a_benchmark_that_is_not_installed_is_listed_and_says_so(runs):
+    run = copied(runs / "gold", runs / "foreign", config={"benchmark": "elsewhere"})
+    metrics = json.loads((run / "metrics.json").read_text())
+    e = {"value": 1234.5678, "low": 0.25, "high": 9000.0, "n": 7, "clusters": 3, "trusted": False}
+    metrics |= {"benchmark": "elsewhere", "metrics": {"joy": e, "score.total": e}}
+    (run / "metrics.json").write_text(json.dumps(metrics))
+    swept = shutil.copytree(runs / "sweep", runs / "foreign-sweep")
+    summary = json.loads((swept / "sweep.json").read_text())
+    summary |= {"benchmark": "elsewhere", "config": summary["config"] | {"benchmark": "elsewhere"}}
+    summary["points"] = {name: point | {"metrics": {"joy": e}} for name, point in summary["points"].items()}
+    (swept / "sweep.json").write_text(json.dumps(summary))
+    with Viewer(runs) as seen:
+        listed = seen.get("/", params={"sort": "score"})
+        assert "elsewhere baseline/gold builtin full" in row(listed, "foreign")
+        assert "1,235 0.25 – 9,000 * joy 7 complete" in row(listed, "foreign")
+        assert "fewer than 30 clusters" in listed.text
+        assert "joy, 2 settings" in row(listed, "foreign-sweep")
+        for name in ("foreign", "foreign-sweep"):
+            opened = seen.get(f"/run/{name}")
+            assert opened.status_code == 200
+            assert "a run of the benchmark elsewhere, which is not installed here" in text(opened.text)
+        beside = seen.get("/compare", params={"run": ["foreign", "gold"]})
+        assert beside.status_code == 200
+        assert "1,235" in text(beside.text)

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.benchmarks import registry
-from bowstring.benchmarks.histories import histories_of
 from bowstring.benchmarks.interface import Benchmark, Context
 from bowstring.benchmarks.loading import load
 from bowstring.datasets.dataset import DataSet
@@ -34,6 +33,7 @@ from bowstring.models.names import name_of_identity, open_model
 from bowstring.models.prices import Prices, load_prices
 from bowstring.models.transport import Patience
 from bowstring.records import STAGE_ROLE
+from bowstring.reports.items import histories_of
 from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.runs.folder import EndedRun, default_name, fingerprint, read_manifest, read_run

@@ -15,13 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from bowstring.benchmarks.auditing import Auditing
+from bowstring.benchmarks.view import View
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice, Format
 from bowstring.datasets.reading import Locate, Reading
 from bowstring.errors import UsageError
+from bowstring.metrics.measures import MetricSet
 from bowstring.prompts import PromptFolder
 from bowstring.runs.items import Items
+from bowstring.runs.runner import Record
 from bowstring.training.evaluators import ToEvaluate
 from bowstring.training.examples import Examples
 from bowstring.training.settings import TrainSettings
@@ -66,6 +69,10 @@ class Benchmark(ABC):
     roles: ClassVar[tuple[str, ...]] = ("judge",)  # models beside the evaluated one
     judges: ClassVar[tuple[str, ...]] = ("builtin",)  # judges that are no models
     has_bundled_set: ClassVar[bool] = False
+    judge_prompts: ClassVar[tuple[str, ...]] = ("judge",)  # words in the names of prompts that judges read
+    without_judge: ClassVar[str] = ""  # the metrics, in words, that no judge has a say in
+    # What a record says of its item, whatever a model answered: alike in two runs on the same item.
+    item_fields: ClassVar[tuple[str, ...]] = ("type", "question", "gold", "evidence")
 
     @abstractmethod
     def templates(self) -> Traversable:
@@ -97,6 +104,29 @@ class Benchmark(ABC):
     def asks_models(self, settings: Any) -> bool:  # noqa: ARG002
         """Whether an evaluation with these settings asks any model at all."""
         return True
+
+    @abstractmethod
+    def metrics(self, settings: Mapping[str, Any]) -> MetricSet:
+        """Its metrics, with their scales and order, of a run with these settings."""
+
+    def cluster_of(self, record: Record) -> str:
+        """Whose item a record is: those of one cluster are not independent."""
+        return str(record.get("user", record["key"]))
+
+    def grouped(self, records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
+        """The records by axis and group, in the order to show them; an axis tells at least two groups apart."""
+        kinds: dict[str, list[Record]] = {}
+        for record in records:
+            kinds.setdefault(str(record["type"]), []).append(record)
+        return {"type": kinds} if len(kinds) > 1 else {}
+
+    def view(self) -> View:
+        """How its runs are shown; as it is, for records as `View` describes them."""
+        return View()
+
+    def tasks_of(self, record: Record) -> list[Mapping[str, Any]]:
+        """The parts of a record that were asked and judged by themselves, each with its own failure and judgement."""
+        return [record]
 
     # Optional parts. None: the benchmark does not have it, and commands say so (`needed`).
 

@@ -9,13 +9,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bowstring.benchmarks.of_run import installed
 from bowstring.cli.output import counted, plain
-from bowstring.reports.numbers import number
+from bowstring.metrics.measures import MetricSet
 
 _STYLES = {"unclear": "yellow", "fine": "green", "look here": "bold yellow", "told": "dim"}
 
 
 def print_audit(found: Mapping[str, Any], to: Console) -> None:
+    benchmark = installed(found["benchmark"])
     second = f", against {found['second_judge']}" if "second_judge" in found else ""
     said = f"{found['benchmark']}: {found['model']}, judged by {found['judge']}{second}"
     to.print(plain(said), style="bold", markup=False)
@@ -31,12 +33,11 @@ def print_audit(found: Mapping[str, Any], to: Console) -> None:
     for check, why in found["skipped"].items():
         to.print(f"{check}: left out: {plain(why)}\n", markup=False)
     if "corrected" in found:
-        _print_corrected(found["corrected"], to)
+        _print_corrected(found["corrected"], benchmark.metrics({}), to)
     scores = found.get("corrected", {}).get("scores", {}).values()
     few = [*(one for one in findings if one["value"] is not None), *(one["corrected"] for one in scores)]
     if any(not one["trusted"] for one in few):
-        clusters = "personas" if found["benchmark"] == "cupid" else "users"
-        to.print(f"* fewer than 30 {clusters}: do not trust the interval", style="dim", markup=False)
+        to.print(f"* fewer than 30 {benchmark.cluster.many}: do not trust the interval", style="dim", markup=False)
     looks = [one for one in findings if one["verdict"] == "look here"]
     for note in found["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
@@ -67,15 +68,14 @@ def _number(one: Mapping[str, Any]) -> str:
     return f"{value} [{low}, {high}]{'' if one['trusted'] else '*'} (n {one['n']:,}{lost})"
 
 
-def _print_corrected(found: Mapping[str, Any], to: Console) -> None:
+def _print_corrected(found: Mapping[str, Any], metric_set: MetricSet, to: Console) -> None:
     to.print(Text("corrected by people's labels", style="bold"))
     table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
     for n, name in enumerate(("", "by the judge", "corrected", "labels")):
         table.add_column(name, justify="right" if n else "left", no_wrap=True)
     for name, one in found["scores"].items():
-        table.add_row(
-            name, _between(one["judge"], name), _between(one["corrected"], name), f"{one['corrected']['n']:,}"
-        )
+        values = [_between(one[by], name, metric_set) for by in ("judge", "corrected")]
+        table.add_row(name, *values, f"{one['corrected']['n']:,}")
     to.print(table)
     lost = "".join(f", {n:,} {reason}" for reason, n in found["left_out"].items())
     said = f"{counted(found['items'], 'item')} labelled by {counted(found['raters'], 'rater')}{lost}."
@@ -85,6 +85,6 @@ def _print_corrected(found: Mapping[str, Any], to: Console) -> None:
     to.print(f"{said} Right on average if the labelled items were drawn by lot.\n", style="dim", markup=False)
 
 
-def _between(e: Mapping[str, Any], metric: str) -> str:
-    value, low, high = (number(e[k], metric) for k in ("value", "low", "high"))
+def _between(e: Mapping[str, Any], metric: str, metric_set: MetricSet) -> str:
+    value, low, high = (metric_set.number(e[k], metric) for k in ("value", "low", "high"))
     return f"{value} [{low}, {high}]{'' if e['trusted'] else '*'}"

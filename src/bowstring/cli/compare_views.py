@@ -12,7 +12,6 @@ from bowstring.cli.output import counted, plain
 from bowstring.metrics.comparing import Against
 from bowstring.metrics.intervals import Estimate
 from bowstring.reports.compare_page import cluster_word, p_value, power_notes, ranks_note, signed
-from bowstring.reports.numbers import number
 from bowstring.studies.compare import Comparison
 from bowstring.studies.differing import Example
 
@@ -21,7 +20,7 @@ _WIDE, _NARROW = 21, 16  # those that a value takes with its interval beside it,
 
 
 def print_comparison(compared: Comparison, items: int, to: Console) -> None:
-    metrics = [metric for metric in compared.metrics if not metric.endswith("_by_instance")]
+    metrics = [metric for metric in compared.metrics if metric not in compared.metric_set.secondary]
     to.print()
     beside = _METRIC + _WIDE * len(compared.runs) <= to.width
     at_once = len(compared.runs) if beside else max(1, (to.width - _METRIC) // _NARROW)
@@ -57,15 +56,16 @@ def _side_by_side(compared: Comparison, metrics: Sequence[str], names: Sequence[
     table = _table("", *names, wrapped=True)
     for metric in metrics:
         own = compared.metrics[metric]
-        table.add_row(metric, *(_value(own.get(name), metric, beside=beside) for name in names))
+        table.add_row(metric, *(_value(compared, own.get(name), metric, beside=beside) for name in names))
     scored = compared.metrics[compared.metric]
     table.add_row(f"n of {compared.metric}", *(f"{scored[name].n:,}" for name in names), style="dim")
     return table
 
 
-def _value(e: Estimate | None, metric: str, *, beside: bool) -> Text:
+def _value(compared: Comparison, e: Estimate | None, metric: str, *, beside: bool) -> Text:
     if e is None:
         return Text("–")
+    number = compared.metric_set.number
     between = f"[{number(e.low, metric)}, {number(e.high, metric)}]{'' if e.trusted else '*'}"
     return Text.assemble(number(e.value, metric), " " if beside else "\n", (between, "dim"))
 
@@ -78,21 +78,20 @@ def _differences(compared: Comparison, metrics: Sequence[str], name: str) -> Tab
     for metric in metrics:
         found = compared.differences.get(metric, {}).get(name)
         if found is not None:
-            cells = _difference(found, metric)
+            cells = _difference(compared, found, metric)
             table.add_row(metric, *(cells[head] for head in heads), style="bold" if found.significant else "")
     return table
 
 
-def _difference(found: Against, metric: str) -> dict[str, str]:
+def _difference(compared: Comparison, found: Against, metric: str) -> dict[str, str]:
     mark = "" if found.trusted else "*"
     return {
-        "differs": signed(found.value, metric),
-        "95% interval": f"{signed(found.low, metric)} to {signed(found.high, metric)}{mark}",
+        "differs": signed(compared, found.value, metric),
+        "95% interval": f"{signed(compared, found.low, metric)} to {signed(compared, found.high, metric)}{mark}",
         "p": p_value(found.p),
         "Holm": p_value(found.corrected),
         "n": f"{found.n:,}",
-        "users": f"{found.clusters:,}",
-        "personas": f"{found.clusters:,}",
+        cluster_word(compared): f"{found.clusters:,}",
         "left out": f"{found.left_out:,}",
     }
 

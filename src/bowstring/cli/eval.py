@@ -89,16 +89,18 @@ def _evaluate(benchmark: str, given: dict[str, Any]) -> int:
             return _print_plan(sweep.running, json=json)
         swept = sweep.run()
         print_json(swept.summary) if json else print_sweep(swept, console())
-        named, folder = swept.points, swept.folder
+        named, folder, page_problem = swept.points, swept.folder, swept.page_problem
     else:
         running = prepare(benchmark, **common)
         if dry_run:
             return _print_plan(running, json=json)
         runs = running.run()
         print_json(runs[0].metrics) if json else print_run(runs[0], console())
-        named, folder = {"": runs[0]}, runs[0].folder
+        named, folder, page_problem = {"": runs[0]}, runs[0].folder, runs[0].page_problem
     if not json:
-        print(f"\n{folder / 'report.html'}")
+        print(f"\n{folder if page_problem else folder / 'report.html'}")
+    if several and page_problem:
+        _tell_page_problem(folder, page_problem)
     stopped = next((run for run in named.values() if run.stopped), None)  # if one was, all were
     return say_how_it_ended(stopped) if stopped else max(say_how_it_ended(run, name) for name, run in named.items())
 
@@ -119,16 +121,19 @@ def _print_plan(running: Running, *, json: bool) -> int:
     return 0
 
 
+def _tell_page_problem(folder: Path, problem: str) -> None:
+    from bowstring.cli.output import plain, tell
+
+    tell(f"{folder / 'report.html'} could not be drawn ({plain(problem)}); bowstring report {folder} tries again.")
+
+
 def say_how_it_ended(run: Run, name: str = "") -> int:
     """The exit code, after a line on stderr where something is left to do."""
     from bowstring.cli.output import plain, tell
 
     of = f"{name}: " if name else ""
     if run.page_problem:
-        tell(
-            f"{of}report.html could not be drawn ({plain(run.page_problem)}); "
-            f"bowstring report {run.folder} tries again."
-        )
+        _tell_page_problem(run.folder, run.page_problem)
     if run.stopped:
         tell(f"Stopped ({run.stopped}). What was answered is kept: the same command resumes.")
         return 130 if run.stopped == "interrupted" else 1

@@ -8,10 +8,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.cli.output import plain
 from bowstring.cli.progress import short
-from bowstring.reports.numbers import number
-from bowstring.reports.sweep_page import columns, main_metric
+from bowstring.metrics.measures import MetricSet
+from bowstring.reports.points import columns_of, lead_of
 from bowstring.reports.tables import COUNTS
 from bowstring.runs.plan import Plan, RolePlan
 from bowstring.runs.running import Run
@@ -49,18 +50,17 @@ def print_plan(plan: Plan, to: Console) -> None:
     to.print(note, style="dim", markup=False)
 
 
-_SHORT = {"generation.score": "score", "recall.total": "recall"}
-
-
 def print_sweep(swept: Swept, to: Console) -> None:
     """A row a point: what it saw, how it scored."""
-    points = swept.summary["points"]
-    main = main_metric(points)
+    points, metric_set = swept.summary["points"], metrics_of(swept.summary)
+    main = lead_of(points, metric_set)
+    columns = columns_of(points, metric_set)
     family = (main or "").partition(".")[0]
-    shown = [name for name in columns(points) if name.startswith(f"{family}.")]
-    others = [name for name in ("generation.score", "recall.total") if name in columns(points) and name not in shown]
+    shown = [name for name in columns if name.startswith(f"{family}.")]
+    chiefs = {one.chief: one.heading for one in metric_set.families.values()}
+    others = [name for name in chiefs if name in columns and name not in shown]
     table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
-    heads = [*(name.removeprefix(f"{family}.") for name in shown), *(_SHORT[name] for name in others)]
+    heads = [*(name.removeprefix(f"{family}.") for name in shown), *(chiefs[name] for name in others)]
     for n, head in enumerate((f"{family} by history", "tokens", *heads)):
         table.add_column(head, justify="right" if n else "left", no_wrap=True)
     for name, point in points.items():
@@ -68,12 +68,15 @@ def print_sweep(swept: Swept, to: Console) -> None:
         table.add_row(
             plain(name),
             "–" if tokens is None else f"{tokens:,.0f}",
-            *(_cell(point["metrics"].get(column), column, interval=column == main) for column in (*shown, *others)),
+            *(
+                _cell(point["metrics"].get(column), column, metric_set, interval=column == main)
+                for column in (*shown, *others)
+            ),
         )
     to.print()
     to.print(table)
     untrusted = any(not e["trusted"] for p in points.values() for e in p["metrics"].values())
-    clusters = "personas" if swept.summary["benchmark"] == "cupid" else "users"
+    clusters = benchmark_of(swept.summary).cluster.many
     tokenizer = plain(swept.summary["tokenizer"])
     each = next(iter(points.values()))["n"]
     told = f"{each:,} items each; the 95% interval by {clusters}; tokens of history shown, by {tokenizer}, about."
@@ -81,19 +84,21 @@ def print_sweep(swept: Swept, to: Console) -> None:
     for note in swept.summary["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
     for field, what in COUNTS.items():
-        if n := sum(point[field] for point in points.values()):
+        if n := sum(point.get(field, 0) for point in points.values()):
             to.print(f"! {n:,} {what}")
 
 
-def _cell(e: Mapping[str, Any] | None, name: str, *, interval: bool) -> str:
+def _cell(e: Mapping[str, Any] | None, name: str, metric_set: MetricSet, *, interval: bool) -> str:
     if e is None:
         return "–"
+    number = metric_set.number
     value = number(e["value"], name)
     return f"{value} [{number(e['low'], name)}, {number(e['high'], name)}]" if interval else value
 
 
 def print_run(run: Run, to: Console) -> None:
     m = run.metrics
+    number = metrics_of(m).number
     table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
     for n, name in enumerate(("", "value", "95% interval", "n")):
         table.add_column(name, justify="right" if n else "left", no_wrap=True)
@@ -106,31 +111,16 @@ def print_run(run: Run, to: Console) -> None:
     to.print()
     to.print(table)
     if untrusted:
-        clusters = "personas" if m["benchmark"] == "cupid" else "users"
-        to.print(f"[dim]* fewer than 30 {clusters}: do not trust the interval[/dim]")
-    _print_sides_and_gaps(m, to)
+        to.print(f"[dim]* fewer than 30 {benchmark_of(m).cluster.many}: do not trust the interval[/dim]")
+    for line in benchmark_of(m).view().remarks(m):
+        to.print(plain(line), style="dim", markup=False)
     for note in m["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
-    counts = {what: m[field] for field, what in COUNTS.items()}
+    counts = {what: m.get(field, 0) for field, what in COUNTS.items()}
     if any(counts.values()):
         to.print("! " + ", ".join(f"{n:,} {what}" for what, n in counts.items() if n))
     for role, usage in m["usage"].items():
         to.print(f"[dim]{role}: {_usage(usage)}[/dim]")
-
-
-def _print_sides_and_gaps(m: Mapping[str, Any], to: Console) -> None:
-    if m.get("answer_is_a") is not None:
-        chose = m["judge_chose_a"]
-        said = f"answers on side A: {m['answer_is_a']:.1%}"
-        said += "" if chose is None else f"; the judge chose A in {chose:.1%} of what it decided"
-        words = m["words"]
-        to.print(f"[dim]{said}; words an answer: {words['answer']:.1f}, gold {words['personalized_answer']:.1f}[/dim]")
-    for axis, gaps in m.get("fairness", {}).items():
-        name, gap = next(iter(gaps.items()))
-        mark = "" if gap["trusted"] else " *"
-        found = f"{gap['value']:.1f} [{gap['low']:.1f}, {gap['high']:.1f}]{mark}, p {gap['p']:.2g}"
-        said = f"{name} by {axis}: largest gap {found}, between {gap['best']} and {gap['worst']}"
-        to.print(plain(said), style="dim", markup=False)
 
 
 def _usage(usage: Mapping[str, Any]) -> str:

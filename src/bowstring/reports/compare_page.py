@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bowstring.benchmarks.of_run import installed
 from bowstring.errors import UsageError
 from bowstring.files.escaping import visible
 from bowstring.files.writing import make_parent
-from bowstring.reports.numbers import number
 from bowstring.reports.page import environment
 
 if TYPE_CHECKING:
@@ -28,15 +29,15 @@ def save_page(compared: Comparison, path: Path) -> None:
 
 def write_compare_page(compared: Comparison) -> str:
     """One self-contained HTML file. Every text in it is escaped: data and answers are shown, never obeyed."""
-    made = environment()
-    made.filters |= {"signed": signed, "p_value": p_value, "visible": visible}
+    made = environment(compared.metric_set)
+    made.filters |= {"signed": partial(signed, compared), "p_value": p_value, "visible": visible}
     template = made.from_string((files("bowstring.reports") / "compare.html").read_text(encoding="utf-8"))
     low, high = _scale(compared)
     return template.render(
         c=compared,
-        title="CUPID" if compared.benchmark == "cupid" else "HiCUPID",
-        clusters=cluster_word(compared),
-        of_items="instances" if compared.benchmark == "cupid" else "questions",
+        title=(benchmark := installed(compared.benchmark)).title,
+        clusters=benchmark.cluster.many,
+        of_items=benchmark.item.many,
         one=_in_common(compared),
         low=low,
         high=high,
@@ -69,13 +70,14 @@ def _in_common(compared: Comparison) -> dict[str, Any]:
     return {name: value for name, value in told[0].items() if value and all(t[name] == value for t in told)}
 
 
-def cluster_word(compared: Comparison) -> str:
-    return "personas" if compared.benchmark == "cupid" else "users"
+def cluster_word(compared: Comparison, n: int = 2) -> str:
+    word = installed(compared.benchmark).cluster
+    return word.one if n == 1 else word.many
 
 
-def signed(value: float, metric: str = "") -> str:
+def signed(compared: Comparison, value: float, metric: str = "") -> str:
     """A difference, with its sign; one that rounds to nothing has none."""
-    text = number(abs(value), metric)
+    text = compared.metric_set.number(abs(value), metric)
     return text if not text.strip("0.,") else f"{'+' if value > 0 else '-'}{text}"
 
 
@@ -114,15 +116,15 @@ def power_notes(compared: Comparison) -> list[str]:
 def _suffice(compared: Comparison, found: Against) -> str:
     """What the users or personas at hand can show, if anything."""
     if found.detectable is None:
-        clusters = cluster_word(compared)
-        here = f"{found.clusters:,} {clusters if found.clusters != 1 else clusters.removesuffix('s')}"
+        here = f"{found.clusters:,} {cluster_word(compared, found.clusters)}"
         corrected = f" for p < 0.05 after Holm over {found.comparisons:,} runs" if found.comparisons > 1 else ""
         return f"with {here} no difference can be shown: at least {found.least_clusters} are needed{corrected}"
-    return f"the {found.clusters:,} here suffice for {number(found.detectable, compared.metric)} and more"
+    least = compared.metric_set.number(found.detectable, compared.metric)
+    return f"the {found.clusters:,} here suffice for {least} and more"
 
 
 def _takes(compared: Comparison, power: Power) -> str:
-    apart = number(power.apart, compared.metric)
+    apart = compared.metric_set.number(power.apart, compared.metric)
     clusters = power.clusters or 0
     if clusters > _MOST:
         return f"a difference of {apart} takes more than {_MOST:,} {cluster_word(compared)}"

@@ -7,8 +7,8 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
+from bowstring.benchmarks.of_run import installed
 from bowstring.files.escaping import in_csv, in_latex, in_markdown, one_line
-from bowstring.reports.numbers import number
 from bowstring.reports.tables import as_sentences, under_latex, under_markdown
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def write_table(compared: Comparison, form: Format) -> str:
 
 def _columns(compared: Comparison) -> list[str]:
     """What papers print: not the other ways to average."""
-    return [metric for metric in compared.metrics if not metric.endswith("_by_instance")]
+    return [metric for metric in compared.metrics if metric not in compared.metric_set.secondary]
 
 
 def _mark(compared: Comparison, metric: str, name: str) -> bool:
@@ -33,7 +33,7 @@ def _mark(compared: Comparison, metric: str, name: str) -> bool:
 
 
 def _legend(compared: Comparison) -> list[str]:
-    clusters = "personas" if compared.benchmark == "cupid" else "users"
+    clusters = installed(compared.benchmark).cluster.many
     told = [f"{compared.items:,} items; 95% intervals by bootstrap over {clusters}."]
     if any(found.significant for own in compared.differences.values() for found in own.values()):
         corrected = ", corrected for the number of runs (Holm)" if len(compared.runs) > 2 else ""
@@ -44,7 +44,7 @@ def _legend(compared: Comparison) -> list[str]:
 
 
 def _markdown(compared: Comparison) -> str:
-    columns = _columns(compared)
+    columns, number = _columns(compared), compared.metric_set.number
     rows = [["run", *columns], ["---", *("---:" for _ in columns)]]
     for name in compared.names:
         cells = []
@@ -52,7 +52,7 @@ def _markdown(compared: Comparison) -> str:
             e = compared.metrics[metric].get(name)
             mark = "†" if _mark(compared, metric, name) else ""
             few = "" if e is None or e.trusted else "\\*"
-            cells.append("–" if e is None else f"{number(e.value, metric)}{mark} {_interval(e, metric)}{few}")
+            cells.append("–" if e is None else f"{number(e.value, metric)}{mark} {_interval(compared, e, metric)}{few}")
         rows.append([in_markdown(name), *cells])
     lines = [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([*lines, *under_markdown(_legend(compared))]) + "\n"
@@ -60,7 +60,7 @@ def _markdown(compared: Comparison) -> str:
 
 def _latex(compared: Comparison) -> str:
     """With booktabs; the interval stands small beneath the value."""
-    columns = _columns(compared)
+    columns, number = _columns(compared), compared.metric_set.number
     lines = [
         "% \\usepackage{booktabs}",
         f"\\begin{{tabular}}{{l{'r' * len(columns)}}}",
@@ -75,7 +75,7 @@ def _latex(compared: Comparison) -> str:
             mark = r"$^{\dagger}$" if _mark(compared, metric, name) else ""
             values.append("--" if e is None else f"{number(e.value, metric)}{mark}")
             few = "" if e is None or e.trusted else "*"
-            intervals.append("" if e is None else f"{{\\scriptsize {_interval(e, metric)}{few}}}")
+            intervals.append("" if e is None else f"{{\\scriptsize {_interval(compared, e, metric)}{few}}}")
         lines += [f"{in_latex(name)} & {' & '.join(values)} \\\\", f" & {' & '.join(intervals)} \\\\"]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", *under_latex(_legend(compared))]) + "\n"
 
@@ -107,5 +107,6 @@ def _csv_rows(compared: Comparison, of: tuple[str, ...], against: tuple[str, ...
             ]
 
 
-def _interval(e: Estimate, metric: str) -> str:
+def _interval(compared: Comparison, e: Estimate, metric: str) -> str:
+    number = compared.metric_set.number
     return f"[{number(e.low, metric)}, {number(e.high, metric)}]"

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from html import escape
 
+from bowstring.benchmarks.figures import SEGMENTS, Curve, Figure, Histogram, Intervals, Point, Scatter, Stack
 from bowstring.files.escaping import visible
-from bowstring.reports.figures import SEGMENTS, Curve, Figure, Histogram, Intervals, Point, Scatter, Stack
 from bowstring.reports.numbers import short
 
 _WIDTH = 760
@@ -16,6 +16,7 @@ _ROW = 26
 _NAMES = 190  # room for the names of rows
 _TICKS = (0, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 _BEND = 100.0  # tokens below which the axis is linear, so that 0 has a place on it
+_OTHERS = (2, 3, 6, 5)  # colours of segments that have none of their own
 _LETTER, _LINE = 6.4, 14.0  # a character's width and a line's height, about
 
 
@@ -84,16 +85,18 @@ def _intervals(figure: Intervals) -> str:
 
 def _stack(figure: Stack) -> str:
     across = _WIDTH - _NAMES - 70
+    segments = figure.segments()
+    classes = {s: s if s in SEGMENTS else f"c{_OTHERS[n % len(_OTHERS)]}" for n, s in enumerate(segments)}
     parts = []
     for n, (label, row) in enumerate(figure.rows.items()):
         total, x, y = sum(row.values()), float(_NAMES), _TOP + _ROW * n + 3
         parts.append(_text(_NAMES - 10, y + 15, short(label), anchor="end", kind="name"))
-        for segment in (s for s in SEGMENTS if row.get(s)):
+        for segment in (s for s in segments if row.get(s)):
             width = row[segment] / total * across
             said = f"{segment}: {row[segment]} of {total} ({row[segment] / total:.0%})"
             parts.append(
                 f'<g><title>{_safe(said)}</title><rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{_ROW - 6}" '
-                f'class="seg {segment}"/></g>'
+                f'class="seg {classes[segment]}"/></g>'
             )
             label = f"{segment} {row[segment] / total:.0%}"
             if width > _LETTER * len(label) + 8:

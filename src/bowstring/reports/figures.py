@@ -1,185 +1,67 @@
-"""The figures of a run or a sweep, as what they show: drawn on the page by `drawing`, for papers by `plots`."""
+"""The figures of a run: its metrics, what its benchmark shows of its records, and every breakdown."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from bowstring.benchmarks.hicupid.types import QUESTION_TYPES
-from bowstring.reports.numbers import in_range
+from bowstring.benchmarks.figures import Figure, Intervals, Mark, is_empty
+from bowstring.benchmarks.of_run import benchmark_of, metrics_of
+from bowstring.benchmarks.view import Record
+from bowstring.metrics.measures import Family, MetricSet
 
-Record = Mapping[str, Any]
-
-
-class Mark(NamedTuple):
-    """An estimate with its interval; drawn hollow where that is not to be trusted."""
-
-    label: str
-    value: float
-    low: float
-    high: float
-    n: int
-    trusted: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Intervals:
-    name: str
-    title: str
-    marks: Sequence[Mark]
-    limits: tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Stack:
-    """Shares of a whole, a bar a row."""
-
-    name: str
-    title: str
-    rows: Mapping[str, Mapping[str, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """How often values fall between two edges, a line a series."""
-
-    name: str
-    title: str
-    unit: str
-    series: Mapping[str, Sequence[float]]
-    edges: Sequence[float]
-
-    def counts(self, name: str) -> list[int]:
-        found = [0] * (len(self.edges) - 1)
-        for value in self.series[name]:
-            found[min(max(bisect_right(self.edges, value) - 1, 0), len(found) - 1)] += 1
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class Scatter:
-    name: str
-    title: str
-    across: str
-    up: str
-    points: Sequence[tuple[float, float]]
-    limits: tuple[tuple[float, float], tuple[float, float]]
-
-
-class Point(NamedTuple):
-    name: str
-    family: str
-    tokens: float
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Score against context: a point a setting; a line joins those of a family."""
-
-    name: str
-    title: str
-    points: Sequence[Point]
-    limits: tuple[float, float]
-
-
-Figure = Intervals | Stack | Histogram | Scatter | Curve
-
-# What bars are made of, the best first; in this order everywhere.
-SEGMENTS = ("win", "yes", "tie", "lose", "no", "unparsed", "failed")
+Estimates = Mapping[str, Mapping[str, Any]]  # by metric
 
 
 def figures_of(metrics: Mapping[str, Any], records: Sequence[Record]) -> list[Figure]:
     """Of one run; a figure that has nothing to show is left out."""
-    of_records = _cupid(records) if metrics["benchmark"] == "cupid" else _hicupid(records)
-    found: list[Figure] = [*_headlines(metrics["metrics"]), *of_records, *axis_figures(metrics["groups"])]
-    return [figure for figure in found if not _is_empty(figure)]
+    of_axes = [figure for figures in axis_figures(metrics).values() for figure in figures]
+    return [*main_figures(metrics, records), *of_axes]
 
 
-def axis_figures(groups: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Intervals]:
-    """Every breakdown by its main metrics: for each of them a group a mark."""
-    found = []
-    for axis, of_axis in groups.items():
-        if axis == "type" and not any("inference.f1" in g or "generation.score" in g for g in of_axis.values()):
-            continue  # HiCUPID's types are what its headline is made of
-        for metric in _MAIN:
-            marks = [_mark(group, g[metric]) for group, g in of_axis.items() if metric in g]
-            if marks:
-                found.append(
-                    Intervals(f"{metric.replace('.', '-')}-by-{axis}", f"{metric} by {axis}", marks, in_range(metric))
-                )
-                if metric.startswith(("score", "recall")):
-                    break
+def main_figures(metrics: Mapping[str, Any], records: Sequence[Record]) -> list[Figure]:
+    """Those of all records together."""
+    metric_set = metrics_of(metrics)
+    of_records = benchmark_of(metrics).view().figures(records, metric_set)
+    found: list[Figure] = [*_families(metrics["metrics"], metric_set), *of_records]
+    return [figure for figure in found if not is_empty(figure)]
+
+
+def axis_figures(metrics: Mapping[str, Any]) -> dict[str, list[Figure]]:
+    """Every breakdown, by the metrics that a group is described by: a mark per group."""
+    metric_set = metrics_of(metrics)
+    found: dict[str, list[Figure]] = {}
+    for axis, groups in metrics["groups"].items():
+        has = {metric for group in groups.values() for metric in group}
+        shown = () if axis in metric_set.axes_without_figure else metric_set.describing(has.__contains__)
+        found[axis] = [_by_axis(axis, groups, metric, metric_set) for metric in shown]
     return found
 
 
-_MAIN = ("score.total", "score.persona", "inference.f1", "generation.score", "recall.total", "recall.persona")
-_FAMILIES = {"score": "Scores", "inference": "Inference", "generation": "Generation", "recall": "Recall of the search"}
+def _by_axis(axis: str, groups: Mapping[str, Estimates], metric: str, metric_set: MetricSet) -> Intervals:
+    marks = [_mark(group, own[metric]) for group, own in groups.items() if metric in own]
+    name = f"{metric.replace('.', '-')}-by-{axis}"
+    return Intervals(name, f"{metric} by {axis}", marks, metric_set.range(metric))
 
 
-def _headlines(metrics: Mapping[str, Mapping[str, Any]]) -> Iterable[Intervals]:
-    for family, title in _FAMILIES.items():
-        names = [n for n in metrics if n.startswith(f"{family}.") and not n.endswith(("_by_instance", "correlation"))]
-        marks = [_mark(name.partition(".")[2], metrics[name]) for name in names]
-        if marks:
-            yield Intervals(family, title, marks, in_range(names[0]))
+def _families(metrics: Estimates, metric_set: MetricSet) -> Iterable[Intervals]:
+    """A figure per family; where a benchmark has none, one of all metrics on the scale of the leading one."""
+    primary = [name for name in metrics if name not in metric_set.secondary]
+    for family, about in metric_set.families.items():
+        names = [name for name in primary if name.startswith(f"{family}.")]
+        yield from _family(family, about, {name.partition(".")[2]: name for name in names}, metrics, metric_set)
+    if not metric_set.families and (lead := metric_set.lead(metrics)) is not None:
+        alike = [name for name in primary if metric_set.range(name) == metric_set.range(lead)]
+        yield from _family("metrics", Family("Scores"), {name: name for name in alike}, metrics, metric_set)
+
+
+def _family(
+    name: str, about: Family, labels: Mapping[str, str], metrics: Estimates, metric_set: MetricSet
+) -> Iterable[Intervals]:
+    marks = [_mark(label, metrics[metric]) for label, metric in labels.items()]
+    if marks:
+        yield Intervals(name, about.title, marks, metric_set.range(next(iter(labels.values()))))
 
 
 def _mark(label: str, e: Mapping[str, Any]) -> Mark:
     return Mark(label, e["value"], e["low"], e["high"], e["n"], e["trusted"])
-
-
-def _hicupid(records: Sequence[Record]) -> Iterable[Figure]:
-    kinds = {r["type"] for r in records if "judgement" in r or "failure" in r}
-    rows: dict[str, Counter[str]] = {kind: Counter() for kind in QUESTION_TYPES if kind in kinds}
-    for r in records:
-        if "judgement" in r or "failure" in r:
-            said = "failed" if "failure" in r else r["verdict"] or "unparsed"
-            rows.setdefault(r["type"], Counter())[said] += 1
-    yield Stack("verdicts", "Verdicts", rows)
-    answered = [r for r in records if "answer" in r]
-    fields = {"answer": "answers", "personalized_answer": "personalized gold", "general_answer": "general gold"}
-    series = {label: [float(len(r[f].split())) for r in answered] for f, label in fields.items()}
-    yield _lengths(series)
-
-
-def _lengths(series: Mapping[str, Sequence[float]]) -> Histogram:
-    """In some twenty steps, up to the longest but for the last percent, which fall into the last step."""
-    found = sorted(value for values in series.values() for value in values)
-    most = found[min(len(found) - 1, int(0.99 * len(found)))] if found else 1.0
-    step = next(s for s in _STEPS if most < 20 * s or s == _STEPS[-1])
-    edges = [float(step * n) for n in range(int(most // step) + 2)]
-    return Histogram("lengths", "Length of answers", "words", series, edges)
-
-
-_STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
-
-
-def _cupid(records: Sequence[Record]) -> Iterable[Figure]:
-    scored = [r["generation"] for r in records if r.get("generation", {}).get("score") is not None]
-    rated = {"answers": [float(g["score"]) for g in scored]}
-    yield Histogram("ratings", "Ratings of answers", "score", rated, [n + 0.5 for n in range(11)])
-    yield Scatter(
-        "inference-generation",
-        "Inference against generation, an instance a point",
-        "recall of the gold checklist",
-        "score of the answer",
-        [
-            (100 * sum(r["inference"]["recall"]) / len(r["inference"]["recall"]), float(r["generation"]["score"]))
-            for r in records
-            if r.get("inference", {}).get("recall") and r.get("generation", {}).get("score") is not None
-        ],
-        ((0.0, 100.0), in_range("generation.score")),
-    )
-    yield _lengths({"answers": [float(len(g["response"].split())) for g in scored]})
-
-
-def _is_empty(figure: Figure) -> bool:
-    if isinstance(figure, Histogram):
-        return not any(figure.series.values())
-    return not (figure.rows if isinstance(figure, Stack) else getattr(figure, "marks", getattr(figure, "points", ())))

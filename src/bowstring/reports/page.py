@@ -7,17 +7,24 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
+from bowstring.benchmarks.figures import Figure
+from bowstring.benchmarks.of_run import benchmark_of, metrics_of
+from bowstring.benchmarks.view import Histories
 from bowstring.files.escaping import visible
+from bowstring.metrics.measures import NO_METRICS, MetricSet
 from bowstring.reports.drawing import draw
-from bowstring.reports.figures import Figure, figures_of
-from bowstring.reports.items import Histories, blocks, commonest_failure, items_of
-from bowstring.reports.numbers import number, place
+from bowstring.reports.figures import axis_figures, main_figures
+from bowstring.reports.items import blocks
+from bowstring.runs.failures import commonest_failure
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+
+_FRAGMENT = "benchmark.html"
 
 
 def write_page(
@@ -30,35 +37,30 @@ def write_page(
     """One self-contained HTML file. Every text in it is escaped: data and answers are shown, never obeyed.
 
     `about_histories` says why they are not there, if so."""
-    figures = {figure.name: drawn(figure) for figure in figures_of(metrics, records)}
+    benchmark, metric_set = benchmark_of(metrics), metrics_of(metrics)
+    view = benchmark.view()
+    figures = {figure.name: drawn(figure) for figure in main_figures(metrics, records)}
     return rendered(
         "page.html",
+        metric_set,
+        view.fragment(),
         m=metrics,
+        benchmark=benchmark,
+        about_scores=view.about_scores(metrics, metric_set),
+        about_configuration=view.about_configuration(metrics),
         columns={axis: _columns(metrics, groups) for axis, groups in metrics["groups"].items()},
-        headline=[name for name in _HEADLINE if name in metrics["metrics"]],
+        headline=metric_set.headlines(metrics["metrics"]),
         failure=commonest_failure(records),
-        figures=figures,
-        of_axis={axis: [svg for n, svg in figures.items() if n.endswith(f"-by-{axis}")] for axis in metrics["groups"]},
-        blocks=blocks(list(items_of(metrics["benchmark"], records)), histories),
+        lengths=figures.pop("lengths", ""),
+        figures=figures.values(),
+        of_axis={axis: [drawn(figure) for figure in own] for axis, own in axis_figures(metrics).items()},
+        blocks=blocks([view.item(record) for record in records], histories),
         tokens=_tokens(metrics["usage"]),
         config=metrics["config"],
         about_histories=about_histories,
         policy=policy(),
         script=_ours("items.js"),
     )
-
-
-_HEADLINE = (
-    "score.total",
-    "score.persona",
-    "score.profile",
-    "score.schedule",
-    "inference.f1",
-    "inference.precision",
-    "inference.recall",
-    "generation.score",
-    "recall.total",
-)
 
 
 def policy() -> str:
@@ -73,9 +75,9 @@ def drawn(figure: Figure) -> Markup:
     return Markup(f'<div class="figure">{draw(figure)}</div>')  # noqa: S704 - draw() escapes
 
 
-def environment() -> Environment:
+def environment(metric_set: MetricSet = NO_METRICS) -> Environment:
     """What all pages are made with: everything is escaped, but for our own style and figures; and whatever would
-    reorder a text is shown by its code."""
+    reorder a text is shown by its code. Numbers are printed as the metrics of a benchmark are."""
     from jinja2 import Environment
     from markupsafe import Markup
 
@@ -85,7 +87,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=lambda value: visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
     )
-    made.filters |= {"number": number, "place": place}
+    made.filters |= {"number": metric_set.number, "place": metric_set.place}
     made.globals["style"] = _ours("style.css")
     return made
 
@@ -98,8 +100,13 @@ def _ours(name: str) -> Markup:
     return Markup((files("bowstring.reports") / name).read_text(encoding="utf-8"))  # noqa: S704
 
 
-def rendered(template: str, **given: Any) -> str:
-    return environment().from_string(_ours(template)).render(**given)
+def rendered(template: str, metric_set: MetricSet, fragment: Traversable | None = None, **given: Any) -> str:
+    """A template of this room; it can import the benchmark's own `fragment`, which is escaped like the rest."""
+    from jinja2 import DictLoader
+
+    made = environment(metric_set)
+    made.loader = DictLoader({_FRAGMENT: "" if fragment is None else fragment.read_text(encoding="utf-8")})
+    return made.from_string(_ours(template)).render(**given)
 
 
 def _columns(metrics: Mapping[str, Any], groups: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bowstring.benchmarks.figures import Curve, Figure, Histogram, Intervals, Scatter, Stack
 from bowstring.files.names import file_name
 from bowstring.files.writing import write_file
-from bowstring.reports.figures import SEGMENTS, Curve, Figure, Histogram, Intervals, Scatter, Stack
 from bowstring.reports.numbers import short
 
 FORMATS = ("svg", "pdf", "png")
@@ -29,6 +29,7 @@ _SEGMENTS = {
     "unparsed": "#e9d8a6",
     "failed": "#6b6b6b",
 }
+_OTHERS = tuple(_COLOURS[n] for n in (2, 3, 6, 5))  # of segments that have no colour of their own
 _STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -95,11 +96,13 @@ def _intervals(axes: Any, figure: Intervals) -> None:
 
 
 def _stack(axes: Any, figure: Stack) -> None:
+    segments = figure.segments()
+    colours = {s: _SEGMENTS.get(s, _OTHERS[n % len(_OTHERS)]) for n, s in enumerate(segments)}
     for n, row in enumerate(figure.rows.values()):
         total, left = sum(row.values()), 0.0
-        for segment in (s for s in SEGMENTS if row.get(s)):
+        for segment in (s for s in segments if row.get(s)):
             share = 100 * row[segment] / total
-            axes.barh(n, share, left=left, color=_SEGMENTS[segment], height=0.7)
+            axes.barh(n, share, left=left, color=colours[segment], height=0.7)
             if share > 7:
                 ink = "black" if segment in ("tie", "unparsed") else "white"
                 axes.text(

@@ -5,59 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bowstring.reports.figures import Curve, Point
-from bowstring.reports.numbers import in_range
+from bowstring.benchmarks.figures import Curve, Point
+from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.reports.page import drawn, rendered
-
-# What a sweep is about, the first that its points have; and what else its table shows.
-_MAIN = ("score.total", "score.persona", "score.profile", "score.schedule", "inference.f1", "generation.score")
-_RECALL = "recall.total"
-_COLUMNS = (
-    *_MAIN[:4],
-    "win",
-    "tie",
-    "lose",
-    "bleu",
-    "rouge_l",
-    "consistency",
-    "inference.precision",
-    "inference.recall",
-    *_MAIN[4:],
-    _RECALL,
-    "recall.persona",
-    "recall.profile",
-    "recall.schedule",
-)
-
-
-def main_metric(points: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """The metric that a sweep's curve shows."""
-    names = (*_MAIN, _RECALL, "recall.persona", "recall.profile", "recall.schedule")
-    return next((name for name in names if any(name in p["metrics"] for p in points.values())), None)
-
-
-def columns(points: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    return [name for name in _COLUMNS if any(name in p["metrics"] for p in points.values())]
+from bowstring.reports.points import columns_of, lead_of
 
 
 def write_sweep_page(summary: Mapping[str, Any]) -> str:
-    points = summary["points"]
-    metric = main_metric(points)
+    points, metric_set = summary["points"], metrics_of(summary)
     return rendered(
         "sweep.html",
+        metric_set,
         s=summary,
-        metric=metric,
+        benchmark=benchmark_of(summary),
+        metric=lead_of(points, metric_set),
         curves=[drawn(figure) for figure in sweep_figures(summary)],
-        columns=columns(points),
+        columns=columns_of(points, metric_set),
         config=summary["config"],
     )
 
 
 def sweep_figures(summary: Mapping[str, Any]) -> list[Curve]:
-    """The curve of the main metric; none where nothing says how much the points saw."""
-    metric = main_metric(summary["points"])
+    """The curve of the leading metric; none where nothing says how much the points saw."""
+    metric_set = metrics_of(summary)
+    metric = lead_of(summary["points"], metric_set)
     found = _points(summary["points"], metric) if metric else ()
-    return [Curve("context", metric, found, in_range(metric))] if metric and found else []
+    return [Curve("context", metric, found, metric_set.range(metric))] if metric and found else []
 
 
 def _points(points: Mapping[str, Mapping[str, Any]], metric: str) -> Sequence[Point]:

@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.files.escaping import in_csv, in_latex, in_markdown
-from bowstring.reports.numbers import number
+from bowstring.metrics.measures import MetricSet
+from bowstring.reports.points import columns_of
 
 
 class Value(NamedTuple):
@@ -42,6 +44,7 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = ()
+    clusters: str = "clusters"  # what intervals were made by resampling
 
 
 def notes_of(metrics: Mapping[str, Any]) -> list[str]:
@@ -52,35 +55,39 @@ def notes_of(metrics: Mapping[str, Any]) -> list[str]:
 
 def tables_of(metrics: Mapping[str, Any]) -> list[Table]:
     """All scores with their intervals, and every breakdown."""
-    found = [_estimates("scores", metrics["metrics"])]
-    found += [_breakdown(axis, metrics["metrics"], groups) for axis, groups in metrics["groups"].items()]
-    return [replace(table, notes=notes_of(metrics)) for table in found]
+    scored, metric_set = metrics["metrics"], metrics_of(metrics)
+    rows = [[metric, _value(e, metric, metric_set)] for metric, e in scored.items()]
+    found = [Table("scores", ["metric", "value"], rows)]
+    found += [_breakdown(axis, scored, groups, metric_set) for axis, groups in metrics["groups"].items()]
+    clusters = benchmark_of(metrics).cluster.many
+    return [replace(table, notes=notes_of(metrics), clusters=clusters) for table in found]
 
 
-def sweep_tables(summary: Mapping[str, Any], columns: Sequence[str]) -> list[Table]:
+def sweep_tables(summary: Mapping[str, Any]) -> list[Table]:
+    metric_set = metrics_of(summary)
+    columns = columns_of(summary["points"], metric_set)
     rows = []
     for name, point in summary["points"].items():
         tokens = point["context_tokens"]
-        values = [_value(point["metrics"].get(column), column) for column in columns]
+        values = [_value(point["metrics"].get(column), column, metric_set) for column in columns]
         rows.append([name, "" if tokens is None else f"{tokens:.0f}", *values])
     lost = [f"{name}: {note}" for name, point in summary["points"].items() for note in notes_of(point)]
-    return [Table("sweep", ["history", "tokens", *columns], rows, [*summary.get("notes", ()), *lost])]
+    notes = [*summary.get("notes", ()), *lost]
+    return [Table("sweep", ["history", "tokens", *columns], rows, notes, benchmark_of(summary).cluster.many)]
 
 
-def _estimates(name: str, metrics: Mapping[str, Mapping[str, Any]]) -> Table:
-    return Table(name, ["metric", "value"], [[metric, _value(e, metric)] for metric, e in metrics.items()])
-
-
-def _breakdown(axis: str, whole: Mapping[str, Any], groups: Mapping[str, Mapping[str, Any]]) -> Table:
+def _breakdown(
+    axis: str, whole: Mapping[str, Any], groups: Mapping[str, Mapping[str, Any]], metric_set: MetricSet
+) -> Table:
     columns = [name for name in whole if any(name in found for found in groups.values())]
-    rows = [[group, *(_value(found.get(c), c) for c in columns)] for group, found in groups.items()]
+    rows = [[group, *(_value(found.get(c), c, metric_set) for c in columns)] for group, found in groups.items()]
     return Table(f"by-{axis}", [axis, *columns], rows)
 
 
-def _value(e: Mapping[str, Any] | None, metric: str) -> Value | None:
+def _value(e: Mapping[str, Any] | None, metric: str, metric_set: MetricSet) -> Value | None:
     if e is None:
         return None
-    shown = (number(e[k], metric) for k in ("value", "low", "high"))
+    shown = (metric_set.number(e[k], metric) for k in ("value", "low", "high"))
     return Value(next(shown), next(shown), next(shown), e["n"], e["clusters"], e["trusted"])
 
 
@@ -103,7 +110,7 @@ def under_markdown(said: Sequence[str]) -> list[str]:
 
 def _legend(table: Table) -> list[str]:
     few = any(isinstance(cell, Value) and not cell.trusted for row in table.rows for cell in row)
-    star = ["* fewer than 30 users or personas: do not trust the interval."] if few else []
+    star = [f"* fewer than 30 {table.clusters}: do not trust the interval."] if few else []
     return [*star, *as_sentences(table.notes)]
 
 

@@ -233,7 +233,8 @@ class Running:
         ended = ("complete", None) if complete else ("stopped", stopped)
         folder.write_lines("records.jsonl", records)
         folder.write_json("metrics.json", metrics)
-        page_problem = _write_page(evaluation, folder, metrics, records)
+        draw = evaluation.page
+        page_problem = None if draw is None else write_page(folder, lambda: draw(metrics, records))
         folder.write_json("run.json", summed(self._manifest(evaluation, *ended) | {"files": folder.written}))
         folder.remove(PROGRESS_NAME)
         return Run(evaluation.folder, metrics, complete, None if complete else stopped, page_problem)
@@ -271,15 +272,13 @@ class Running:
         }
 
 
-def _write_page(
-    evaluation: Evaluation, folder: RunFolder, metrics: dict[str, Any], records: Sequence[Record]
-) -> str | None:
-    """Draw the page; what goes wrong there is said, and does not fail a run whose results are written."""
-    if evaluation.page is None:
-        return None
+def write_page(folder: RunFolder, draw: Callable[[], str]) -> str | None:
+    """Draw report.html; what goes wrong there is returned, and does not fail what has ended and is written. An older
+    page does not stay behind: it would not show the new results."""
     try:
-        page = evaluation.page(metrics, records)
+        page = draw()
     except Exception as error:
+        folder.remove("report.html")
         return redacted(" ".join(f"{type(error).__name__}: {error}".split()))[:300]
     folder.write_text("report.html", page)
     return None

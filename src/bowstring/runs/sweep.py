@@ -19,7 +19,7 @@ from bowstring.files.plain_json import read_json
 from bowstring.files.plain_yaml import NotPlain
 from bowstring.models.tokens import TokenCounter, counter_or_none
 from bowstring.runs.folder import RunFolder, fingerprint
-from bowstring.runs.running import Evaluation, Run, Running
+from bowstring.runs.running import Evaluation, Run, Running, write_page
 from bowstring.settings import options_of
 
 _SAMPLE = 4000  # texts whose tokens are counted, to know how many characters a token has here
@@ -33,6 +33,7 @@ class Swept:
     folder: Path
     points: dict[str, Run]
     summary: dict[str, Any]
+    page_problem: str | None = None  # why report.html could not be drawn
 
     @property
     def stopped(self) -> str | None:
@@ -56,10 +57,10 @@ class Sweep:
         folder = RunFolder(self.folder)
         try:
             folder.write_json("sweep.json", summary)
-            folder.write_text("report.html", self.page(summary))
+            page_problem = write_page(folder, lambda: self.page(summary))
         finally:
             folder.close()
-        return Swept(self.folder, runs, summary)
+        return Swept(self.folder, runs, summary, page_problem)
 
     def _check_folder(self) -> None:
         """A folder that holds a run, or a sweep of something else, is not overwritten; one with other points grows."""

@@ -7,18 +7,14 @@ compared.differences["score.total"]["gold"].value
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from itertools import combinations
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from bowstring.benchmarks.cupid import scores as cupid_scores
-from bowstring.benchmarks.hicupid import demographics
-from bowstring.benchmarks.hicupid import scores as hicupid_scores
-from bowstring.benchmarks.hicupid.types import QUESTION_TYPES
+from bowstring.benchmarks.of_run import installed
 from bowstring.errors import UsageError
 from bowstring.metrics.comparing import (
     Against,
@@ -30,9 +26,7 @@ from bowstring.metrics.comparing import (
     rank_ranges,
 )
 from bowstring.metrics.intervals import Estimate, Score
-from bowstring.metrics.measures import Measure, Parts
-from bowstring.reports.sweep_page import main_metric
-from bowstring.runs.runner import Record
+from bowstring.metrics.measures import Measure, MetricSet, Parts
 from bowstring.runs.running import Run
 from bowstring.studies.differing import Example, most_different
 from bowstring.studies.loading import Contender, common_keys, open_contenders
@@ -73,6 +67,7 @@ class Comparison:
     """Everything that is known of some runs on the items they share, in units of the metrics."""
 
     benchmark: str
+    metric_set: MetricSet
     runs: tuple[Contender, ...]
     baseline: str
     metric: str  # that ranks the runs
@@ -163,12 +158,12 @@ class _Comparing:
         self.baseline = baseline
         self.keys = common_keys(contenders)
         self.records = {run.name: run.records for run in contenders}
-        hicupid = self.benchmark == "hicupid"
-        scores: Any = hicupid_scores if hicupid else cupid_scores
-        self.clusters: Mapping[str, str] = {key: scores.cluster_of(contenders[0].records[key]) for key in self.keys}
-        self.grouped: Callable[[Sequence[Record]], dict[str, dict[str, list[Record]]]] = scores.grouped
-        scoring = contenders[0].configuration["settings"].get("scoring", "")
-        self.measures: Mapping[str, Measure] = hicupid_scores.MEASURES if hicupid else cupid_scores.measures(scoring)
+        benchmark = installed(self.benchmark)
+        self.clusters = {key: benchmark.cluster_of(contenders[0].records[key]) for key in self.keys}
+        self.grouped = benchmark.grouped
+        self.view = benchmark.view()
+        self.metric_set = benchmark.metrics(contenders[0].configuration["settings"])
+        self.measures = self.metric_set.measures
         self._known_parts: dict[str, dict[str, dict[str, Parts]]] = {}
 
     def compared(self, metric: str | None, detect: float | None, items: int, notes: list[str]) -> Comparison:
@@ -179,6 +174,7 @@ class _Comparing:
         from_baseline = differences[main]
         return Comparison(
             benchmark=self.benchmark,
+            metric_set=self.metric_set,
             runs=tuple(self.contenders),
             baseline=self.baseline,
             metric=main,
@@ -190,7 +186,7 @@ class _Comparing:
             ranks=_ranks(metrics[main], pairs, self.measures[main]),
             power={name: _power(found, detect) for name, found in from_baseline.items()},
             groups=self._groups(main),
-            examples=most_different(self.benchmark, main, self.measures[main], self.records, self.keys, items),
+            examples=most_different(self.view, main, self.measures[main], self.records, self.keys, items),
             notes=notes,
         )
 
@@ -202,7 +198,7 @@ class _Comparing:
             )
         if asked is not None and asked not in shared:
             raise UsageError(f"--metric {asked}: the runs have no such number in common; they have {', '.join(shared)}")
-        return asked or main_metric({"": {"metrics": shared}}) or next(iter(shared))
+        return asked or self.metric_set.lead(shared) or next(iter(shared))
 
     def _has(self, metrics: Estimates, name: str) -> str:
         own = [m for m, found in metrics.items() if name in found]
@@ -259,36 +255,28 @@ class _Comparing:
         """The main metric, or the nearest that a group has, by every axis of the shared items."""
         shared = [self.contenders[0].records[key] for key in self.keys]
         return {
-            axis: {
-                group: self._in_group([r["key"] for r in members[group]], main)
-                for group in sorted(members, key=partial(demographics.order_of, axis))
-            }
+            axis: {group: self._in_group([r["key"] for r in own], main) for group, own in members.items()}
             for axis, members in self.grouped(shared).items()
         }
 
     def _in_group(self, keys: Sequence[str], main: str) -> dict[str, dict[str, InGroup]]:
+        """The metrics that the group is described by, where all runs have them."""
         found: dict[str, dict[str, Estimate]] = {}
-        for metric in dict.fromkeys((main, *_HEADLINES)):
-            if found and not (self.benchmark == "cupid" and metric in _HEADLINES):
-                break  # one number is enough, but for CUPID's two tasks
-            own = self._estimates(metric, keys) if metric in self.measures else {}
-            if len(own) == len(self.contenders):
-                found[metric] = own
-        return {m: {name: self._cell(m, name, e, keys) for name, e in own.items()} for m, own in found.items()}
+
+        def all_have(metric: str) -> bool:
+            if metric not in found:
+                found[metric] = self._estimates(metric, keys) if metric in self.measures else {}
+            return len(found[metric]) == len(self.contenders)
+
+        return {
+            metric: {name: self._cell(metric, name, e, keys) for name, e in found[metric].items()}
+            for metric in self.metric_set.describing(all_have, main)
+        }
 
     def _cell(self, metric: str, name: str, own: Estimate, keys: Sequence[str]) -> InGroup:
         if name == self.baseline:
             return InGroup(own, None)
         return InGroup(own, self._paired(metric, self.baseline, name, keys)[0])
-
-
-# What a group of items is told by: the first of these that all runs have in it.
-_HEADLINES = (
-    *(f"score.{kind}" for kind in ("total", *QUESTION_TYPES)),
-    *(f"recall.{kind}" for kind in ("total", *QUESTION_TYPES)),
-    "inference.f1",
-    "generation.score",
-)
 
 
 def _ranks(own: Mapping[str, Estimate], pairs: Mapping[tuple[str, str], Against], measure: Measure) -> dict[str, Rank]:

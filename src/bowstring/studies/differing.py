@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from bowstring.benchmarks.view import Answered, View
 from bowstring.metrics.measures import Measure
 from bowstring.runs.runner import Record
 from bowstring.seeding import seeded_number
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """What a run said to an item, what that came to, and the judge's words."""
-
-    answer: str
-    verdict: str
-    judgement: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +22,7 @@ class Example:
 
 
 def most_different(
-    benchmark: str,
+    view: View,
     metric: str,
     measure: Measure,
     records: Mapping[str, Mapping[str, Record]],
@@ -44,8 +35,7 @@ def most_different(
         (key for key in keys if apart[key] > 0), key=lambda key: (-apart[key], seeded_number(0, "differing", key))
     )
     return [
-        _example(benchmark, metric, apart[key], {n: own[key] for n, own in records.items()})
-        for key in differing[:items]
+        _example(view, metric, apart[key], {n: own[key] for n, own in records.items()}) for key in differing[:items]
     ]
 
 
@@ -60,35 +50,13 @@ def _apart(measure: Measure, records: Sequence[Record]) -> float:
     return total
 
 
-def _example(benchmark: str, metric: str, apart: float, records: Mapping[str, Record]) -> Example:
+def _example(view: View, metric: str, apart: float, records: Mapping[str, Record]) -> Example:
     first = next(iter(records.values()))
-    hicupid = benchmark == "hicupid"
-    read = _hicupid if hicupid else _cupid
     return Example(
         key=first["key"],
         type=first["type"],
         apart=apart,
-        question=first["question" if hicupid else "request"],
-        gold=first["personalized_answer" if hicupid else "preference"],
-        answers={name: read(metric, record) for name, record in records.items()},
+        question=view.asked(first),
+        gold=view.gold(first),
+        answers={name: view.answered(metric, record) for name, record in records.items()},
     )
-
-
-def _hicupid(metric: str, record: Record) -> Answered:
-    if metric.startswith("recall"):
-        found = ", ".join(map(str, record.get("retrieved", ())))
-        return Answered(found, f"recall {record.get('recall')}", None)
-    if metric in ("bleu", "rouge_l"):
-        return Answered(record.get("answer", ""), f"{metric} {record[metric]:.3f}", None)
-    verdicts = [record[name] for name in ("verdict", "swapped_verdict") if name in record]
-    judgements = [record[name] for name in ("judgement", "swapped_judgement") if name in record]
-    return Answered(record.get("answer", ""), " / ".join(map(str, verdicts)), "\n\n".join(judgements) or None)
-
-
-def _cupid(metric: str, record: Record) -> Answered:
-    if metric.startswith("generation"):
-        task: Mapping[str, Any] = record["generation"]
-        return Answered(task.get("response", ""), f"score {task.get('score', '–')}", task.get("judgement"))
-    task = record["inference"]
-    means = [f"{side} {sum(task[side]) / len(task[side]):.2f}" for side in ("precision", "recall") if side in task]
-    return Answered(task.get("preference", ""), ", ".join(means), None)

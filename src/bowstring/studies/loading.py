@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bowstring.benchmarks.interface import Benchmark
+from bowstring.benchmarks.of_run import installed
 from bowstring.errors import UsageError
 from bowstring.files.plain_json import read_json
 from bowstring.files.plain_yaml import NotPlain
@@ -14,10 +16,6 @@ from bowstring.runs.folder import EndedRun, read_run
 from bowstring.runs.runner import Record
 from bowstring.runs.sweep import run_folders
 from bowstring.studies.run_names import short_names
-
-# What the same item must have alike in two runs whose fingerprints cannot tell.
-_ITEM = ("question", "personalized_answer", "general_answer", "evidence", "type")
-_JUDGING = ("judge", "matcher", "decomposer")  # words in the names of templates that judges read
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +48,18 @@ def open_contenders(paths: Sequence[Path], baseline: Path | None) -> tuple[list[
         raise UsageError(f"{'one run' if ended else 'no run'} to compare; expected two or more, such as runs/A runs/B")
     _check_benchmark(ended)
     records = [_records(run) for run in ended]
-    notes = _check_data(ended, records)
+    benchmark = installed(_benchmark_of(ended[0]))
+    notes = _check_data(benchmark, ended, records)
     names = short_names([run.configuration for run in ended], [str(folder) for folder in folders.values()])
     shared = _shared(records)
     if not shared:
         raise UsageError(f"{ended[0].path} and {ended[1].path} have no item in common; expected runs on the same items")
     contenders = [
-        Contender(name, run.path, run.configuration, own, *_counts([own[key] for key in shared]))
+        Contender(name, run.path, run.configuration, own, *_counts(benchmark, [own[key] for key in shared]))
         for name, run, own in zip(names, ended, records, strict=True)
     ]
     at = 0 if baseline is None else list(folders).index(baseline.resolve())
-    return contenders, names[at], notes + _notes(contenders, len(shared))
+    return contenders, names[at], notes + _notes(benchmark, contenders, len(shared))
 
 
 def common_keys(contenders: Sequence[Contender]) -> list[str]:
@@ -95,7 +94,7 @@ def _scoring_of(run: EndedRun) -> str:
     return str(run.configuration["settings"].get("scoring", ""))
 
 
-def _check_data(ended: Sequence[EndedRun], records: Sequence[Mapping[str, Record]]) -> list[str]:
+def _check_data(benchmark: Benchmark, ended: Sequence[EndedRun], records: Sequence[Mapping[str, Record]]) -> list[str]:
     """The same files, by their fingerprint; or other splits of one set, whose shared items are the same."""
     notes: list[str] = []
     first = ended[0]
@@ -105,21 +104,18 @@ def _check_data(ended: Sequence[EndedRun], records: Sequence[Mapping[str, Record
             continue
         named = [data["name"], data["revision"]] == [theirs["name"], theirs["revision"]]
         splits = first.configuration["settings"].get("splits"), other.configuration["settings"].get("splits")
-        alike = all(_item(records[0][key]) == _item(own[key]) for key in own if key in records[0])
+        both = [(records[0][key], own[key]) for key in own if key in records[0]]
+        alike = all(one.get(name) == two.get(name) for one, two in both for name in benchmark.item_fields)
         if not named or splits[0] == splits[1] or not alike:
             raise UsageError(
                 f"{first.path} and {other.path} cannot be compared: their data differ, "
                 f"{data_name(data)} and {data_name(theirs)}"
             )
         notes = [
-            "the runs read different splits of one set, so that only the questions they share could be checked to be "
-            "the same, not the histories"
+            f"the runs read different splits of one set, so that only the {benchmark.item.many} they share could be "
+            "checked to be the same, not the histories"
         ]
     return notes
-
-
-def _item(record: Record) -> list[Any]:
-    return [record.get(name) for name in _ITEM]
 
 
 def data_name(data: Mapping[str, Any]) -> str:
@@ -128,23 +124,24 @@ def data_name(data: Mapping[str, Any]) -> str:
     return f"{data['name']}{revision} ({data['fingerprint'][:8]})"
 
 
-def _counts(records: Sequence[Record]) -> tuple[int, int]:
+def _counts(benchmark: Benchmark, records: Sequence[Record]) -> tuple[int, int]:
     """How many failed, and of how many something could not be read."""
-    failed = unparsed = 0
-    for record in records:
-        tasks = [record[task] for task in ("inference", "generation") if task in record] or [record]
-        failed += any("failure" in task for task in tasks)
-        unread = [t.get("unparsed") is not None or ("judgement" in t and t.get("score") is None) for t in tasks]
-        unparsed += any(unread)
-    return failed, unparsed
+    tasks = [benchmark.tasks_of(record) for record in records]
+    failed = sum(any("failure" in task for task in own) for own in tasks)
+    return failed, sum(any(_is_unparsed(task) for task in own) for own in tasks)
 
 
-def _notes(contenders: Sequence[Contender], shared: int) -> list[str]:
+def _is_unparsed(task: Mapping[str, Any]) -> bool:
+    judged = task.get("score", task.get("verdict"))
+    return task.get("unparsed") is not None or ("judgement" in task and judged is None)
+
+
+def _notes(benchmark: Benchmark, contenders: Sequence[Contender], shared: int) -> list[str]:
     notes = []
     if any(len(run.records) != shared for run in contenders):
         sizes = ", ".join(f"{run.name} {len(run.records):,}" for run in contenders)
         notes.append(f"compared on the {shared:,} items that all runs have (of {sizes})")
-    notes += _judging_notes(contenders)
+    notes += _judging_notes(benchmark, contenders)
     for run in contenders:
         if run.failed or run.unparsed:
             notes.append(
@@ -158,17 +155,18 @@ def _notes(contenders: Sequence[Contender], shared: int) -> list[str]:
     return notes
 
 
-def _judging_notes(contenders: Sequence[Contender]) -> list[str]:
+def _judging_notes(benchmark: Benchmark, contenders: Sequence[Contender]) -> list[str]:
     notes = []
-    for role in ("judge", "matcher"):
+    comparable = f", only {benchmark.without_judge}" if benchmark.without_judge else ""
+    for role in benchmark.roles:
         judges = {run.name: run.configuration.get(role) for run in contenders}
         if len(set(judges.values())) > 1:
             who = ", ".join(f"{name}: {judge or 'none'}" for name, judge in judges.items())
-            notes.append(f"different {role}s ({who}): their verdicts are not comparable, only text overlap and recall")
+            notes.append(f"different {role}s ({who}): their verdicts are not comparable{comparable}")
     templates: dict[str, set[str]] = {}
     for run in contenders:
         for name, words in run.configuration.get("prompts", {}).items():
-            if any(role in name for role in _JUDGING):
+            if any(word in name for word in benchmark.judge_prompts):
                 templates.setdefault(name, set()).add(words)
     if changed := sorted(name for name, words in templates.items() if len(words) > 1):
         notes.append(f"the judges were asked in different words: {', '.join(changed)}")

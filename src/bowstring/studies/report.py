@@ -7,18 +7,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bowstring.benchmarks.cupid.data import CupidSet
-from bowstring.benchmarks.hicupid.data import HicupidSet
-from bowstring.benchmarks.histories import histories_of
-from bowstring.benchmarks.loading import load_cupid, load_hicupid
+from bowstring.benchmarks.figures import Figure
+from bowstring.benchmarks.loading import bundled_sets, load
+from bowstring.benchmarks.of_run import installed
+from bowstring.datasets.dataset import DataSet
 from bowstring.errors import BowstringError, DataError, UsageError
 from bowstring.files.names import file_name
 from bowstring.files.plain_json import read_json
 from bowstring.files.writing import make_folder, write_file
 from bowstring.reports import plots, tables
-from bowstring.reports.figures import Figure, figures_of
+from bowstring.reports.figures import figures_of
+from bowstring.reports.items import histories_of
 from bowstring.reports.page import write_page
-from bowstring.reports.sweep_page import columns, sweep_figures, write_sweep_page
+from bowstring.reports.sweep_page import sweep_figures, write_sweep_page
 from bowstring.reports.tables import Table
 from bowstring.runs.folder import AUDIT_NAME, EndedRun, read_metrics, read_run
 from bowstring.studies.validity import with_audit
@@ -97,8 +98,7 @@ def _of_sweep(folder: Path, out: Path) -> Report:
         summary = read_json((folder / "sweep.json").read_bytes())
         for point in summary["points"].values():
             point["folder"] = os.path.relpath(folder / point["folder"], out)
-        found = tables.sweep_tables(summary, columns(summary["points"]))
-        return Report(write_sweep_page(summary), sweep_figures(summary), found)
+        return Report(write_sweep_page(summary), sweep_figures(summary), tables.sweep_tables(summary))
     except BowstringError:
         raise
     except Exception as error:  # as above
@@ -110,22 +110,16 @@ def _in_words(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
-def data_of(
-    run: EndedRun, given: str | None = None, *, fetch: bool = True
-) -> tuple[HicupidSet | CupidSet | None, str | None]:
+def data_of(run: EndedRun, given: str | None = None, *, fetch: bool = True) -> tuple[DataSet | None, str | None]:
     """A run's data set, if it is there and still the same; otherwise why not. Without `fetch` only one that is bundled
     or lies in a folder: nothing is fetched for a run that may be somebody else's."""
     said, settings = run.configuration["data"], run.configuration["settings"]
     name = given or run.data_name
-    if not fetch and name.split("/")[0] != "mini" and not Path(name).exists():
-        return None, f"its data set, {name}, is not here"
-    found: HicupidSet | CupidSet
     try:
-        if run.configuration["benchmark"] == "cupid":
-            found = load_cupid(name, revision=said["revision"])
-        else:
-            splits = settings.get("splits") or ()
-            found = load_hicupid(name, revision=said["revision"], splits=splits, leave_out=("train",))
+        benchmark = installed(run.configuration["benchmark"])
+        if not fetch and not Path(name).exists() and bundled_sets(name, benchmark.name) is None:
+            return None, f"its data set, {name}, is not here"
+        found = load(name, benchmark.name, revision=said["revision"], choice=benchmark.choice(settings))
     except BowstringError as error:
         return None, str(error)
     if found.fingerprint != said["fingerprint"]:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bowstring.reports.sweep_page import main_metric
+from bowstring.benchmarks.of_run import find_installed, find_metrics
+from bowstring.metrics.measures import MetricSet
+from bowstring.reports.points import lead_of
 from bowstring.runs.catalogue import Catalogue, Entry, Kept, Unreadable, read_json, read_progress
 
 PAGE = 100  # rows
@@ -67,6 +69,16 @@ class Row:
         return self.entry.status if scored else "unscored"
 
     @property
+    def metric_set(self) -> MetricSet:
+        return _metric_set(self.entry.manifest if self.entry.kind == "sweep" else {}, self.entry.configuration)
+
+    @property
+    def clusters(self) -> str:
+        """What its intervals were made by resampling; of a benchmark that is not installed it is not known."""
+        benchmark = find_installed(self.entry.configuration.get("benchmark"))
+        return "clusters" if benchmark is None else benchmark.cluster.many
+
+    @property
     def reason(self) -> str:
         return self.problem or self.entry.reason
 
@@ -103,6 +115,11 @@ class Listed:
     asked: Asked
     found: int
     total: int
+
+    @property
+    def clusters(self) -> str:
+        """What the intervals of these rows were made by resampling."""
+        return " or ".join(dict.fromkeys(row.clusters for row in self.rows)) or "clusters"
 
     @property
     def pages(self) -> int:
@@ -258,7 +275,8 @@ def _read_headline(folder: Path) -> Headline | str:
     except Unreadable as problem:
         return str(problem)
     try:
-        name = main_metric({"": m}) or next(iter(m["metrics"]), None)
+        metric_set = find_metrics(m.get("benchmark"), _part(_part(m, "config"), "settings"))
+        name = metric_set.lead(m["metrics"]) or next(iter(m["metrics"]), None)
         if name is None:  # nothing could be scored; that is counted beside it
             return Headline("", None, None, None, 0, True, int(m["failed"]), int(m["unparsed"]))
         e = m["metrics"][name]
@@ -268,10 +286,21 @@ def _read_headline(folder: Path) -> Headline | str:
         return "metrics.json is not as a run writes it"
 
 
+def _metric_set(summary: Mapping[str, Any], config: Mapping[str, Any]) -> MetricSet:
+    """The metrics of a run or, with its summary, of a sweep, whose settings are those of its points."""
+    points = _part(summary, "points").values()
+    settings = _part(next((point for point in points if isinstance(point, dict)), config), "settings")
+    return find_metrics(summary.get("benchmark", config.get("benchmark")), settings)
+
+
+def _first_metric(points: Mapping[str, Any]) -> str | None:
+    return next((name for point in points.values() for name in point["metrics"]), None)
+
+
 def _headline_of_sweep(summary: Mapping[str, Any]) -> Headline | str:
     points = summary["points"]
     try:
-        name = main_metric(points)
+        name = lead_of(points, _metric_set(summary, _part(summary, "config"))) or _first_metric(points)
         if name is None:
             failed, unparsed = (sum(int(point[k]) for point in points.values()) for k in ("failed", "unparsed"))
             return Headline("", None, None, None, 0, True, failed, unparsed, len(points))

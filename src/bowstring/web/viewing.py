@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+from bowstring.benchmarks.view import Histories
 from bowstring.errors import BowstringError, UsageError
 from bowstring.reports import page
-from bowstring.reports.items import Histories
 from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.reports.tables import COUNTS, notes_of
 from bowstring.runs.catalogue import Catalogue, Entry, Kept, Unreadable, check_plain, read_json, read_progress
@@ -102,7 +102,7 @@ class _Pages:
             return self._under_way(entry)
         try:
             made = self._sweep(entry) if entry.kind == "sweep" else self._of_runs.of(entry.path)
-        except Unreadable as problem:
+        except (BowstringError, Unreadable) as problem:  # such as: its benchmark is not installed here
             return self._message(entry.name, str(problem), 200)
         return _report(self._with_way_back(made, [entry.name]))
 
@@ -168,11 +168,14 @@ class _Pages:
         found = [_metrics(row.entry) for row in rows]
         metrics = [_estimates(own) for own in found]
         names = list(dict.fromkeys(name for own in metrics for name in own))
+        clusters = " or ".join(dict.fromkeys(row.clusters for row in rows))
         notes: dict[str, list[str]] = {}  # with the runs that they are of
         for row, own in zip(rows, found, strict=True):
             for note in _notes(own):
                 notes.setdefault(note, []).append(row.entry.name)
-        return self._html("view_compare.html", 200, rows=rows, metrics=metrics, names=names, notes=notes, why=why)
+        return self._html(
+            "view_compare.html", 200, rows=rows, metrics=metrics, names=names, notes=notes, why=why, clusters=clusters
+        )
 
     def _with_way_back(self, made: str, names: Sequence[str]) -> str:
         """A report knows no list: this is the way back to it, and to the runs that are compared."""
@@ -208,7 +211,7 @@ def _write_run(folder: Path) -> str:
 
 
 def _histories(folder: Path) -> tuple[Histories | None, str | None]:
-    from bowstring.benchmarks.histories import histories_of
+    from bowstring.reports.items import histories_of
     from bowstring.studies.report import data_of
 
     try:

@@ -8,16 +8,20 @@ from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bowstring.benchmarks.auditing import Auditing
-from bowstring.benchmarks.cupid import mini, reading
+from bowstring.benchmarks.cupid import mini, reading, scores
 from bowstring.benchmarks.cupid.data import CupidSet
 from bowstring.benchmarks.cupid.evaluation import CupidSettings, opener
 from bowstring.benchmarks.cupid.layout import CONFIG, CupidFormat
+from bowstring.benchmarks.cupid.view import CupidView
 from bowstring.benchmarks.interface import Benchmark, Context, Noun, Opener, Training
+from bowstring.benchmarks.view import View
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice
 from bowstring.datasets.reading import Locate, Reading
 from bowstring.errors import UsageError
+from bowstring.metrics.measures import MetricSet
+from bowstring.runs.runner import Record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +50,8 @@ class Cupid(Benchmark):
             "Written for Bowstring as a small, readable set in CUPID's format. All people in it are invented.",
         ),
     }
+    judge_prompts = ("judge", "matcher", "decomposer")
+    item_fields = ("type", "request", "context_factor", "preference", "checklist", "evidence")
     roles = ("judge", "matcher")
     default_config = CONFIG
 
@@ -63,6 +69,21 @@ class Cupid(Benchmark):
             raise UsageError(
                 "--matcher needs --judge, and a model for it: the judge writes the checklists that are matched"
             )
+
+    def metrics(self, settings: Mapping[str, Any]) -> MetricSet:
+        return scores.metrics(settings.get("scoring", "bowstring"))
+
+    def cluster_of(self, record: Record) -> str:
+        return scores.cluster_of(record)
+
+    def grouped(self, records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
+        return scores.grouped(records)
+
+    def view(self) -> View:
+        return CupidView()
+
+    def tasks_of(self, record: Record) -> list[Mapping[str, Any]]:
+        return [record[task] for task in ("inference", "generation") if task in record]
 
     def training(self) -> Training:
         from bowstring.benchmarks.cupid.training import CupidTraining

@@ -7,12 +7,8 @@ from functools import partial
 from typing import Any
 
 from bowstring.benchmarks.cupid.scores import cluster_of, measures
-from bowstring.metrics.agreement import cohen_kappa, count_by_cluster, with_intervals
-from bowstring.metrics.comparing import difference
-from bowstring.metrics.correlation import correlation, rank_correlation
-from bowstring.metrics.intervals import Score
-from bowstring.runs.runner import Record
-from bowstring.studies.findings import (
+from bowstring.benchmarks.cupid.validity import response_lengths
+from bowstring.benchmarks.findings import (
     Finding,
     Judged,
     Verdict,
@@ -27,8 +23,12 @@ from bowstring.studies.findings import (
     rate_of,
     said,
 )
-from bowstring.studies.probe_findings import Probed, Rows
-from bowstring.studies.validity import response_lengths
+from bowstring.benchmarks.probe_findings import Probed, Rows
+from bowstring.metrics.agreement import cohen_kappa, count_by_cluster, with_intervals
+from bowstring.metrics.comparing import difference
+from bowstring.metrics.correlation import correlation, rank_correlation
+from bowstring.metrics.intervals import Score
+from bowstring.runs.runner import Record
 
 _F1 = measures("bowstring")["inference.f1"]
 _LABELS = (0.0, 0.5, 1.0)

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bowstring.benchmarks.cupid.validity import validity_of
 from bowstring.metrics.correlation import correlation
 from bowstring.metrics.intervals import Estimate
-from bowstring.metrics.measures import Measure, Parts, mean
+from bowstring.metrics.measures import CORRELATION, Family, Measure, MetricSet, Parts, Scale, mean
 from bowstring.runs.runner import Record
-from bowstring.studies import validity
 
 _AXES = ("type", "category", "distance")
 _EXAMPLES = 3  # of each kind of error
@@ -44,7 +44,7 @@ def summarize(records: Sequence[Record], *, scoring: str, analysed: bool) -> dic
         "failed": len({r["key"] for r, task in tasks if "failure" in task or "failure" in task.get("error", {})}),
         "truncated": sum(task.get("finish") == "length" for _, task in tasks),
         "refused": sum(task.get("finish") in ("refusal", "filter") for _, task in tasks),
-        "validity": validity.of_cupid(records, cluster_of),
+        "validity": validity_of(records, cluster_of),
         "scoring": scoring,
         "shown": {
             name: _mean([r["shown"][name] for r in records if "shown" in r]) for name in ("sessions", "characters")
@@ -84,8 +84,10 @@ def cluster_of(record: Record) -> str:
 
 
 def measures(scoring: str) -> dict[str, Measure]:
-    """The metrics, by our arithmetic or upstream's."""
-    pooled = _pooled_upstream if scoring == "upstream" else _pooled
+    """The metrics, by our arithmetic or upstream's: upstream counts what could not be scored as 0."""
+    upstream = scoring == "upstream"
+    pooled = _pooled_upstream if upstream else _pooled
+    rated = Scale(0.0 if upstream else 1.0, 10.0, decimals=2)
     return {
         "inference.precision": Measure(("p",), pooled, lambda m: 100 * m["p"]),
         "inference.recall": Measure(("r",), pooled, lambda m: 100 * m["r"]),
@@ -94,10 +96,27 @@ def measures(scoring: str) -> dict[str, Measure]:
         "inference.recall_by_instance": mean(partial(_instance_mean, "recall"), 100),
         "inference.f1_by_instance": mean(_instance_f1, 100),
         "generation.score": replace(
-            mean(_rating_upstream if scoring == "upstream" else _rating),
-            ends=(0.0 if scoring == "upstream" else 1.0, 10.0),
+            mean(_rating_upstream if upstream else _rating, scale=rated),
+            ends=rated.limits,
         ),
     }
+
+
+def metrics(scoring: str) -> MetricSet:
+    inferred = tuple(f"inference.{name}" for name in ("precision", "recall", "f1"))
+    return MetricSet(
+        measures(scoring),
+        scales={"inference_generation.correlation": CORRELATION},
+        leading=("inference.f1", "generation.score"),
+        headline=("inference.f1", "inference.precision", "inference.recall", "generation.score"),
+        families={
+            "inference": Family("Inference"),
+            "generation": Family("Generation", "generation.score", "score"),
+        },
+        columns=(*inferred, "generation.score"),
+        of_group=(("inference.f1",), ("generation.score",)),
+        secondary=frozenset(f"{name}_by_instance" for name in inferred),
+    )
 
 
 def _read(record: Mapping[str, Any]) -> Record | None:

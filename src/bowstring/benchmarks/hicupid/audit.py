@@ -19,6 +19,7 @@ from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
 from bowstring.benchmarks.hicupid.truth import NAME as TRUTH_NAME
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import Question
+from bowstring.benchmarks.hicupid.validity import KnownPersonas
 from bowstring.concurrency import gather_in_order
 from bowstring.judging import builtin, probes, verdicts
 from bowstring.models.interface import RequestFailed
@@ -28,7 +29,6 @@ from bowstring.runs.asking import Asker
 from bowstring.runs.failures import failure_of
 from bowstring.runs.runner import Record, Work
 from bowstring.seeding import seeded_number, seeded_sample
-from bowstring.studies.validity import KnownPersonas
 
 CHECKS = (
     "gold",

@@ -9,15 +9,19 @@ from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bowstring.benchmarks.auditing import Auditing
-from bowstring.benchmarks.hicupid import mini, reading, truth
+from bowstring.benchmarks.hicupid import mini, reading, scores, truth
 from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.evaluation import PUBLISHED_SEARCHES, HicupidSettings, opener
 from bowstring.benchmarks.hicupid.layout import HicupidFormat
+from bowstring.benchmarks.hicupid.view import HicupidView
 from bowstring.benchmarks.interface import Benchmark, Context, Noun, Opener, Training
+from bowstring.benchmarks.view import View
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice
 from bowstring.datasets.reading import Locate, Reading
+from bowstring.metrics.measures import MetricSet
+from bowstring.runs.runner import Record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +50,8 @@ class Hicupid(Benchmark):
             "Written for Bowstring as a small, readable set in HiCUPID's format. All people in it are invented.",
         ),
     }
+    without_judge = "text overlap and recall"
+    item_fields = ("question", "personalized_answer", "general_answer", "evidence", "type")
     judges = ("builtin", truth.NAME)
 
     def templates(self) -> Traversable:
@@ -69,6 +75,18 @@ class Hicupid(Benchmark):
 
     def asks_models(self, settings: Any) -> bool:
         return not settings.retrieval_only
+
+    def metrics(self, settings: Mapping[str, Any]) -> MetricSet:  # noqa: ARG002
+        return scores.METRICS
+
+    def cluster_of(self, record: Record) -> str:
+        return scores.cluster_of(record)
+
+    def grouped(self, records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
+        return scores.grouped(records)
+
+    def view(self) -> View:
+        return HicupidView()
 
     def training(self) -> Training:
         from bowstring.benchmarks.hicupid.training import HicupidTraining

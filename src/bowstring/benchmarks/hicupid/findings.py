@@ -6,14 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bowstring.benchmarks.hicupid.scores import cluster_of
-from bowstring.judging.verdicts import TREATMENTS
-from bowstring.metrics.agreement import cohen_kappa, count_by_cluster, with_intervals
-from bowstring.metrics.correlation import rank_correlation
-from bowstring.metrics.intervals import Estimate, Score
-from bowstring.metrics.length_control import length_controlled
-from bowstring.runs.runner import Record
-from bowstring.studies.findings import (
+from bowstring.benchmarks.findings import (
     Finding,
     Judged,
     Verdict,
@@ -27,8 +20,15 @@ from bowstring.studies.findings import (
     rate_of,
     said,
 )
-from bowstring.studies.probe_findings import Probed
-from bowstring.studies.validity import compared_lengths
+from bowstring.benchmarks.hicupid.scores import cluster_of
+from bowstring.benchmarks.hicupid.validity import compared_lengths
+from bowstring.benchmarks.probe_findings import Probed
+from bowstring.judging.verdicts import TREATMENTS
+from bowstring.metrics.agreement import cohen_kappa, count_by_cluster, with_intervals
+from bowstring.metrics.correlation import rank_correlation
+from bowstring.metrics.intervals import Estimate, Score
+from bowstring.metrics.length_control import length_controlled
+from bowstring.runs.runner import Record
 
 _CLEAR = 5.0  # points of score that can be lived with
 _KINDS = {"compared": ("persona", "profile"), "satisfied": ("schedule",)}

@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from bowstring.benchmarks.hicupid import demographics
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question
+from bowstring.benchmarks.hicupid.validity import validity_of
 from bowstring.metrics.fairness import largest_gap
 from bowstring.metrics.intervals import Means
-from bowstring.metrics.measures import Measure, Parts, mean
+from bowstring.metrics.measures import SHARE, Family, Measure, MetricSet, Parts, Scale, mean
 from bowstring.runs.runner import Record
-from bowstring.studies import validity
 
 _AXES = ("type", "split", "sentiment", "category", *demographics.AXES)
 # Which question types count for how much in a total; the first of both as published.
@@ -42,9 +42,8 @@ def summarize(records: Sequence[Record]) -> dict[str, Any]:
     """Metrics of all records, by every axis they have, and the gaps between groups of users."""
     groups: dict[str, dict[str, Any]] = {}
     gaps: dict[str, Any] = {}
-    for axis, members in grouped(records).items():
-        ordered = sorted(members, key=partial(demographics.order_of, axis))
-        groups[axis] = {group: _metrics(members[group]) for group in ordered}
+    for axis, members in _members(records).items():  # the permutation test of gaps depends on their order
+        groups[axis] = {group: _metrics(own) for group, own in _ordered(axis, members).items()}
         if axis in demographics.AXES and (found := _gaps(members)):
             gaps[axis] = found
     judged = [side for record in records for side in _chosen_sides(record)]
@@ -62,7 +61,7 @@ def summarize(records: Sequence[Record]) -> dict[str, Any]:
             for name in ("answer", "personalized_answer", "general_answer")
         },
         "metrics": _metrics(records),
-        "validity": validity.of_hicupid(records, cluster_of),
+        "validity": validity_of(records, cluster_of),
         "groups": groups,
         "fairness": gaps,
     }
@@ -72,7 +71,16 @@ _SHOWN = ("turns", "characters")
 
 
 def grouped(records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
-    """The records by every axis that tells at least two groups apart."""
+    """The records by every axis that tells at least two groups apart; ages and incomes in order of size."""
+    return {axis: _ordered(axis, members) for axis, members in _members(records).items()}
+
+
+def _ordered(axis: str, members: Mapping[str, list[Record]]) -> dict[str, list[Record]]:
+    return {group: members[group] for group in sorted(members, key=partial(demographics.order_of, axis))}
+
+
+def _members(records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
+    """In the order of the data."""
     found: dict[str, dict[str, list[Record]]] = {}
     for axis in _AXES:
         members: dict[str, list[Record]] = {}
@@ -143,23 +151,41 @@ def _of_type(kind: str, means: Means) -> npt.NDArray[np.float64]:
     return 100 * means[kind]
 
 
-def _family(field: str, weights: Mapping[str, int]) -> dict[str, Measure]:
+def _family(field: str, weights: Mapping[str, int], scales: Mapping[str, Scale]) -> dict[str, Measure]:
     """A number by question type, and the total that papers give."""
     of = partial(_by_type, field)
-    alone = {f"{field}.{kind}": Measure((kind,), of, partial(_of_type, kind)) for kind in QUESTION_TYPES}
-    return {f"{field}.total": Measure(QUESTION_TYPES, of, partial(_total, weights))} | alone
+    total = Measure(QUESTION_TYPES, of, partial(_total, weights), scale=scales.get("total", Scale()))
+    alone = {
+        f"{field}.{kind}": Measure((kind,), of, partial(_of_type, kind), scale=scales.get(kind, Scale()))
+        for kind in QUESTION_TYPES
+    }
+    return {f"{field}.total": total} | alone
 
+
+# A comparison with the gold answer that ends in a tie counts half.
+COMPARED = Scale(ceiling=50.0, ceiling_means="as good as the gold answer")
 
 MEASURES: Mapping[str, Measure] = {
-    **_family("score", _SCORE_WEIGHTS),
+    **_family("score", _SCORE_WEIGHTS, dict.fromkeys(("total", "persona", "profile"), COMPARED)),
     "win": mean(partial(_rate, "win"), 100),
     "tie": mean(partial(_rate, "tie"), 100),
     "lose": replace(mean(partial(_rate, "lose"), 100), higher_is_better=False),
     "consistency": mean(_consistent, 100),
-    "bleu": mean(partial(_field, "bleu")),
-    "rouge_l": mean(partial(_field, "rouge_l")),
-    **_family("recall", _RECALL_WEIGHTS),
+    "bleu": mean(partial(_field, "bleu"), scale=SHARE),
+    "rouge_l": mean(partial(_field, "rouge_l"), scale=SHARE),
+    **_family("recall", _RECALL_WEIGHTS, {}),
 }
+_SCORES, _RECALLS = (tuple(f"{field}.{kind}" for kind in ("total", *QUESTION_TYPES)) for field in ("score", "recall"))
+
+METRICS = MetricSet(
+    MEASURES,
+    leading=(*_SCORES, *_RECALLS),
+    headline=(*_SCORES, "recall.total"),
+    families={"score": Family("Scores"), "recall": Family("Recall of the search", "recall.total", "recall")},
+    columns=(*_SCORES, "win", "tie", "lose", "bleu", "rouge_l", "consistency", *_RECALLS),
+    of_group=((*_SCORES, *_RECALLS),),
+    axes_without_figure=frozenset({"type"}),
+)
 
 
 def _chosen_sides(record: Record) -> list[str]:

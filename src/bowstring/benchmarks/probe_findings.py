@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from bowstring.metrics.comparing import Difference
-from bowstring.metrics.intervals import Estimate, Score
-from bowstring.studies.findings import (
+from bowstring.benchmarks.findings import (
     Finding,
     Judged,
     about,
@@ -16,6 +14,8 @@ from bowstring.studies.findings import (
     paired,
     said,
 )
+from bowstring.metrics.comparing import Difference
+from bowstring.metrics.intervals import Estimate, Score
 
 Rows = list[tuple[str, float, float]]  # a cluster, a score before, a score after
 

@@ -1,0 +1,26 @@
+"""Validity checks of a CUPID run that need no model: how far its score goes with length. An audit asks further."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from bowstring.metrics.correlation import correlation
+from bowstring.runs.runner import Record
+
+Cluster = Callable[[Record], str]
+
+
+def response_lengths(records: Iterable[Record], cluster_of: Cluster) -> list[tuple[str, float, float]]:
+    """The words and the score of every response that was scored."""
+    return [
+        (cluster_of(r), float(len(r["generation"]["response"].split())), r["generation"]["score"])
+        for r in records
+        if r.get("generation", {}).get("score") is not None
+    ]
+
+
+def validity_of(records: Sequence[Record], cluster_of: Cluster) -> dict[str, Any]:
+    """How the score of a response goes with its words."""
+    found = correlation(response_lengths(records, cluster_of))
+    return {"length_correlation": found.as_json()} if found else {}

@@ -1,0 +1,127 @@
+"""How HiCUPID runs are shown: questions with both gold answers, verdicts by type, sides, and gaps between users."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from bowstring.benchmarks.figures import Figure, Stack, lengths_figure
+from bowstring.benchmarks.hicupid.scores import COMPARED
+from bowstring.benchmarks.hicupid.types import QUESTION_TYPES
+from bowstring.benchmarks.view import (
+    Answered,
+    Item,
+    Record,
+    View,
+    ending_in_words,
+    failure_in_words,
+    present,
+    score_in_words,
+    verdict_in_words,
+    words_of,
+)
+from bowstring.metrics.measures import MetricSet
+
+_TEXTS = {"answer": "answers", "personalized_answer": "personalized gold", "general_answer": "general gold"}
+
+
+class HicupidView(View):
+    def item(self, record: Record) -> Item:
+        r = record
+        parts = [("question", r["question"]), ("answer", r.get("answer")), ("personalized", r["personalized_answer"])]
+        parts += [("general", r["general_answer"]), (_judge(r), r.get("judgement"))]
+        parts += [("sides swapped", r.get("swapped_judgement")), ("what is known", _known(r))]
+        parts += [("failure", failure_in_words(r))]
+        numbers = {name: r.get(name) for name in ("rouge_l", "bleu", "recall")}
+        return Item(
+            key=r["key"],
+            title=r["question"],
+            facets={
+                "type": r["type"],
+                "verdict": verdict_in_words(r),
+                "score": score_in_words(r.get("score")),
+                "split": r["split"],
+                "ended": ending_in_words(r),
+            },
+            numbers={"score": r.get("score"), "words": words_of(r.get("answer")), **numbers},
+            parts=present(parts),
+            history=str(r["user"]),
+            evidence=r["evidence"],
+            retrieved=r.get("retrieved", []),
+        )
+
+    def gold(self, record: Record) -> str:
+        return str(record["personalized_answer"])
+
+    def answered(self, metric: str, record: Record) -> Answered:
+        if metric.startswith("recall"):
+            found = ", ".join(map(str, record.get("retrieved", ())))
+            return Answered(found, f"recall {record.get('recall')}", None)
+        if metric in ("bleu", "rouge_l"):
+            return Answered(record.get("answer", ""), f"{metric} {record[metric]:.3f}", None)
+        verdicts = [record[name] for name in ("verdict", "swapped_verdict") if name in record]
+        judgements = [record[name] for name in ("judgement", "swapped_judgement") if name in record]
+        return Answered(record.get("answer", ""), " / ".join(map(str, verdicts)), "\n\n".join(judgements) or None)
+
+    def figures(self, records: Sequence[Record], metric_set: MetricSet) -> Iterable[Figure]:  # noqa: ARG002
+        judged = [r for r in records if "judgement" in r or "failure" in r]
+        kinds = {r["type"] for r in judged}
+        rows: dict[str, Counter[str]] = {kind: Counter() for kind in QUESTION_TYPES if kind in kinds}
+        for r in judged:
+            verdict = "failed" if "failure" in r else r["verdict"] or "unparsed"
+            rows.setdefault(r["type"], Counter())[verdict] += 1
+        yield Stack("verdicts", "Verdicts", rows)
+        answered = [r for r in records if "answer" in r]
+        yield lengths_figure({label: [float(len(r[f].split())) for r in answered] for f, label in _TEXTS.items()})
+
+    def about_scores(self, metrics: Mapping[str, Any], metric_set: MetricSet) -> str:
+        recall = metric_set.scale("recall.total").words
+        if not metrics["config"]["model"]:
+            return f"Recall: {recall}; higher is better."
+        overlap = metric_set.scale("bleu").words
+        return (
+            f"Scores, rates and recall: {recall}; {COMPARED.ceiling:g} is {COMPARED.ceiling_means} for persona and "
+            f"profile questions. bleu and rouge_l: {overlap}, against the personalized answer; they disagree with "
+            "people. Higher is better, except for lose."
+        )
+
+    def about_configuration(self, metrics: Mapping[str, Any]) -> list[str]:
+        settings = metrics["config"]["settings"]
+        said = [f"{settings['shots']}-shot"] if settings.get("shots") else []
+        return said + (["instruction as a user turn"] if settings.get("instruction") == "user" else [])
+
+    def remarks(self, metrics: Mapping[str, Any]) -> list[str]:
+        """On which sides answers stood, how long they were, and the largest gap between users on each axis."""
+        lines = []
+        if metrics.get("answer_is_a") is not None:
+            chose, words = metrics["judge_chose_a"], metrics["words"]
+            said = f"answers on side A: {metrics['answer_is_a']:.1%}"
+            said += "" if chose is None else f"; the judge chose A in {chose:.1%} of what it decided"
+            lines.append(f"{said}; words an answer: {words['answer']:.1f}, gold {words['personalized_answer']:.1f}")
+        for axis, gaps in metrics.get("fairness", {}).items():
+            name, gap = next(iter(gaps.items()))
+            mark = "" if gap["trusted"] else " *"
+            found = f"{gap['value']:.1f} [{gap['low']:.1f}, {gap['high']:.1f}]{mark}, p {gap['p']:.2g}"
+            lines.append(f"{name} by {axis}: largest gap {found}, between {gap['best']} and {gap['worst']}")
+        return lines
+
+    def fragment(self) -> Traversable:
+        return files("bowstring.benchmarks.hicupid") / "page.html"
+
+
+def _judge(r: Record) -> str:
+    compared = r["type"] != "schedule" and "answer_is" in r
+    return f"judge (the answer was {r['answer_is']})" if compared else "judge"
+
+
+def _known(r: Record) -> str | None:
+    """What the data says of the user that the answer should use."""
+    said = [
+        f"{what}: " + ", ".join(f"{name} {value}" for name, value in r[what].items())
+        for what in ("persona", "profile", "schedule")
+        if r.get(what)
+    ]
+    return "\n".join(said) or None

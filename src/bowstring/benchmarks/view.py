@@ -1,0 +1,174 @@
+"""How the runs of a benchmark are shown: its items, figures and words on pages, in comparisons and in the terminal.
+
+A benchmark whose records have `key`, `type`, `question`, `answer` and `gold`, and a `verdict` or a `score`, is shown
+well by `View` as it is. Records may also have `judgement`, `split`, `finish`, `retrieved`, `evidence`, `user` and
+`failure`. A benchmark with other records, or more to say, overrides what differs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources.abc import Traversable
+from typing import Any, NamedTuple
+
+from bowstring.benchmarks.figures import Figure, Histogram, Stack, lengths_figure
+from bowstring.metrics.measures import MetricSet, Scale
+
+Record = Mapping[str, Any]
+
+
+class ShownDialogue(NamedTuple):
+    """A dialogue of a history: its id, what it is about, who said what."""
+
+    id: int
+    about: str
+    messages: Sequence[tuple[str, str]]
+
+
+# A history by its name in the data set, as `Item.history` has it.
+Histories = Callable[[str], Sequence[ShownDialogue]]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An item on a run's page. All items of a run have the same facets and numbers, in the same order."""
+
+    key: str
+    title: str
+    facets: dict[str, str]  # what it can be filtered by
+    numbers: dict[str, float | None]  # what it can be sorted by
+    parts: list[tuple[str, str]]  # a label and a text
+    history: str
+    evidence: list[int]
+    retrieved: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a run said to an item, what that came to, and the judge's words."""
+
+    answer: str
+    verdict: str
+    judgement: str | None
+
+
+class View:
+    def item(self, record: Record) -> Item:
+        """A record as an item of the page's list."""
+        parts = [("question", self.asked(record)), ("answer", record.get("answer"))]
+        parts += [("gold", self.gold(record) or None), ("judge", record.get("judgement"))]
+        parts += [("failure", failure_in_words(record))]
+        return Item(
+            key=record["key"],
+            title=self.asked(record),
+            facets={
+                "type": str(record.get("type", "none")),
+                "verdict": verdict_in_words(record),
+                "score": score_in_words(record.get("score")),
+                "split": str(record.get("split", "none")),
+                "ended": ending_in_words(record),
+            },
+            numbers={"score": record.get("score"), "words": words_of(record.get("answer"))},
+            parts=present(parts),
+            history=str(record.get("user", record["key"])),
+            evidence=list(record.get("evidence") or ()),
+            retrieved=list(record.get("retrieved") or ()),
+        )
+
+    def asked(self, record: Record) -> str:
+        """The question, as a comparison shows it."""
+        return str(record.get("question", record["key"]))
+
+    def gold(self, record: Record) -> str:
+        """What the best answer would be; empty where there is none."""
+        return str(record.get("gold") or "")
+
+    def answered(self, metric: str, record: Record) -> Answered:  # noqa: ARG002
+        """What a run answered, for a comparison by this metric."""
+        score = record.get("score")
+        verdict = verdict_in_words(record) if score is None or record.get("verdict") else f"score {score:g}"
+        return Answered(record.get("answer") or "", verdict, record.get("judgement"))
+
+    def figures(self, records: Sequence[Record], metric_set: MetricSet) -> Iterable[Figure]:  # noqa: ARG002
+        """What its records show; `lengths` stands below the scores, the others among them."""
+        yield from _outcomes(records)
+        answered = [record for record in records if record.get("answer") is not None]
+        texts = {"answers": [r["answer"] for r in answered], "gold": [g for r in answered if (g := self.gold(r))]}
+        yield lengths_figure({label: [float(len(text.split())) for text in own] for label, own in texts.items()})
+
+    def about_scores(self, metrics: Mapping[str, Any], metric_set: MetricSet) -> str:
+        """What stands under the table of scores: ranges, directions, and what a perfect answer gets. `metrics` is a
+        run's metrics.json."""
+        alike: dict[tuple[Scale, bool], list[str]] = {}
+        for name in metrics["metrics"]:
+            if name in metric_set.measures:
+                way = metric_set.measures[name].higher_is_better
+                alike.setdefault((metric_set.scale(name), way), []).append(name)
+        return " ".join(_scale_in_words(scale, higher, names) for (scale, higher), names in alike.items())
+
+    def about_configuration(self, metrics: Mapping[str, Any]) -> list[str]:  # noqa: ARG002
+        """What else the line under the title says, besides model, judge, data, history and the number of items."""
+        return []
+
+    def remarks(self, metrics: Mapping[str, Any]) -> list[str]:  # noqa: ARG002
+        """Lines under the table of scores in the terminal."""
+        return []
+
+    def fragment(self) -> Traversable | None:
+        """A Jinja file with its own parts of the page, as macros: `after_scores(m)` below the table of scores,
+        `validity(v)` in the part about validity, `sections(m)` before the breakdowns. `m` is a run's metrics.json."""
+        return None
+
+
+def _outcomes(records: Sequence[Record]) -> Iterable[Figure]:
+    """Verdicts by type; where there are only scores, how they are spread."""
+    scores = [float(r["score"]) for r in records if r.get("score") is not None]
+    if scores and not any(r.get("verdict") for r in records):
+        low, high = math.floor(min(0.0, *scores)), math.ceil(max(1.0, *scores))
+        edges = [low + (high - low) * n / 10 for n in range(11)]
+        yield Histogram("scores", "Scores of answers", "score", {"answers": scores}, edges)
+        return
+    rows: dict[str, Counter[str]] = {}
+    for record in records:
+        if (verdict := verdict_in_words(record)) != "none":
+            rows.setdefault(str(record.get("type", "all")), Counter())[verdict] += 1
+    yield Stack("verdicts", "Verdicts", rows)
+
+
+def _scale_in_words(scale: Scale, higher_is_better: bool, names: Sequence[str]) -> str:
+    ceiling = f"; {scale.ceiling:g} is {scale.ceiling_means}" if scale.ceiling is not None else ""
+    return f"{', '.join(names)}: {scale.words}, {'higher' if higher_is_better else 'lower'} is better{ceiling}."
+
+
+def verdict_in_words(record: Record) -> str:
+    if record.get("failure"):
+        return "failed"
+    verdict = record.get("verdict")
+    if verdict is not None:
+        return str(verdict)
+    return "unparsed" if "judgement" in record and record.get("score") is None else "none"
+
+
+def score_in_words(score: float | None) -> str:
+    return "none" if score is None else f"{score:g}"
+
+
+def ending_in_words(part: Record) -> str:
+    return "cut at its limit" if part.get("finish") == "length" else "by itself" if "finish" in part else "no answer"
+
+
+def failure_in_words(part: Record) -> str | None:
+    found = part.get("failure")
+    return f"{found['stage']}: {found['reason']}" if isinstance(found, Mapping) else found
+
+
+def words_of(text: str | None) -> int | None:
+    return None if text is None else len(text.split())
+
+
+def present(parts: Sequence[tuple[str, str | None]]) -> list[tuple[str, str]]:
+    """The parts of an item that it has."""
+    return [(label, text) for label, text in parts if text is not None]
