@@ -85,6 +85,10 @@ class Benchmark(ABC):
     def check_roles(self, named: Mapping[str, Any]) -> None:  # noqa: B027
         """That these roles go together; a judge that is no model is not among them."""
 
+    def cluster_of(self, record: Mapping[str, Any]) -> str:
+        """Whose item a record is of: records of one cluster are not independent."""
+        return str(record.get("user", record["key"]))
+
     def asks_models(self, settings: Any) -> bool:  # noqa: ARG002
         """Whether an evaluation with these settings asks any model at all."""
         return True

@@ -11,6 +11,7 @@ from bowstring.benchmarks.cupid import mini, reading
 from bowstring.benchmarks.cupid.data import CupidSet
 from bowstring.benchmarks.cupid.evaluation import CupidEvaluation, CupidSettings
 from bowstring.benchmarks.cupid.layout import CONFIG, CupidFormat
+from bowstring.benchmarks.cupid.scores import cluster_of
 from bowstring.benchmarks.interface import Benchmark, Context, Noun, Opener, Training
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
@@ -56,6 +57,9 @@ class Cupid(Benchmark):
             raise UsageError(
                 "--matcher needs --judge, and a model for it: the judge writes the checklists that are matched"
             )
+
+    def cluster_of(self, record: Mapping[str, Any]) -> str:
+        return cluster_of(record)
 
     def training(self) -> Training:
         from bowstring.benchmarks.cupid.training import CupidTraining

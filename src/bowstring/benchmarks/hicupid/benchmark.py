@@ -12,6 +12,7 @@ from bowstring.benchmarks.hicupid import mini, reading
 from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.evaluation import HicupidSettings, opener
 from bowstring.benchmarks.hicupid.layout import HicupidFormat
+from bowstring.benchmarks.hicupid.scores import cluster_of
 from bowstring.benchmarks.interface import Benchmark, Context, Noun, Opener, Training
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
@@ -53,6 +54,9 @@ class Hicupid(Benchmark):
     def choice(self, settings: Mapping[str, Any]) -> Choice:
         """All splits but train, unless some are named: what a model may have been trained on does not test it."""
         return replace(super().choice(settings), leave_out=("train",))
+
+    def cluster_of(self, record: Mapping[str, Any]) -> str:
+        return cluster_of(record)
 
     def asks_models(self, settings: Any) -> bool:
         return not settings.retrieval_only
