@@ -14,6 +14,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
+from bowstring.benchmarks.people import People
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice, Format
@@ -97,6 +98,10 @@ class Benchmark(ABC):
 
     def training(self) -> Training | None:
         """What it teaches assistants and evaluators."""
+        return None
+
+    def people(self) -> People | None:
+        """What people are asked about its records, and how their labels meet those of its judges."""
         return None
 
     @abstractmethod

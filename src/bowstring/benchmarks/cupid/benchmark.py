@@ -13,6 +13,7 @@ from bowstring.benchmarks.cupid.evaluation import CupidEvaluation, CupidSettings
 from bowstring.benchmarks.cupid.layout import CONFIG, CupidFormat
 from bowstring.benchmarks.cupid.scores import cluster_of
 from bowstring.benchmarks.interface import Benchmark, Context, Noun, Opener, Training
+from bowstring.benchmarks.people import People
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice
@@ -65,6 +66,11 @@ class Cupid(Benchmark):
         from bowstring.benchmarks.cupid.training import CupidTraining
 
         return CupidTraining()
+
+    def people(self) -> People:
+        from bowstring.benchmarks.cupid.people import CupidPeople
+
+        return CupidPeople()
 
     def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:  # noqa: ARG002
         assert isinstance(data, CupidSet)

@@ -14,6 +14,7 @@ from bowstring.benchmarks.hicupid.evaluation import HicupidSettings, opener
 from bowstring.benchmarks.hicupid.layout import HicupidFormat
 from bowstring.benchmarks.hicupid.scores import cluster_of
 from bowstring.benchmarks.interface import Benchmark, Context, Noun, Opener, Training
+from bowstring.benchmarks.people import People
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice
@@ -65,6 +66,11 @@ class Hicupid(Benchmark):
         from bowstring.benchmarks.hicupid.training import HicupidTraining
 
         return HicupidTraining()
+
+    def people(self) -> People:
+        from bowstring.benchmarks.hicupid.people import HicupidPeople
+
+        return HicupidPeople()
 
     def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:
         assert isinstance(data, HicupidSet)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
 from bowstring.benchmarks.hicupid.truth import Truth
@@ -11,7 +13,6 @@ from bowstring.judging import builtin, verdicts
 from bowstring.judging.verdicts import LOSE, NO, TIE, WIN, YES
 from bowstring.records import Sampling
 from bowstring.runs.asking import Asker
-from bowstring.runs.runner import Record
 
 JUDGE_SAMPLING = Sampling(max_tokens=512, temperature=0.0)
 SCORES = {WIN: 1.0, TIE: 0.5, LOSE: 0.0, YES: 1.0, NO: 0.0}
@@ -46,7 +47,7 @@ def verdict_of(question: Question, said: str, side: str) -> str | None:
     return WIN if choice == side else LOSE
 
 
-def question_of(record: Record) -> Question:
+def question_of(record: Mapping[str, Any]) -> Question:
     """The question that a record is of; it has all of it."""
     return Question(
         split=record["split"],
