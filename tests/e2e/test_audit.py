@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from bowstring.benchmarks.loading import load_hicupid
 from bowstring.benchmarks.hicupid.people import item_of
+from bowstring.benchmarks.loading import load_hicupid
 from tests.e2e.test_eval import command, metrics, records
 from tests.support.auditing import at, audit
 from tests.support.command import bowstring

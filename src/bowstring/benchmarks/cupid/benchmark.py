@@ -12,7 +12,7 @@ from bowstring.benchmarks.cupid.data import CupidSet
 from bowstring.benchmarks.cupid.evaluation import CupidEvaluation, CupidSettings
 from bowstring.benchmarks.cupid.layout import CONFIG, CupidFormat
 from bowstring.benchmarks.cupid.scores import cluster_of
-from bowstring.benchmarks.interface import Benchmark, Context, Noun, Opener, Training
+from bowstring.benchmarks.interface import Benchmark, Context, JudgementExport, Noun, Opener, Training
 from bowstring.benchmarks.people import People
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
@@ -71,6 +71,11 @@ class Cupid(Benchmark):
         from bowstring.benchmarks.cupid.people import CupidPeople
 
         return CupidPeople()
+
+    def judgement_export(self) -> JudgementExport:
+        from bowstring.benchmarks.cupid.judgement_export import CupidJudgementExport
+
+        return CupidJudgementExport()
 
     def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:  # noqa: ARG002
         assert isinstance(data, CupidSet)

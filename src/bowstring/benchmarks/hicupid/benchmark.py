@@ -13,7 +13,7 @@ from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.evaluation import HicupidSettings, opener
 from bowstring.benchmarks.hicupid.layout import HicupidFormat
 from bowstring.benchmarks.hicupid.scores import cluster_of
-from bowstring.benchmarks.interface import Benchmark, Context, Noun, Opener, Training
+from bowstring.benchmarks.interface import Benchmark, Context, JudgementExport, Noun, Opener, Training
 from bowstring.benchmarks.people import People
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
@@ -71,6 +71,11 @@ class Hicupid(Benchmark):
         from bowstring.benchmarks.hicupid.people import HicupidPeople
 
         return HicupidPeople()
+
+    def judgement_export(self) -> JudgementExport:
+        from bowstring.benchmarks.hicupid.judgement_export import HicupidJudgementExport
+
+        return HicupidJudgementExport()
 
     def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:
         assert isinstance(data, HicupidSet)
