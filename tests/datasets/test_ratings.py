@@ -106,22 +106,10 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path, name, content, message):
 
 
 def test_an_item_is_the_very_texts_that_were_rated():
-    question = {"key": "0/1", "question": "What?", "personalized_answer": "Tea.", "general_answer": "A drink."}
-    one, same, other = ({**question, "answer": text, "user": 0} for text in ("Coffee.", "Coffee.", "Milk."))
-    assert item_id("compare", one) == item_id("compare", same | {"judgement": "whatever"})
-    assert item_id("compare", one) != item_id("compare", other)
-    assert item_id("personal", question) == item_id("personal", other), "no answer of a model is in it"
-    assert item_id("compare", one).startswith("compare/0/1/")
-    assert item_id("compare", one | {"personalized_answer": "Mate."}) != item_id("compare", one)
-    cupid = {
-        "key": "p+changing",
-        "request": "Write.",
-        "preference": "Short.",
-        "checklist": ["Is it short?", "Is it blue?"],
-        "generation": {"response": "Here."},
-        "inference": {"preference": "Long.", "checklist": ["Is it long?"]},
-    }
-    ids = [item_id("coverage", cupid, side="recall", place=n) for n in (0, 1)]
-    ids += [item_id("coverage", cupid, side="precision", place=0), item_id("rate", cupid)]
-    assert len(set(ids)) == 4
-    assert ids[1].startswith("coverage/p+changing/recall/1/")
+    one = item_id("compare", "0/1", ["What?", "Tea.", "Coffee."])
+    assert one == item_id("compare", "0/1", ("What?", "Tea.", "Coffee."))
+    assert one != item_id("compare", "0/1", ["What?", "Tea.", "Milk."])
+    assert one.startswith("compare/0/1/")
+    assert item_id("coverage", "p+changing", ["Short?", "Long."], "recall", "1").startswith(
+        "coverage/p+changing/recall/1/"
+    )

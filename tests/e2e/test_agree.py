@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from bowstring.datasets.ratings import cluster_of, item_id
+from bowstring.benchmarks.hicupid.people import item_of
+from bowstring.benchmarks.hicupid.scores import cluster_of
 from bowstring.metrics.text import bleu
 from tests.e2e.test_eval import command, records
 from tests.e2e.test_eval_cupid import answer as cupid_answer
@@ -44,7 +45,7 @@ def test_two_judges_meet_on_the_same_answers(tmp_path):
         assert pair["agreement"]["clusters"] == 6, "intervals are by user"
         assert found["tasks"][task]["clusters"] == "cluster"
     disputed = found["tasks"]["compare"]["disputed"][0]
-    question = next(r for r in one if item_id("compare", r) == disputed["item"] and r["type"] != "schedule")
+    question = next(r for r in one if item_of("compare", r) == disputed["item"] and r["type"] != "schedule")
     assert disputed["about"] == question["question"]
     shown = bowstring("agree", *runs)
     assert shown.code == 0
@@ -79,7 +80,7 @@ def test_people_join_the_judge_by_items_and_are_its_reference(tmp_path):
         writer.writerow(["item", "rater", "label"])
         for n, record in enumerate(rows):
             said = record["verdict"] if n % 4 else {"win": "lose", "lose": "win", "tie": "win"}[record["verdict"]]
-            writer.writerow([item_id("compare", record), "ann", said])
+            writer.writerow([item_of("compare", record), "ann", said])
     found = agree(tmp_path / "people.csv", tmp_path / "r", "--reference", "ann")
     compared = found["tasks"]["compare"]
     assert "ratings" not in found["tasks"], "the task of an item is known from the run"
@@ -166,7 +167,7 @@ def test_the_sweet_spot_of_an_export(tmp_path):
     for n, record in enumerate(records(tmp_path / "r")):
         degree = n % 5 + 1
         row = {
-            "item": item_id("personal", record),
+            "item": item_of("personal", record),
             "label": "personalized" if degree < 3 else "tie" if degree == 3 else "general",
             "task": "personal",
             "cluster": cluster_of(record),

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from bowstring.benchmarks.hicupid.people import item_of
 from bowstring.benchmarks.loading import load_hicupid
-from bowstring.datasets.ratings import item_id
 from tests.e2e.test_eval import command, metrics, records
 from tests.support.auditing import at, audit
 from tests.support.command import bowstring
@@ -327,8 +327,8 @@ def labels(path, rows):
 def test_peoples_labels_correct_the_scores(fair_run, tmp_path):
     _, run, _ = fair_run
     rated = [r for n, r in enumerate(records(run)) if r["type"] == "persona" and n % 2]
-    rows = [(item_id("compare", r), "ann", "win") for r in rated]
-    rows += [(item_id("compare", r), "bob", "lose") for r in rated[:3]]
+    rows = [(item_of("compare", r), "ann", "win") for r in rated]
+    rows += [(item_of("compare", r), "bob", "lose") for r in rated[:3]]
     rows.append(("compare/9/9/000000000000", "ann", "win"))
     found = audit(run, "--checks", "length", "--labels", labels(tmp_path / "people.csv", rows))["corrected"]
     assert found["items"] == len(rated)
@@ -433,9 +433,9 @@ def test_what_it_prints_does_not_steer_the_terminal(tmp_path):
 
 def test_wrong_usage_is_one_line_and_exit_code_2(fair_run, tmp_path):
     _, run, _ = fair_run
-    labels(tmp_path / "odd.csv", [(item_id("compare", records(run)[0]), "ann", "superb")])
+    labels(tmp_path / "odd.csv", [(item_of("compare", records(run)[0]), "ann", "superb")])
     schedule = next(r for r in records(run) if r["type"] == "schedule")
-    labels(tmp_path / "tie.csv", [(item_id("satisfaction", schedule), "ann", "tie")])
+    labels(tmp_path / "tie.csv", [(item_of("satisfaction", schedule), "ann", "tie")])
     labels(tmp_path / "other.csv", [("compare/1/1/aaaaaaaaaaaa", "ann", "win")])
     (tmp_path / "empty").mkdir()
     for arguments, message in [

@@ -8,7 +8,9 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from bowstring.datasets.ratings import item_id, read_ratings
+from bowstring.benchmarks.cupid.people import covered_item, rated_item
+from bowstring.benchmarks.hicupid.people import item_of
+from bowstring.datasets.ratings import read_ratings
 from tests.support.annotating import (
     READY,
     Annotating,
@@ -70,7 +72,7 @@ def test_a_study_by_keys_and_mouse_says_what_was_chosen(browser, asked, tmp_path
     for line in lines:
         assert line["seconds"] > 0
         if not line["gold"]:
-            assert line["item"] == item_id("compare", rows[line["key"]])
+            assert line["item"] == item_of("compare", rows[line["key"]])
             assert line["cluster"] == str(rows[line["key"]]["user"])
             assert (
                 line["first"]
@@ -225,7 +227,7 @@ def test_an_answer_is_rated_from_1_to_10(browser, asked, tmp_path):
         if line["gold"]:
             assert line["right"] == (line["label"] in line["expected"])
         else:
-            assert line["item"] == item_id("rate", rows[line["key"]])
+            assert line["item"] == rated_item(rows[line["key"]])
 
 
 def test_coverage_is_a_label_a_point(browser, asked, tmp_path):
@@ -248,7 +250,7 @@ def test_coverage_is_a_label_a_point(browser, asked, tmp_path):
     lines = exported(db)
     assert [line["label"] for line in lines] == ["Fully Covered", "Partially Covered"] + ["Not Covered"] * (points - 2)
     row = next(r for r in records(asked["secret-delta"]) if r["key"] == lines[0]["key"])
-    assert [line["item"] for line in lines] == [item_id("coverage", row, side="recall", place=n) for n in range(points)]
+    assert [line["item"] for line in lines] == [covered_item(row, "recall", n) for n in range(points)]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -10,8 +10,8 @@ import httpx
 import pytest
 from markupsafe import escape
 
+from bowstring.benchmarks.hicupid.people import item_of
 from bowstring.benchmarks.loading import load_hicupid
-from bowstring.datasets.ratings import item_id
 from bowstring.files.escaping import visible
 from tests.support.annotating import (
     HOSTILE,
@@ -109,7 +109,7 @@ def test_nothing_that_is_sent_tells_a_source(asked, tmp_path, task):
         for word in telling:
             assert not re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", left.lower()), word
         for row in rows:
-            assert item_id(task, row) not in sent
+            assert item_of(task, row) not in sent
             assert not re.search(rf"[\"'/ ]{row['key']}[\"' ]", sent)
     # No address is the same for two people, and neither is the order.
     places = {name: {url for url, _ in pages} for name, (_, pages) in found.items()}

@@ -5,9 +5,10 @@ from collections import Counter
 from contextlib import closing
 
 from bowstring.benchmarks.loading import load_cupid, load_hicupid
+from bowstring.benchmarks.people import CURATE
 from bowstring.web.annotating.curated import write_curated
 from bowstring.web.annotating.curation import open_curation
-from bowstring.web.annotating.tasks import TASKS, Said, read_form
+from bowstring.web.annotating.tasks import Said, read_form
 from tests.support.annotating import READY, Annotating, at, begin, enter, press
 from tests.support.command import bowstring
 
@@ -154,9 +155,9 @@ def test_cupid_instances_are_curated_by_two_people(browser, tmp_path):
 def test_line_ends_of_a_form_are_no_edit():
     form = {"choice": ["accept"], "field-question": ["one\r\ntwo"]}
     for text in ("one\r\ntwo", "one\ntwo", "\none\rtwo  "):
-        said = read_form(form, TASKS["curate"], parts=1, criteria=(), fields={"question": text})
+        said = read_form(form, CURATE, parts=1, criteria=(), fields={"question": text})
         assert (said.choices, said.edits) == (("accept",), {})
-    said = read_form(form, TASKS["curate"], parts=1, criteria=(), fields={"question": "one two"})
+    said = read_form(form, CURATE, parts=1, criteria=(), fields={"question": "one two"})
     assert (said.choices, said.edits) == (("edit",), {"question": "one\ntwo"})
 
 

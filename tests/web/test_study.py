@@ -13,16 +13,21 @@ import pyarrow.parquet as pq
 import pytest
 
 import bowstring
+from bowstring.benchmarks.cupid.people import CupidPeople
+from bowstring.benchmarks.hicupid.people import HicupidPeople
+from bowstring.benchmarks.people import Unit
 from bowstring.errors import DataError, UsageError
 from bowstring.web.annotating.checks import made_checks
 from bowstring.web.annotating.dealing import chosen, deal, hands_of, shared
 from bowstring.web.annotating.opening import open_study
 from bowstring.web.annotating.results import export, standings
 from bowstring.web.annotating.study import Study
-from bowstring.web.annotating.tasks import TASKS, Incomplete, Said, read_form
-from bowstring.web.annotating.units import Unit, gather, read_runs
+from bowstring.web.annotating.tasks import Incomplete, Said, read_form
+from bowstring.web.annotating.units import gather, read_runs
 from tests.support.command import bowstring as command
 from tests.support.run_files import without_sums
+
+TASKS = {task.name: task for task in (*HicupidPeople.tasks, *CupidPeople.tasks)}
 
 
 def units(n, types=("persona", "profile")):
@@ -413,6 +418,8 @@ def test_conversations_are_found_from_any_folder_and_missed_where_the_set_is_gon
         (["{}/nothing"], "holds no run"),
         (["{}/one", "--task", "rate"], "--task rate is for cupid runs; these are hicupid"),
         (["{}/cupid", "--task", "compare"], "these are cupid: rate or coverage"),
+        (["{}/one", "--task", "comparr"], "--task 'comparr' is not a task of hicupid runs; did you mean compare?"),
+        (["{}/cupid", "--task", "xyz"], "--task 'xyz' is not a task of cupid runs; expected rate or coverage"),
         (["{}/one", "--annotators", "anna,anna"], "anna is there twice"),
         (["{}/one", "--annotators", "0"], "expected names such as anna,ben"),
         (["{}/one", "--criteria", "a,,b"], "--criteria a,,b"),

@@ -8,13 +8,15 @@ command that needs a part which a benchmark does not have says so.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from bowstring.benchmarks.auditing import Auditing
+from bowstring.benchmarks.people import People
 from bowstring.benchmarks.view import View
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
@@ -30,6 +32,8 @@ from bowstring.training.examples import Examples
 from bowstring.training.settings import TrainSettings
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from bowstring.benchmarks.synthesis import Synthesis
     from bowstring.prompts.importing import Imported
 
@@ -150,6 +154,14 @@ class Benchmark(ABC):
         """Copy its authors' prompts from a checkout of their repository into a folder for `--prompts`."""
         return None
 
+    def people(self) -> People | None:
+        """What people are asked about its records, and how their labels meet those of its judges."""
+        return None
+
+    def judgement_export(self) -> JudgementExport | None:
+        """What its judges wrote, as training data."""
+        return None
+
     @abstractmethod
     def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:
         """What opens evaluations of this data with any of these settings."""
@@ -169,6 +181,20 @@ class Training(Protocol):
     def evaluator(self, source: str, revision: str | None, settings: TrainSettings, folder: PromptFolder) -> ToEvaluate:
         """What an evaluator learns from transcripts or labels, and what is held out to test it."""
         ...
+
+
+class JudgementExport(Protocol):
+    """What the judges of finished runs wrote, as a table to train judges on."""
+
+    config: str  # the folder of the table, in a folder that holds a data set
+    row: Noun
+    roles: tuple[str, ...]  # whose words it is: the first of these roles that a run had
+
+    def rows(self, record: Mapping[str, Any], left_out: Counter[str]) -> Iterator[Hashable]:
+        """The rows that a record gives; what gives none is counted in `left_out`, by reason."""
+        ...
+
+    def table(self, rows: Sequence[Any]) -> pa.Table: ...
 
 
 T = TypeVar("T")

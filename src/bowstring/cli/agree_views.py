@@ -10,15 +10,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from bowstring.benchmarks import registry
 from bowstring.cli.output import counted, plain
+from bowstring.datasets.problems import one_of
 
-_TASKS = {
-    "compare": "the model's answer against the gold one",
-    "satisfaction": "does the answer notice the conflict?",
-    "rate": "scores of responses",
-    "coverage": "how far a preference covers an item of a checklist",
-    "personal": "the personalized against the general answer",
-}
 _LABELS_SHOWN = 10
 _RATERS_SHOWN = 8
 _ROOM = 60  # characters of a text that is only a reminder
@@ -38,7 +33,7 @@ def print_agreement(found: Mapping[str, Any], to: Console) -> None:
 
 
 def _print_task(task: str, agreed: Mapping[str, Any], left_out: Sequence[Mapping[str, Any]], to: Console) -> None:
-    meaning = f": {_TASKS[task]}" if task in _TASKS else ""
+    meaning = f": {known}" if (known := _meanings().get(task)) else ""
     if "sides" in agreed:
         meaning = f": win, tie and lose are those of {agreed['sides'][0]}"
     to.print(Text(plain(f"{task}{meaning}"), style="bold"))
@@ -61,9 +56,16 @@ def _print_task(task: str, agreed: Mapping[str, Any], left_out: Sequence[Mapping
         to.print(_confusion(pair["confusion"], agreed["labels"], *(numbers[name] for name in pair["raters"])))
     if agreed["disputed"]:
         to.print(_disputed(agreed["disputed"], numbers))
-    by = {"item": "by item: no source says whose items these are", "cluster": "by user or persona"}
-    told = f"95% intervals, resampled {by.get(agreed['clusters'], 'by user or persona where known, else by item')}.\n"
+    clusters = f"by {one_of(list(dict.fromkeys(b.cluster.one for b in registry.all_benchmarks())))}"
+    by = {"item": "by item: no source says whose items these are", "cluster": clusters}
+    told = f"95% intervals, resampled {by.get(agreed['clusters'], f'{clusters} where known, else by item')}.\n"
     to.print(told, style="dim", markup=False)
+
+
+def _meanings() -> dict[str, str]:
+    """What the tasks of all benchmarks are, by name: a file of ratings does not say which benchmark it is of."""
+    people = (benchmark.people() for benchmark in reversed(registry.all_benchmarks()))
+    return {task.name: task.meaning for one in people if one is not None for task in one.tasks}
 
 
 def _table(*columns: str, wrapped: int = 1) -> Table:

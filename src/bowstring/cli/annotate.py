@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,14 +16,6 @@ if TYPE_CHECKING:
 
     from bowstring.web.annotating.study import Study
     from bowstring.web.serving import Address
-
-
-class TaskName(StrEnum):
-    compare = "compare"
-    personal = "personal"
-    satisfaction = "satisfaction"
-    rate = "rate"
-    coverage = "coverage"
 
 
 class _StartByDefault(TyperGroup):
@@ -69,11 +60,13 @@ def start(
         ),
     ] = None,
     task: Annotated[
-        TaskName | None,
+        str | None,
         typer.Option(
+            metavar="NAME",
             show_default=False,
-            help="compare (against the gold answer, or two runs against each other), personal (personalized against "
-            "general), satisfaction (schedules); for CUPID rate or coverage. By default compare, or rate.",
+            help="A task of the runs' benchmark; by default its first. HiCUPID: compare (against the gold answer, or "
+            "two runs against each other), personal (personalized against general), satisfaction (schedules). "
+            "CUPID: rate, coverage.",
         ),
     ] = None,
     annotators: Annotators = "1",
@@ -106,7 +99,7 @@ def start(
     with _listening(host, port, public_url) as (pages, address):
         study = open_study(
             runs or [],
-            task=task.value if task else None,
+            task=task,
             annotators=annotators,
             overlap=overlap,
             limit=limit,

@@ -189,15 +189,14 @@ def export_judgements(
 ) -> None:
     """What the judges of finished runs wrote, as training data: HiCUPID's transcripts, CUPID's coverage labels."""
     from bowstring.cli.output import counted, plain
-    from bowstring.studies.judgements import RULES
     from bowstring.studies.judgements import export_judgements as write
 
     done = write(runs, out)
-    what = counted(done.rows, "judgement" if done.benchmark == "hicupid" else "labelled checklist")
+    what = f"{done.rows:,} {done.row.one if done.rows == 1 else done.row.many}"
     left_out = ", ".join(f"{n:,} {reason}" for reason, n in done.left_out.items()) or "nothing"
     teachers = ", ".join(done.teachers)
     print(plain(f"{what} by {teachers} from {counted(done.runs, 'run')}; left out: {left_out}; {done.path}"))
-    for name in (t for t in done.teachers if t in RULES):
+    for name in done.rules:
         print(f"note: {name} is no model: what is trained on this learns its rules, not to judge")
 
 

@@ -1,6 +1,6 @@
 """Ratings in files, and what they are ratings of.
 
-    read_ratings(Path("people.csv")), item_id("compare", record)
+    read_ratings(Path("people.csv")), item_id("compare", "3/120", [question, gold, answer])
 
 A file has a rating a row: CSV with the columns `item`, `rater` and `label`, or JSONL with fields of these names, such
 as `bowstring annotate export` writes. Known besides: `task`, `cluster`, `type`, `gold`, `criteria`, `sources`. Where
@@ -14,18 +14,18 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Literal, get_args
+from typing import IO, Any
 
-from bowstring.benchmarks.cupid.types import CoverageSide
 from bowstring.datasets.problems import one_of, shown
 from bowstring.errors import DataError, UsageError
 from bowstring.records import Rating
 
-Task = Literal["compare", "satisfaction", "rate", "coverage", "personal"]
-TASKS: tuple[Task, ...] = get_args(Task)
+# Tasks that mean the same in every file, whatever the benchmark.
+COMPARE = "compare"  # an answer with the gold one, or with another run's: win, tie or lose
+PERSONAL = "personal"  # a personalized with a general answer
 COLUMNS = ("item", "rater", "label")
 CRITERION = "personalization"
 GOLD = "gold answer"  # the source that an answer is compared with, unless that is another run
@@ -33,38 +33,14 @@ _SEPARATORS = (",", ";", "\t")
 _SUFFIXES = (".csv", ".tsv", ".jsonl")
 
 
-def item_id(task: Task, record: Mapping[str, Any], *, side: CoverageSide = "recall", place: int = 0) -> str:
-    """The name of what is rated: the task, the record's key, and a hash of the very texts that a rater sees.
+def item_id(task: str, key: str, texts: Sequence[str], *where: str) -> str:
+    """The id of what is rated: the task, the record's key, what else tells its items apart, and a hash of the very
+    texts that a rater sees.
 
-    So two judges meet on an answer whatever run or model it comes from, and never on two different answers. Of a
-    HiCUPID record: `compare` and `satisfaction` for its answer, `personal` for its two gold answers (no answer is
-    needed). Of a CUPID record: `rate` for its response, `coverage` for the item of a checklist at `place`, from 0.
+    So two judges meet on an answer whatever run or model it comes from, and never on two different answers.
     """
-    where = [task, record["key"]]
-    if task in ("compare", "satisfaction"):
-        texts = [record["question"], record["personalized_answer"], record["answer"]]
-    elif task == "personal":
-        texts = [record["question"], record["personalized_answer"], record["general_answer"]]
-    elif task == "rate":
-        texts = [record["request"], record["preference"], record["generation"]["response"]]
-    else:
-        where += [side, str(place)]
-        texts = list(covered(record, side, place))
-    digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
-    return "/".join([*where, digest[:12]])
-
-
-def covered(record: Mapping[str, Any], side: CoverageSide, place: int) -> tuple[str, str]:
-    """Of a CUPID record: an item of a checklist, and the preference that it is held against."""
-    inferred = record["inference"]
-    if side == "precision":
-        return inferred["checklist"][place], record["preference"]
-    return record["checklist"][place], inferred["preference"]
-
-
-def cluster_of(record: Mapping[str, Any]) -> str:
-    """Whose item it is: HiCUPID's user, CUPID's persona."""
-    return str(record["user"] if "user" in record else record["persona"])
+    digest = hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
+    return "/".join([task, key, *where, digest[:12]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +126,7 @@ def _take(row: Mapping[str, Any], place: str, read: ReadRatings) -> None:
         read.left_out[task, str(rater), "left open"] += 1
     else:
         degree = _degree(row.get("criteria"), place)
-        sides = _sides(row.get("sources")) if task == "compare" else None
+        sides = _sides(row.get("sources")) if task == COMPARE else None
         task = " against ".join(sides) if sides else task
         rating = Rating(str(item), str(rater), label, texts["cluster"], task, texts["type"], degree, sides)
         read.rows.append((place, rating))

@@ -9,9 +9,17 @@ Strict, because a verdict that is guessed is worse than one that is counted as u
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Final, Literal
 
 Choice = Literal["A", "B", "tie"]
+# What a verdict is called in records, ratings and annotation exports.
+WIN: Final = "win"
+TIE: Final = "tie"
+LOSE: Final = "lose"
+YES: Final = "yes"
+NO: Final = "no"
+COMPARED = (WIN, TIE, LOSE)  # an answer with another one
+YES_OR_NO = (YES, NO)
 TREATMENTS = ("respected", "mentioned", "omitted", "violated")  # what an answer may do with a dislike
 
 # A verdict line: a label, perhaps numbered and decorated, and what follows its colon; or a heading, and the next line.
@@ -41,7 +49,7 @@ def read_pairwise(text: str) -> Choice | None:
     if said is None:
         return None
     if _TIE.match(said):
-        return "tie"
+        return TIE
     match = _SIDE.match(said)
     if match is None or _ANOTHER.match(match["after"]):
         return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bowstring.datasets.ratings import COMPARE, PERSONAL
 from bowstring.errors import UsageError
 from bowstring.metrics.preference import CHOICES, prefer_first, prefer_personalized
 from bowstring.metrics.ratings import compare_raters
@@ -46,7 +47,7 @@ def agree(
     personal = prefer_personalized(
         r for task, ratings in by_task.items() if _is_personal(task, ratings) for r in ratings
     )
-    judged = any(r.sides is None for r in by_task.get("compare", ()))
+    judged = any(r.sides is None for r in by_task.get(COMPARE, ()))
     for task, ratings in by_task.items():
         found[task or UNNAMED] |= _of_two_runs(ratings, found[task or UNNAMED]["notes"], judged=judged)
     preferred = personal is not None or any(task.get("preference") for task in found.values())
@@ -102,7 +103,7 @@ def _of_two_runs(ratings: Sequence[Rating], notes: Sequence[str], *, judged: boo
 
 
 def _is_personal(task: str, ratings: Sequence[Rating]) -> bool:
-    return task == "personal" or (not task and {rating.label for rating in ratings} <= set(CHOICES))
+    return task == PERSONAL or (not task and {rating.label for rating in ratings} <= set(CHOICES))
 
 
 def _nothing_shared(gathered: Gathered) -> str:

@@ -1,38 +1,25 @@
 """The judges of runs as raters, beside people and metrics: what `bowstring agree` compares.
 
-HiCUPID   the judge's verdicts: win, tie or lose against the gold answer; yes or no on a schedule
-CUPID     the judge's scores from 1 to 10; the matcher's coverage labels
-
-Metrics rate by their sign: `win` where the answer is nearer to the personalized gold answer than to the general one.
+What the judge and the metrics of a run say of its items, its benchmark says (`People.ratings`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from bowstring.benchmarks.cupid.types import COVERAGE_SIDES
-from bowstring.datasets.ratings import ReadRatings, Task, cluster_of, covered, item_id, read_ratings
+from bowstring.benchmarks import registry
+from bowstring.benchmarks.interface import needed
+from bowstring.benchmarks.people import NotRated
+from bowstring.datasets.problems import one_of
+from bowstring.datasets.ratings import ReadRatings, read_ratings
 from bowstring.errors import DataError, UsageError
 from bowstring.metrics.scales import tidy
-from bowstring.metrics.text import bleu, rouge_l
 from bowstring.records import Rating
 from bowstring.runs.folder import EndedRun, read_run
-from bowstring.runs.runner import Record
 from bowstring.runs.sweep import run_folders
-from bowstring.studies.judgements import LABEL_OF
-
-SWAPPED = ", sides swapped"
-
-
-def _nearness_in_length(answer: str, reference: str) -> float:
-    return -float(abs(len(answer.split()) - len(reference.split())))
-
-
-METRICS: Mapping[str, Callable[[str, str], float]] = {"bleu": bleu, "rouge_l": rouge_l, "length": _nearness_in_length}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +46,13 @@ def gather(
     With `raters` only theirs; `merge` says which labels are to count as which others.
     """
     read = [one for source in sources for one in _read(source, metrics=metrics)]
-    if metrics and not any(rating.rater in METRICS for one in read for _, rating in one.rows):
-        raise UsageError("--metrics: no source is a HiCUPID run with judged comparisons")
+    by_title = {b.title: people.metric_raters for b in registry.all_benchmarks() if (people := b.people())}
+    metric_raters = {rater for raters in by_title.values() for rater in raters}
+    if metrics and not any(rating.rater in metric_raters for one in read for _, rating in one.rows):
+        titles = one_of([title for title, raters in by_title.items() if raters])
+        raise UsageError(f"--metrics: no source is a {titles} run with judged comparisons")
     rows = [(place, _tidied(rating, merge or {})) for one in read for place, rating in one.rows]
-    rows.sort(key=lambda row: row[1].rater in METRICS)  # those who think come first
+    rows.sort(key=lambda row: row[1].rater in metric_raters)  # those who think come first
     _check_raters(raters, {rating.rater for _, rating in rows})
     whole = _joined([(p, r) for p, r in rows if not raters or r.rater in raters])
     left_out: Counter[tuple[str, str, str]] = Counter()
@@ -125,66 +115,22 @@ def _joined(rows: Sequence[tuple[str, Rating]]) -> Iterator[Rating]:
 
 
 def run_ratings(run: EndedRun, *, name: str = "", metrics: bool = False) -> ReadRatings:
-    """What the judge and the matcher of a run say, as raters of its items."""
-    read = ReadRatings(str(run.path))
+    """What the judges of a run say, as raters of its items."""
+    benchmark = registry.get(run.configuration["benchmark"])
+    people = needed(benchmark, benchmark.people(), f"ratings to compare; {run.path} is a run of it")
     judge = name or str(run.configuration["judge"])
-    matcher = name or str(run.configuration.get("matcher", judge))
+    raters = {"judge": judge} | {role: name or str(run.configuration.get(role, judge)) for role in benchmark.roles}
+    read = ReadRatings(str(run.path))
     for record in run.records():
-        if run.configuration["benchmark"] == "hicupid":
-            _of_hicupid(record, judge, read, metrics=metrics)
-        else:
-            _of_cupid(record, judge, matcher, read)
-    return read
-
-
-def _of_hicupid(record: Record, judge: str, read: ReadRatings, *, metrics: bool) -> None:
-    task: Task = "satisfaction" if record["type"] == "schedule" else "compare"
-    if "judgement" not in record:
-        stage = record.get("failure", {}).get("stage")
-        read.left_out[task, judge, f"failed ({stage})" if stage else "never judged"] += 1
-        return
-    add = _adder(read, task, record, item_id(task, record), record["question"])
-    add(judge, record["verdict"])
-    if "swapped_verdict" in record:
-        add(f"{judge}{SWAPPED}", record["swapped_verdict"])
-    if metrics and task == "compare":
-        for metric, near in METRICS.items():
-            gold, general = (near(record["answer"], record[f"{kind}_answer"]) for kind in ("personalized", "general"))
-            add(metric, "win" if gold > general else "lose" if gold < general else "tie")
-
-
-def _of_cupid(record: Record, judge: str, matcher: str, read: ReadRatings) -> None:
-    generation, inference = record.get("generation"), record.get("inference")
-    if generation is not None:
-        if "judgement" in generation:
-            score = generation["score"]
-            label = None if score is None else f"{score:g}"
-            _adder(read, "rate", record, item_id("rate", record), record["request"])(judge, label)
-        else:
-            read.left_out["rate", judge, _why_not(generation)] += 1
-    if inference is not None:
-        if "precision" not in inference:
-            read.left_out["coverage", matcher, _why_not(inference)] += 1
-            return
-        for side in COVERAGE_SIDES:
-            for place, score in enumerate(inference[side]):
-                item = item_id("coverage", record, side=side, place=place)
-                entry, preference = covered(record, side, place)
-                _adder(read, "coverage", record, item, f"{entry} | {preference}")(matcher, LABEL_OF[score])
-
-
-def _why_not(part: Mapping[str, Any]) -> str:
-    return f"failed ({part['failure']['stage']})" if "failure" in part else f"unparsed ({part['unparsed']})"
-
-
-def _adder(read: ReadRatings, task: Task, record: Record, item: str, about: str) -> Callable[[str, str | None], None]:
-    read.about[item] = about
-
-    def add(rater: str, label: str | None) -> None:
-        if label is None:
-            read.left_out[task, rater, "unparsed"] += 1
-        else:
-            rating = Rating(item, rater, label, cluster_of(record), task, record["type"])
+        for rated in people.ratings(record, raters, metrics=metrics):
+            if isinstance(rated, NotRated):
+                read.left_out[rated.task, rated.rater, rated.reason] += 1
+                continue
+            read.about[rated.item] = rated.about
+            if rated.label is None:
+                read.left_out[rated.task, rated.rater, "unparsed"] += 1
+                continue
+            cluster = benchmark.cluster_of(record)
+            rating = Rating(rated.item, rated.rater, rated.label, cluster, rated.task, record["type"])
             read.rows.append((read.source, rating))
-
-    return add
+    return read

@@ -13,7 +13,8 @@ from bowstring.benchmarks.cupid.data import CupidSet
 from bowstring.benchmarks.cupid.evaluation import CupidSettings, opener
 from bowstring.benchmarks.cupid.layout import CONFIG, CupidFormat
 from bowstring.benchmarks.cupid.view import CupidView
-from bowstring.benchmarks.interface import Benchmark, Context, Noun, Opener, Training
+from bowstring.benchmarks.interface import Benchmark, Context, JudgementExport, Noun, Opener, Training
+from bowstring.benchmarks.people import People
 from bowstring.benchmarks.view import View
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
@@ -104,6 +105,16 @@ class Cupid(Benchmark):
         from bowstring.benchmarks.cupid.importing import import_prompts
 
         return import_prompts(checkout, out)
+
+    def people(self) -> People:
+        from bowstring.benchmarks.cupid.people import CupidPeople
+
+        return CupidPeople()
+
+    def judgement_export(self) -> JudgementExport:
+        from bowstring.benchmarks.cupid.judgement_export import CupidJudgementExport
+
+        return CupidJudgementExport()
 
     def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:
         assert isinstance(data, CupidSet)

@@ -9,8 +9,10 @@ import pyarrow as pa
 from bowstring.benchmarks.cupid.types import COVERAGE_LABELS, COVERAGE_SIDES, INSTANCE_TYPES, Coverage
 from bowstring.datasets.problems import Problem, one_of, shown
 from bowstring.datasets.tables import Column, Rows, check_column_choice
+from bowstring.judging.structured import LABELS
 from bowstring.records import fields_of
 
+LABEL_OF = {LABELS[label.lower()]: label for label in COVERAGE_LABELS}  # by what it scores
 COLUMNS = (
     Column("persona_id", "text"),
     Column("instance_type", "text"),

@@ -78,7 +78,7 @@ def _metrics(records: Sequence[Record], scoring: str) -> dict[str, Any]:
     return {name: e.as_json() for name, e in found.items() if e is not None}
 
 
-def cluster_of(record: Record) -> str:
+def cluster_of(record: Mapping[str, Any]) -> str:
     """Whose request it is: the instances of one persona are not independent."""
     return str(record["persona"])
 

@@ -14,7 +14,8 @@ from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.evaluation import PUBLISHED_SEARCHES, HicupidSettings, opener
 from bowstring.benchmarks.hicupid.layout import HicupidFormat
 from bowstring.benchmarks.hicupid.view import HicupidView
-from bowstring.benchmarks.interface import Benchmark, Context, Noun, Opener, Training
+from bowstring.benchmarks.interface import Benchmark, Context, JudgementExport, Noun, Opener, Training
+from bowstring.benchmarks.people import People
 from bowstring.benchmarks.view import View
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
@@ -110,6 +111,16 @@ class Hicupid(Benchmark):
         from bowstring.benchmarks.hicupid.importing import import_prompts
 
         return import_prompts(checkout, out)
+
+    def people(self) -> People:
+        from bowstring.benchmarks.hicupid.people import HicupidPeople
+
+        return HicupidPeople()
+
+    def judgement_export(self) -> JudgementExport:
+        from bowstring.benchmarks.hicupid.judgement_export import HicupidJudgementExport
+
+        return HicupidJudgementExport()
 
     def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:
         assert isinstance(data, HicupidSet)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
 from bowstring.benchmarks.hicupid.truth import Truth
 from bowstring.benchmarks.hicupid.types import Persona, Profile, Question, Schedule
 from bowstring.judging import builtin, verdicts
+from bowstring.judging.verdicts import LOSE, NO, TIE, WIN, YES
 from bowstring.records import Sampling
 from bowstring.runs.asking import Asker
-from bowstring.runs.runner import Record
 
 JUDGE_SAMPLING = Sampling(max_tokens=512, temperature=0.0)
-SCORES = {"win": 1.0, "tie": 0.5, "lose": 0.0, "yes": 1.0, "no": 0.0}
+SCORES = {WIN: 1.0, TIE: 0.5, LOSE: 0.0, YES: 1.0, NO: 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +40,14 @@ def verdict_of(question: Question, said: str, side: str) -> str | None:
     """win, tie or lose, or yes or no; None where it could not be read."""
     if question.type == "schedule":
         satisfied = verdicts.read_satisfaction(said)
-        return None if satisfied is None else "yes" if satisfied else "no"
+        return None if satisfied is None else YES if satisfied else NO
     choice = verdicts.read_pairwise(said)
-    if choice is None or choice == "tie":
+    if choice is None or choice == TIE:
         return choice
-    return "win" if choice == side else "lose"
+    return WIN if choice == side else LOSE
 
 
-def question_of(record: Record) -> Question:
+def question_of(record: Mapping[str, Any]) -> Question:
     """The question that a record is of; it has all of it."""
     return Question(
         split=record["split"],

@@ -92,7 +92,7 @@ def _members(records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
     return found
 
 
-def cluster_of(record: Record) -> str:
+def cluster_of(record: Mapping[str, Any]) -> str:
     """Whose question it is: questions of one user are not independent."""
     return str(record["user"])
 

@@ -13,19 +13,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from bowstring.benchmarks.people import Task, Unit
 from bowstring.datasets.problems import one_of, shown
 from bowstring.errors import DataError, UsageError
 from bowstring.files.plain_json import read_json
 from bowstring.seeding import seeded_number
-from bowstring.web.annotating.tasks import Task
-from bowstring.web.annotating.units import Unit
-
-_LOW = ("1", "2", "3")  # what an answer to something else deserves
 
 
 def made_checks(task: Task, units: Sequence[Unit], n: int, seed: int, *, dealt: Sequence[Unit]) -> list[Unit]:
     """`n` checks, or as many as can be made, for somebody who is dealt those: nobody meets a question or a text
     of a check twice."""
+    if task.shape == "scale" and not task.wrong:
+        return []  # nothing is known to be wrong for an answer to something else
     met = {text for unit in dealt for text in (unit.asked, *unit.answers)}
     free = sorted((u for u in units if u.asked not in met), key=lambda u: seeded_number(seed, "check", *u.ids))
     # A text is shown once, so it need not be looked at twice.
@@ -73,7 +72,7 @@ def _check(task: Task, unit: Unit, other: Unit) -> Unit:
     elif task.shape == "parts":
         expected = task.labels[:2]  # a preference covers the list that was made from it
     else:
-        expected = _LOW if task.name == "rate" else ("no",)
+        expected = task.wrong
     digest = hashlib.sha256(json.dumps([unit.asked, *answers]).encode()).hexdigest()[:12]
     ids = tuple(f"check/{task.name}/{unit.key}/{n}/{digest}" for n in range(len(unit.ids)))
     sources = ("right", "wrong")[: len(answers)] if task.shape != "scale" else ("wrong",)

@@ -12,19 +12,14 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from bowstring import __version__
 from bowstring.benchmarks.cards import card_of, known_origin
-from bowstring.benchmarks.cupid.data import CupidSet, write_parquet
-from bowstring.benchmarks.cupid.types import Instance
-from bowstring.benchmarks.hicupid.data import HicupidSet, dialogue_table, qa_table
 from bowstring.benchmarks.loading import load
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
@@ -33,6 +28,7 @@ from bowstring.errors import DataError, UsageError
 from bowstring.files.plain_json import read_json
 from bowstring.files.plain_yaml import NotPlain, read_yaml
 from bowstring.models.tokens import counter_or_none
+from bowstring.web.annotating.curation import curation_of
 from bowstring.web.annotating.study import Given, Study
 
 DECISIONS, MADE, CARD = "curation.jsonl", "made.json", "README.md"
@@ -62,12 +58,7 @@ def write_curated(study: Study, out: Path, *, license: str | None = None) -> Cur
     origin = _origin(about["name"], license, counts, len(study.about["settings"]["annotators"]))
     draft = out.with_name(f".{out.name}.draft")
     shutil.rmtree(draft, ignore_errors=True)
-    kept = {key: g for key, g in decided.items() if g.annotation and g.annotation.said.choices[0] != "reject"}
-    if isinstance(data, HicupidSet):
-        _write_hicupid(data, kept, draft)
-    else:
-        assert isinstance(data, CupidSet)
-        write_parquet([_mended_instance(i, kept[i.key]) for i in data.instances if i.key in kept], draft)
+    curation_of(data).write(data, dict(_edits(decided)), draft)
     _write_beside(draft, study, lines, counts, origin)
     if out.exists():
         out.rmdir()
@@ -98,42 +89,11 @@ def _undealt(key: str, read: bool) -> dict[str, Any]:
     return {"item": key, "decision": "undealt", "why": "beyond --limit" if read else "not in the --split that was read"}
 
 
-def _edits(given: Given) -> dict[str, Any]:
-    return dict(given.annotation.said.edits) if given.annotation else {}
-
-
-def _write_hicupid(data: HicupidSet, kept: Mapping[str, Given], folder: Path) -> None:
-    users: set[int] = set()
-    for split in data.splits:
-        questions = [replace(q, **_edits(kept[q.key])) for q in data.questions(split) if q.key in kept]
-        users.update(q.user_id for q in questions)
-        if questions:
-            path = folder / "qa" / f"{split}.parquet"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(qa_table(questions), path)
-    by_split: dict[str, list[int]] = {}
-    for user in (u for u in data.user_ids if u in users):
-        by_split.setdefault(data.dialogue_split(user), []).append(user)
-    (folder / "dialogue").mkdir(parents=True)
-    for split, members in by_split.items():
-        pq.write_table(dialogue_table((u, data.history(u)) for u in members), folder / "dialogue" / f"{split}.parquet")
-
-
-def _mended_instance(instance: Instance, given: Given) -> Instance:
-    """Sessions in which the same preference held say it in the same new words."""
-    edits = _edits(given)
-    preference = edits.get("preference", instance.preference)
-    sessions = tuple(
-        replace(s, preference=preference)
-        if (s.context_factor, s.preference) == (instance.context_factor, instance.preference)
-        else s
-        for s in instance.sessions
-    )
-    checklist = instance.checklist
-    if "checklist" in edits:
-        checklist = tuple(line.strip() for line in edits["checklist"].split("\n") if line.strip())
-    request = edits.get("request", instance.request)
-    return replace(instance, request=request, preference=preference, checklist=checklist, sessions=sessions)
+def _edits(decided: Mapping[str, Given]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """The items that were not rejected, each with its new texts."""
+    for key, given in decided.items():
+        if given.annotation is not None and given.annotation.said.choices[0] != "reject":
+            yield key, given.annotation.said.edits
 
 
 def _origin(name: str, license: str | None, counts: Mapping[str, int], curators: int) -> Origin:

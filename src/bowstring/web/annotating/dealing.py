@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bowstring.benchmarks.people import Unit
 from bowstring.seeding import seeded_number
-from bowstring.web.annotating.units import Unit
 
 
 @dataclass(frozen=True, slots=True)

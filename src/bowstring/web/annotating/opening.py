@@ -9,14 +9,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bowstring.benchmarks import registry
+from bowstring.benchmarks.people import Task, Unit
 from bowstring.errors import UsageError
 from bowstring.files.escaping import visible
 from bowstring.runs.folder import EndedRun
 from bowstring.web.annotating.checks import given_checks
 from bowstring.web.annotating.planning import Wishes, plan
 from bowstring.web.annotating.study import Study, create, is_made
-from bowstring.web.annotating.tasks import Task, default_task, task_named
-from bowstring.web.annotating.units import Gathered, Unit, gather, read_runs, with_dialogues
+from bowstring.web.annotating.tasks import task_named
+from bowstring.web.annotating.units import Gathered, gather, read_runs, with_dialogues
 
 DATABASE = "annotations.sqlite"
 _MOST_ANNOTATORS = 500
@@ -77,15 +79,15 @@ def open_study(
             raise UsageError("which runs? expected the folder of one, such as runs/NAME, or --db with a study")
         return Study(db)
     runs = read_runs(paths)
-    benchmark = str(runs[0].configuration["benchmark"])
-    kind = task_named(task or default_task(benchmark), benchmark)
+    benchmark = registry.get(runs[0].configuration["benchmark"])
+    kind = task_named(task, benchmark)
     print_ = hashlib.sha256(gold.read_bytes()).hexdigest() if gold else None
     settings = Settings(kind.name, names_of(annotators), overlap, limit, checks, print_, criteria_of(criteria), seed)
     gathered = gather(runs, kind)
     about = {"settings": asdict(settings), "runs": list(gathered.runs), "items": _digest(gathered.units)}
     path = db or paths[0].resolve().parent / DATABASE
     if not is_made(path):
-        _make(path, about, gathered, kind, settings, runs, gold, tell)
+        _make(path, {**about, "benchmark": benchmark.name}, gathered, kind, settings, runs, gold, tell)
     study = Study(path)
     try:
         check_same(study, about)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -18,10 +18,11 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader
 
+from bowstring.benchmarks.people import Task
 from bowstring.errors import StoreError
 from bowstring.files.escaping import visible
 from bowstring.web.annotating.study import Given, Study
-from bowstring.web.annotating.tasks import DEGREES, Incomplete, Said, Task, read_form, read_seconds
+from bowstring.web.annotating.tasks import DEGREES, Incomplete, Said, read_form, read_seconds
 
 # A form carries comments and edited texts; percent signs make three characters of a byte.
 MOST_BYTES = 4 << 20
@@ -34,14 +35,7 @@ _KEYS = {
     "A": ("a", "1", "ArrowLeft"),
     "B": ("b", "2", "ArrowRight"),
     "tie": ("t", "0"),
-    "yes": ("y",),
-    "no": ("n",),
     "10": ("0",),
-    "Fully Covered": ("f",),
-    "Partially Covered": ("p",),
-    "Not Covered": ("n",),
-    "accept": ("a",),
-    "reject": ("r",),
 }
 
 
@@ -177,8 +171,13 @@ def _visible(text: str) -> str:
     return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def _keys(choice: str) -> tuple[str, ...]:
-    return _KEYS.get(choice, (choice,))
+def _keys(choice: str, choices: Sequence[str]) -> tuple[str, ...]:
+    """The keys of a choice: the first letter of a word, or its place where another word begins with the same letter."""
+    if choice in _KEYS or choice.isdecimal():
+        return _KEYS.get(choice, (choice,))
+    letters = [other[:1].lower() for other in choices]
+    letter = choice[:1].lower()
+    return (letter,) if letters.count(letter) == 1 else (str(choices.index(choice) + 1),)
 
 
 @lru_cache(maxsize=1)

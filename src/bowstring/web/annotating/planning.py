@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from bowstring.benchmarks.people import Task, Unit
 from bowstring.web.annotating.checks import made_checks
 from bowstring.web.annotating.dealing import Turn, by_lot, chosen, deal, hands_of, shared
-from bowstring.web.annotating.tasks import Task
-from bowstring.web.annotating.units import Unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
+from bowstring.benchmarks.people import Task
 from bowstring.records import Side
 from bowstring.web.annotating.study import Annotation, Given, Study
-from bowstring.web.annotating.tasks import Said, Task
+from bowstring.web.annotating.tasks import Said
 
 
 def export(study: Study) -> Iterator[dict[str, Any]]:

@@ -21,17 +21,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from pydantic import BaseModel, Field, TypeAdapter
 
+from bowstring.benchmarks.people import Task, Unit
 from bowstring.errors import StoreError, UsageError
 from bowstring.files.plain_json import read_json
 from bowstring.files.writing import NO_LINKS
 from bowstring.web.annotating.dealing import Turn
-from bowstring.web.annotating.tasks import DEGREES, TASKS, Said, Task
-from bowstring.web.annotating.units import Unit
+from bowstring.web.annotating.tasks import DEGREES, Said, task_of_study
 
 _SCHEMA = """
 CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -79,7 +79,7 @@ _ANNOTATION: TypeAdapter[Annotation] = TypeAdapter(Annotation)
 
 
 class _Settings(BaseModel):
-    task: Literal[tuple(TASKS)]  # type: ignore[valid-type]
+    task: str
     annotators: list[str]
     criteria: list[str]
     limit: int | None
@@ -95,6 +95,7 @@ class _About(BaseModel):
 
     settings: _Settings
     counts: _Counts
+    benchmark: str | None = None
     runs: list[str] = []
     data: dict[str, Any] = {}
 
@@ -143,13 +144,12 @@ class Study:
         try:
             self.about: dict[str, Any] = {name: read_json(value) for name, value in rows}
             self._who = {token: name for name, token in self.links().items()}
-            _ABOUT.validate_python(self.about)
+            about = _ABOUT.validate_python(self.about)
+            self.task: Task = task_of_study(about.settings.task, about.benchmark)
         except _OUT_OF_FORM as error:
             raise self._damaged(error) from error
-
-    @property
-    def task(self) -> Task:
-        return TASKS[self.about["settings"]["task"]]
+        except UsageError as error:  # its benchmark is not installed here
+            raise UsageError(f"{path}: {error}") from error
 
     @property
     def criteria(self) -> tuple[str, ...]:

@@ -1,106 +1,58 @@
-"""What can be asked of an annotator, and how what they say is read.
+"""Which task people do, and how what they say is read.
 
-On a page two answers are A and B, by lot. Only here, and only on the way out, does a side become a source again.
+On a page two answers are A and B, by lot. Only `Task.label`, on the way out, makes a source of a side again.
 """
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
-from bowstring.benchmarks.cupid.types import COVERAGE_LABELS
+from bowstring.benchmarks import registry
+from bowstring.benchmarks.interface import Benchmark, needed
+from bowstring.benchmarks.people import CURATE, Task
 from bowstring.errors import UsageError
-from bowstring.records import SIDES
 
-Shape = Literal["pair", "scale", "parts", "fields"]
 Form = Mapping[str, Sequence[str]]
 DEGREES = ("1", "2", "3", "4", "5")  # of a criterion
 LONGEST = 200_000  # characters of a comment, or of a text that somebody edits
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One kind of question. `labels` are what is exported: of a pair, for the first answer, a tie and the second."""
-
-    name: str
-    benchmark: str | None
-    shape: Shape
-    labels: tuple[str, ...]
-    asks: str
-    advice: str
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """What a page offers."""
-        return ("A", "tie", "B") if self.shape == "pair" else self.labels
-
-    def rated(self, criterion: str) -> tuple[str, ...]:
-        """What is rated by a criterion: each answer of a page."""
-        return tuple(f"{criterion}/{side}" for side in SIDES) if self.shape == "pair" else (criterion,)
-
-    def label(self, choice: str, *, swapped: bool) -> str:
-        """What a choice means when it is known which answer stood where."""
-        if self.shape != "pair":
-            return choice
-        first, tie, second = self.labels
-        if choice == "tie":
-            return tie
-        return first if (choice == "A") != swapped else second
-
-    def choice(self, label: str, *, swapped: bool) -> str:
-        return next(c for c in self.choices if self.label(c, swapped=swapped) == label)
+def task_named(name: str | None, benchmark: Benchmark) -> Task:
+    """The task of this name, or the default one; a UsageError names those that runs of this benchmark have."""
+    people = needed(benchmark, benchmark.people(), "tasks for annotators")
+    if name is None:
+        return people.tasks[0]
+    known = {task.name: task for task in people.tasks}
+    if name in known:
+        return known[name]
+    fitting = " or ".join(known)
+    if (other := _benchmark_with(name)) is not None:
+        raise UsageError(f"--task {name} is for {other} runs; these are {benchmark.name}: {fitting}")
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"expected {fitting}"
+    raise UsageError(f"--task {name!r} is not a task of {benchmark.name} runs; {hint}")
 
 
-_BETTER = (
-    "Choose the answer that this user is better served by: it fits what is known of them, and it is right and to the "
-    "point. An answer that forces in what does not matter here is no better for it."
-)
-TASKS = {
-    task.name: task
-    for task in (
-        Task("compare", "hicupid", "pair", ("win", "tie", "lose"), "Which answer is better for this user?", _BETTER),
-        Task(
-            *("personal", "hicupid", "pair", ("personalized", "tie", "general")),
-            *("Which answer is better for this user?", _BETTER),
-        ),
-        Task(
-            *("satisfaction", "hicupid", "scale", ("yes", "no"), "Does the answer take account of what is known?"),
-            "Say yes where the answer notices what the user already has at that time, and does not simply go along.",
-        ),
-        Task(
-            *("rate", "cupid", "scale", tuple(map(str, range(1, 11)))),
-            "How well does the answer meet what this user wants here?",
-            "1: it goes against it, or misses it altogether. 10: it meets every point of the list. Only what this user "
-            "wants counts, not what you would want.",
-        ),
-        Task(
-            *("coverage", "cupid", "parts", COVERAGE_LABELS),
-            "How far does the description cover each point?",
-            "Fully: whoever follows the description meets the point. Partially: they may meet a part of it, or only "
-            "sometimes. Not: following it says nothing of the point, or goes against it.",
-        ),
-        Task(
-            *("curate", None, "fields", ("accept", "edit", "reject"), "Is this good enough for the data set?"),
-            "Read everything. Accept what is sound, mend what is nearly so, and reject the rest with a reason.",
-        ),
-    )
-}
-ASKED = tuple(name for name in TASKS if name != "curate")
+def task_of_study(name: str, benchmark: str | None) -> Task:
+    """The task of a study, whose benchmark is not known where an earlier version made it; ValueError if there is none
+    of this name, UsageError if there is no such benchmark."""
+    if name == CURATE.name:
+        return CURATE
+    benchmark = benchmark or _benchmark_with(name)
+    people = registry.get(benchmark).people() if benchmark is not None else None
+    found = next((task for task in people.tasks if task.name == name), None) if people is not None else None
+    if found is None:
+        raise ValueError(f"there is no task {name!r:.100}")
+    return found
 
 
-def default_task(benchmark: str) -> str:
-    return "compare" if benchmark == "hicupid" else "rate"
-
-
-def task_named(name: str, benchmark: str) -> Task:
-    """The task, where runs of this benchmark have something for it."""
-    task = TASKS[name]
-    if task.benchmark != benchmark:
-        fitting = [n for n in ASKED if TASKS[n].benchmark == benchmark]
-        raise UsageError(f"--task {name} is for {task.benchmark} runs; these are {benchmark}: {' or '.join(fitting)}")
-    return task
+def _benchmark_with(task: str) -> str | None:
+    """The first benchmark that has a task of this name."""
+    having = ((b.name, people) for b in registry.all_benchmarks() if (people := b.people()) is not None)
+    return next((name for name, people in having if any(task == one.name for one in people.tasks)), None)
 
 
 @dataclass(frozen=True, slots=True)
