@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bowstring
+from bowstring.benchmarks.of_run import open_run
 from bowstring.reports.compare_page import write_compare_page
 from bowstring.runs.catalogue import Catalogue
-from bowstring.runs.folder import read_metrics, read_run
+from bowstring.runs.folder import read_metrics
 from bowstring.studies.audit import prepare_audit
 from bowstring.studies.compare import compare
 from bowstring.studies.judgements import export_judgements
@@ -58,7 +59,7 @@ def runs(made, tmp_path) -> Path:
 
 # Whatever is made of a run, with another beside it, into a folder.
 READERS = {
-    "records": lambda run, beside, out: [*read_run(run).records()],
+    "records": lambda run, beside, out: [*open_run(run).records()],
     "metrics": lambda run, beside, out: read_metrics(run),
     "report": lambda run, beside, out: report(run).write(out, figures=[], as_tables=["csv", "md", "tex"]),
     "compare": lambda run, beside, out: write_compare_page(compare([run, beside])),

@@ -22,6 +22,7 @@ from typing import Any
 from bowstring.benchmarks import registry
 from bowstring.benchmarks.interface import Benchmark, Context
 from bowstring.benchmarks.loading import load
+from bowstring.benchmarks.of_run import open_run
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.problems import one_of
 from bowstring.errors import DataError, UsageError
@@ -36,7 +37,7 @@ from bowstring.records import STAGE_ROLE
 from bowstring.reports.items import histories_of
 from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import write_sweep_page
-from bowstring.runs.folder import EndedRun, default_name, fingerprint, read_manifest, read_run
+from bowstring.runs.folder import EndedRun, default_name, fingerprint, read_manifest
 from bowstring.runs.runner import Record, Snapshot
 from bowstring.runs.running import Evaluation, Run, Running, RunOptions
 from bowstring.runs.sweep import Sweep, Swept, slug, variant_name
@@ -157,7 +158,7 @@ def _prepare(
     **given: Any,
 ) -> tuple[Running, list[Any]]:
     given = {key: value for key, value in given.items() if value is not None}
-    repeated = read_run(like.folder if isinstance(like, Run) else Path(like)) if like is not None else None
+    repeated = open_run(like.folder if isinstance(like, Run) else Path(like)) if like is not None else None
     if repeated is not None:
         name, given = _like(repeated, name, given)
     if name is None:
@@ -208,7 +209,8 @@ def _prepare(
             "prompts": prompts.fingerprints if models else {},
         }
         folder = _folder(options, configuration, one, chosen)
-        evaluations.append(Evaluation(name, items, configuration, folder, partial(_page, loaded, folder)))
+        page = partial(_page, loaded, folder)
+        evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page))
     return Running(evaluations, models, options, prices, watch), chosen
 
 

@@ -25,6 +25,7 @@ from bowstring.datasets.reading import Locate, Reading
 from bowstring.errors import UsageError
 from bowstring.metrics.measures import MetricSet
 from bowstring.prompts import PromptFolder
+from bowstring.runs.codec import KEYS_ONLY, Codec
 from bowstring.runs.items import Items
 from bowstring.runs.runner import Record
 from bowstring.training.evaluators import ToEvaluate
@@ -73,6 +74,7 @@ class Benchmark(ABC):
     roles: ClassVar[tuple[str, ...]] = ("judge",)  # models beside the evaluated one
     judges: ClassVar[tuple[str, ...]] = ("builtin",)  # judges that are no models
     has_bundled_set: ClassVar[bool] = False
+    codec: ClassVar[Codec] = KEYS_ONLY  # how its records are written and read; this one asks for a key alone
     judge_prompts: ClassVar[tuple[str, ...]] = ("judge",)  # words in the names of prompts that judges read
     without_judge: ClassVar[str] = ""  # the metrics, in words, that no judge has a say in
     # What a record says of its item, whatever a model answered: alike in two runs on the same item.
@@ -113,7 +115,7 @@ class Benchmark(ABC):
     def metrics(self, settings: Mapping[str, Any]) -> MetricSet:
         """Its metrics, with their scales and order, of a run with these settings."""
 
-    def cluster_of(self, record: Record) -> str:
+    def cluster_of(self, record: Mapping[str, Any]) -> str:
         """Whose item a record is: those of one cluster are not independent."""
         return str(record.get("user", record["key"]))
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from bowstring.benchmarks import registry
 from bowstring.benchmarks.interface import Benchmark
 from bowstring.errors import UsageError
 from bowstring.metrics.measures import NO_METRICS, MetricSet
+from bowstring.runs.folder import EndedRun, read_run
+
+
+def open_run(path: Path) -> EndedRun:
+    """A run that has ended, whose records are read as its benchmark writes them."""
+    return read_run(path, lambda configuration: installed(str(configuration["benchmark"])).codec)
 
 
 def benchmark_of(summary: Mapping[str, Any]) -> Benchmark:

@@ -43,9 +43,10 @@ def _run_of(args: list[str]) -> Path | None:
 
 
 def _benchmark_of(run: Path) -> str:
-    from bowstring.runs.folder import read_run
 
-    return str(read_run(run).configuration["benchmark"])
+    from bowstring.benchmarks.of_run import open_run
+
+    return str(open_run(run).configuration["benchmark"])
 
 
 app = typer.Typer(

@@ -18,7 +18,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -27,7 +27,7 @@ from bowstring.errors import DataError, RunError, UsageError, shown
 from bowstring.files.plain_json import read_json
 from bowstring.files.plain_yaml import NotPlain
 from bowstring.files.writing import make_folder, open_lock, open_new
-from bowstring.record_forms import RECORDS, ConfigurationForm, Form, KeyForm, problem_in
+from bowstring.runs.codec import KEYS_ONLY, Codec, ConfigurationForm, NotARecord, problem_in, problem_with_schema
 
 AUDIT_NAME = "audit.json"
 # Looking whether a lock is held takes it for an instant: whoever wants it waits that long.
@@ -59,6 +59,7 @@ class EndedRun:
     path: Path
     configuration: dict[str, Any]
     data_path: str | None = None  # where its data set lay, if in a folder
+    codec: Codec = KEYS_ONLY  # of its records
 
     @property
     def data_name(self) -> str:
@@ -67,10 +68,11 @@ class EndedRun:
         return str(self.data_path if there else self.configuration["data"]["name"])
 
     def records(self) -> Iterator[dict[str, Any]]:
-        return read_records(self.path, RECORDS[self.configuration["benchmark"]])
+        return read_records(self.path, self.codec)
 
 
-def read_run(path: Path) -> EndedRun:
+def read_run(path: Path, codec_of: Callable[[Mapping[str, Any]], Codec] = lambda config: KEYS_ONLY) -> EndedRun:
+    """A run that has ended; `codec_of` says how records of a configuration are read."""
     manifest = read_manifest(path)
     if isinstance(manifest["config"], dict) and "audited" in manifest["config"]:
         run = path.absolute().parent.parent  # its folder is inside the run's
@@ -85,13 +87,16 @@ def read_run(path: Path) -> EndedRun:
     if problem := problem_in(ConfigurationForm, manifest["config"]):
         raise DataError(f"{path / 'run.json'}: config {problem}; run the evaluation again: answers are in the store")
     where = manifest.get("data_path")
-    return EndedRun(path, manifest["config"], where if isinstance(where, str) else None)
+    config = manifest["config"]
+    return EndedRun(path, config, where if isinstance(where, str) else None, codec_of(config))
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
     """A run's run.json, which has a status and a configuration."""
     try:
         found = read_json((path / "run.json").read_bytes())
+        if problem := problem_with_schema(found):
+            raise DataError(f"{path / 'run.json'} {problem}")
         if isinstance(found, dict) and {"status", "config"} <= found.keys():
             return found
     except (OSError, NotPlain) as error:
@@ -104,6 +109,8 @@ def read_metrics(path: Path) -> dict[str, Any]:
     _check_sum(path, "metrics.json")
     try:
         found = read_json((path / "metrics.json").read_bytes())
+        if problem := problem_with_schema(found):
+            raise DataError(f"{path / 'metrics.json'} {problem}")
         if isinstance(found, dict) and {"benchmark", "n", "metrics", "groups", "usage", "config"} <= found.keys():
             return found
     except (OSError, NotPlain):
@@ -111,9 +118,9 @@ def read_metrics(path: Path) -> dict[str, Any]:
     raise DataError(f"{path / 'metrics.json'} cannot be read; run the evaluation again: answers are in the store")
 
 
-def read_records(path: Path, form: type[Form] | None = None) -> Iterator[dict[str, Any]]:
-    """A run's records, one after another: a full-size run has 10,000 of them. With a `form` each has it, and a key of
-    its own; without, some key."""
+def read_records(path: Path, codec: Codec | None = None) -> Iterator[dict[str, Any]]:
+    """A run's records, one after another: a full-size run has 10,000 of them. With a `codec` each has its form, and a
+    key of its own; without, some key."""
     _check_sum(path, "records.jsonl")
     keys: set[str] = set()
     for n, line in enumerate(_lines(path / "records.jsonl"), 1):
@@ -122,11 +129,12 @@ def read_records(path: Path, form: type[Form] | None = None) -> Iterator[dict[st
             record = read_json(line)
         except NotPlain as error:
             raise DataError(f"{place}: {error}; run the evaluation again") from error
-        problem = problem_in(form or KeyForm, record)
-        if problem is None and form is not None and record["key"] in keys:
-            problem = f"key {shown(record['key'])} is there twice"
-        if problem is not None:
-            raise DataError(f"{place}: {problem}; run the evaluation again")
+        try:
+            record = (codec or KEYS_ONLY).decode(record)
+        except NotARecord as error:
+            raise DataError(f"{place}: {error}; run the evaluation again") from error
+        if codec is not None and record["key"] in keys:
+            raise DataError(f"{place}: key {shown(record['key'])} is there twice; run the evaluation again")
         keys.add(record["key"])
         yield record
 

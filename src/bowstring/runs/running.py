@@ -30,6 +30,7 @@ from bowstring.models.prices import Price, Prices
 from bowstring.records import STAGE_ROLE
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
+from bowstring.runs.codec import KEYS_ONLY, SCHEMA, Codec
 from bowstring.runs.failures import commonest_failure
 from bowstring.runs.folder import RunFolder, fingerprint, read_records, summed
 from bowstring.runs.items import Items
@@ -105,6 +106,7 @@ class Evaluation:
     items: Items
     configuration: dict[str, Any]
     folder: Path
+    codec: Codec = KEYS_ONLY  # of its records
     page: Callable[[dict[str, Any], Sequence[Record]], str] | None = None  # draws report.html
 
 
@@ -222,6 +224,7 @@ class Running:
         records = [r for r in reached if r is not None]
         complete = len(records) == len(reached)
         metrics = {
+            "schema": SCHEMA,
             "benchmark": evaluation.benchmark,
             "complete": complete,
             **evaluation.items.summarize(records),
@@ -231,7 +234,7 @@ class Running:
             "config": evaluation.configuration,
         }
         ended = ("complete", None) if complete else ("stopped", stopped)
-        folder.write_lines("records.jsonl", records)
+        folder.write_lines("records.jsonl", map(evaluation.codec.encode, records))
         folder.write_json("metrics.json", metrics)
         draw = evaluation.page
         page_problem = None if draw is None else write_page(folder, lambda: draw(metrics, records))
@@ -259,6 +262,7 @@ class Running:
     def _manifest(self, evaluation: Evaluation, status: str, why: str | None = None) -> dict[str, Any]:
         options = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(self.options).items()}
         return {
+            "schema": SCHEMA,
             "bowstring": __version__,
             "status": status,
             **({"reason": why} if why else {}),

@@ -18,6 +18,7 @@ from bowstring.errors import UsageError
 from bowstring.files.plain_json import read_json
 from bowstring.files.plain_yaml import NotPlain
 from bowstring.models.tokens import TokenCounter, counter_or_none
+from bowstring.runs.codec import SCHEMA
 from bowstring.runs.folder import RunFolder, fingerprint
 from bowstring.runs.running import Evaluation, Run, Running, write_page
 from bowstring.settings import options_of
@@ -98,6 +99,7 @@ class Sweep:
             }
         first = next(iter(runs.values())).metrics
         return {
+            "schema": SCHEMA,
             "benchmark": first["benchmark"],
             "fingerprint": self._fingerprint(),
             "points": points,

@@ -19,6 +19,7 @@ from bowstring.api.evaluate import check_budget
 from bowstring.benchmarks import registry
 from bowstring.benchmarks.auditing import NO_HISTORY, NO_JUDGE, SECOND, AuditRequest
 from bowstring.benchmarks.interface import Benchmark, needed
+from bowstring.benchmarks.of_run import open_run
 from bowstring.errors import DataError, UsageError
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
@@ -26,7 +27,7 @@ from bowstring.models.names import name_of_identity, open_model
 from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
 from bowstring.prompts import PromptFolder
-from bowstring.runs.folder import AUDIT_NAME, EndedRun, RunFolder, fingerprint, read_manifest, read_run, sum_of
+from bowstring.runs.folder import AUDIT_NAME, EndedRun, RunFolder, fingerprint, read_manifest, sum_of
 from bowstring.runs.runner import Snapshot
 from bowstring.runs.running import STORE_NAME, Evaluation, Run, Running, RunOptions
 from bowstring.settings import check_settings, option, sort_keywords
@@ -133,7 +134,7 @@ def prepare_audit(
         raise UsageError(f"{path} holds a sweep; audit its runs one by one")
     own, of_run = sort_keywords((AuditSettings, RunOptions), given, where="audit()")
     chosen = AuditSettings(**own)
-    run = read_run(path)
+    run = open_run(path)
     configuration = run.configuration
     benchmark = registry.get(str(configuration["benchmark"]))
     auditing = needed(benchmark, benchmark.auditing(), "checks for an audit")

@@ -1,6 +1,6 @@
 """A run's scores, corrected for its judge's mistakes by what people say of some of the items.
 
-    correct(read_run(Path("runs/NAME")), records, Path("people.jsonl"))["scores"]["score.persona"]
+    correct(open_run(Path("runs/NAME")), records, Path("people.jsonl"))["scores"]["score.persona"]
 
 People's labels find the run's items by the texts that were rated (`datasets/ratings.item_id`); several people on an
 item count as their mean. Which metrics can be corrected, and what a label is worth, the benchmark says (`People`).

@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 
 from bowstring.benchmarks import registry
 from bowstring.benchmarks.interface import Benchmark, JudgementExport, Noun, needed
+from bowstring.benchmarks.of_run import open_run
 from bowstring.errors import UsageError
 from bowstring.files.writing import make_parent
-from bowstring.runs.folder import EndedRun, read_run
+from bowstring.runs.folder import EndedRun
 from bowstring.runs.sweep import run_folders
 
 
@@ -39,7 +40,7 @@ class Exported:
 def export_judgements(runs: Sequence[Path], out: Path) -> Exported:
     """Write what the judges of these runs wrote into a .parquet file, or a folder. A sweep stands for its runs."""
     folders = {folder.resolve(): folder for path in runs for folder in run_folders(path)}
-    ended = [read_run(folder) for folder in folders.values()]
+    ended = [open_run(folder) for folder in folders.values()]
     benchmark = _common_benchmark(ended)
     export = needed(benchmark, benchmark.judgement_export(), "judgements that can be exported")
     path = _new_file(out, export.config)

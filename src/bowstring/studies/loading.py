@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.benchmarks.interface import Benchmark
-from bowstring.benchmarks.of_run import installed
+from bowstring.benchmarks.of_run import installed, open_run
 from bowstring.errors import UsageError
 from bowstring.files.plain_json import read_json
 from bowstring.files.plain_yaml import NotPlain
-from bowstring.runs.folder import EndedRun, read_run
+from bowstring.runs.folder import EndedRun
 from bowstring.runs.runner import Record
 from bowstring.runs.sweep import run_folders
 from bowstring.studies.run_names import short_names
@@ -43,7 +43,7 @@ def open_contenders(paths: Sequence[Path], baseline: Path | None) -> tuple[list[
     folders = {folder.resolve(): folder for path in paths for folder in run_folders(path)}
     if baseline is not None and baseline.resolve() not in folders:
         folders = {baseline.resolve(): baseline} | folders
-    ended = [read_run(folder) for folder in folders.values()]
+    ended = [open_run(folder) for folder in folders.values()]
     if len(ended) < 2:
         raise UsageError(f"{'one run' if ended else 'no run'} to compare; expected two or more, such as runs/A runs/B")
     _check_benchmark(ended)

@@ -12,13 +12,14 @@ from pathlib import Path
 
 from bowstring.benchmarks import registry
 from bowstring.benchmarks.interface import needed
+from bowstring.benchmarks.of_run import open_run
 from bowstring.benchmarks.people import NotRated
 from bowstring.datasets.problems import one_of
 from bowstring.datasets.ratings import ReadRatings, read_ratings
 from bowstring.errors import DataError, UsageError
 from bowstring.metrics.scales import tidy
 from bowstring.records import Rating
-from bowstring.runs.folder import EndedRun, read_run
+from bowstring.runs.folder import EndedRun
 from bowstring.runs.sweep import run_folders
 
 
@@ -70,7 +71,7 @@ def _read(source: str, *, metrics: bool) -> Iterator[ReadRatings]:
     if not path.exists():
         raise UsageError(f"{path} is not there; expected the folder of a run, or a .jsonl or .csv file of ratings")
     if path.is_dir():
-        yield from (run_ratings(read_run(folder), name=name, metrics=metrics) for folder in run_folders(path))
+        yield from (run_ratings(open_run(folder), name=name, metrics=metrics) for folder in run_folders(path))
     elif name:
         raise UsageError(f"{source}: a file names its raters itself; give {path}")
     else:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bowstring.benchmarks.figures import Figure
 from bowstring.benchmarks.loading import bundled_sets, load
-from bowstring.benchmarks.of_run import installed
+from bowstring.benchmarks.of_run import installed, open_run
 from bowstring.datasets.dataset import DataSet
 from bowstring.errors import BowstringError, DataError, UsageError
 from bowstring.files.names import file_name
@@ -21,7 +21,7 @@ from bowstring.reports.items import histories_of
 from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import sweep_figures, write_sweep_page
 from bowstring.reports.tables import Table
-from bowstring.runs.folder import AUDIT_NAME, EndedRun, read_metrics, read_run
+from bowstring.runs.folder import AUDIT_NAME, EndedRun, read_metrics
 from bowstring.studies.validity import with_audit
 
 
@@ -57,7 +57,7 @@ def report(
     report will lie, for its links."""
     if (folder / "sweep.json").is_file():
         return _of_sweep(folder, out or folder)
-    run = read_run(folder)
+    run = open_run(folder)
     metrics, records = with_audit(read_metrics(folder), folder), list(run.records())
     if len(records) != metrics["n"]:
         raise DataError(
@@ -85,7 +85,7 @@ def report(
 
 def refresh(folder: Path) -> bool:
     """Write the page of a run anew, if its data set is at hand: a page with histories is not traded for one without."""
-    run = read_run(folder)
+    run = open_run(folder)
     found, _ = data_of(run, fetch=False)
     if found is None:
         return False

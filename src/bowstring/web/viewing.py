@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+from bowstring.benchmarks.of_run import open_run
 from bowstring.benchmarks.view import Histories
 from bowstring.errors import BowstringError, UsageError
 from bowstring.reports import page
 from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.reports.tables import COUNTS, notes_of
 from bowstring.runs.catalogue import Catalogue, Entry, Kept, Unreadable, check_plain, read_json, read_progress
-from bowstring.runs.folder import read_records, read_run
+from bowstring.runs.folder import read_records
 from bowstring.web.listing import COLUMNS, Asked, Listing
 from bowstring.web.progress import HEADINGS, moment, tell
 from bowstring.web.serving import application
@@ -215,7 +216,7 @@ def _histories(folder: Path) -> tuple[Histories | None, str | None]:
     from bowstring.studies.report import data_of
 
     try:
-        data, why = data_of(read_run(folder), fetch=False)
+        data, why = data_of(open_run(folder), fetch=False)
     except Exception as error:  # run.json may be of any shape, and the page is whole without histories
         return None, " ".join(str(error).split())[:200]
     return (histories_of(data), None) if data else (None, why)

@@ -12,6 +12,7 @@ from bowstring.benchmarks.cupid import mini, reading, scores
 from bowstring.benchmarks.cupid.data import CupidSet
 from bowstring.benchmarks.cupid.evaluation import CupidSettings, opener
 from bowstring.benchmarks.cupid.layout import CONFIG, CupidFormat
+from bowstring.benchmarks.cupid.records import CODEC
 from bowstring.benchmarks.cupid.view import CupidView
 from bowstring.benchmarks.interface import Benchmark, Context, JudgementExport, Noun, Opener, Training
 from bowstring.benchmarks.people import People
@@ -39,6 +40,7 @@ class Cupid(Benchmark):
     cluster = Noun("persona", "personas")
     settings = CupidSettings
     has_bundled_set = True
+    codec = CODEC
     format = CupidFormat()
     origins: ClassVar[Mapping[str, Origin]] = {
         "kixlab/cupid": Origin(
@@ -74,7 +76,7 @@ class Cupid(Benchmark):
     def metrics(self, settings: Mapping[str, Any]) -> MetricSet:
         return scores.metrics(settings.get("scoring", "bowstring"))
 
-    def cluster_of(self, record: Record) -> str:
+    def cluster_of(self, record: Mapping[str, Any]) -> str:
         return scores.cluster_of(record)
 
     def grouped(self, records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:

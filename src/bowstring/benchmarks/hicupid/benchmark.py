@@ -13,6 +13,7 @@ from bowstring.benchmarks.hicupid import mini, reading, scores, truth
 from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.evaluation import PUBLISHED_SEARCHES, HicupidSettings, opener
 from bowstring.benchmarks.hicupid.layout import HicupidFormat
+from bowstring.benchmarks.hicupid.records import CODEC
 from bowstring.benchmarks.hicupid.view import HicupidView
 from bowstring.benchmarks.interface import Benchmark, Context, JudgementExport, Noun, Opener, Training
 from bowstring.benchmarks.people import People
@@ -39,6 +40,7 @@ class Hicupid(Benchmark):
     cluster = Noun("user", "users")
     settings = HicupidSettings
     has_bundled_set = True
+    codec = CODEC
     format = HicupidFormat()
     origins: ClassVar[Mapping[str, Origin]] = {
         "12kimih/hicupid": Origin(
@@ -80,7 +82,7 @@ class Hicupid(Benchmark):
     def metrics(self, settings: Mapping[str, Any]) -> MetricSet:  # noqa: ARG002
         return scores.METRICS
 
-    def cluster_of(self, record: Record) -> str:
+    def cluster_of(self, record: Mapping[str, Any]) -> str:
         return scores.cluster_of(record)
 
     def grouped(self, records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:

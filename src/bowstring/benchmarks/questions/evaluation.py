@@ -181,7 +181,7 @@ class QuestionEvaluation:
         return record | {"judgement": said, "verdict": verdict, "score": score}
 
     def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
-        return self._benchmark.summarize(records)
+        return self._benchmark.summarize(records, self.settings.configuration())
 
 
 async def judged(

@@ -13,10 +13,11 @@ from pathlib import Path
 
 from bowstring.benchmarks import registry
 from bowstring.benchmarks.interface import needed
+from bowstring.benchmarks.of_run import open_run
 from bowstring.benchmarks.people import People, Task, Turns, Unit, turns_of
 from bowstring.datasets.dataset import DataSet
 from bowstring.errors import UsageError
-from bowstring.runs.folder import EndedRun, read_run
+from bowstring.runs.folder import EndedRun
 from bowstring.runs.sweep import run_folders
 from bowstring.studies.loading import data_name
 from bowstring.studies.report import data_of
@@ -35,7 +36,7 @@ class Gathered:
 def read_runs(paths: Sequence[Path]) -> list[EndedRun]:
     """The runs, a sweep standing for its own; all of one benchmark and of the same data."""
     folders = {folder.resolve(): folder for path in paths for folder in run_folders(path)}
-    runs = [read_run(folder) for folder in folders.values()]
+    runs = [open_run(folder) for folder in folders.values()]
     if not runs:
         raise UsageError("which runs? expected the folder of one, such as runs/NAME")
     first = runs[0]

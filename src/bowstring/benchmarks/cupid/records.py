@@ -1,0 +1,91 @@
+"""The records of CUPID runs, as records.jsonl has them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StrictStr, model_validator
+
+from bowstring.benchmarks.cupid.types import COVERAGE_SIDES, InstanceType
+from bowstring.runs.codec import Codec, FailureForm, Form, Id, Number, ShownForm
+
+Label = Annotated[float, Field(strict=True, ge=0, le=1, multiple_of=0.5)]
+
+
+class TranscriptsForm(Form):
+    precision: StrictStr | None = None
+    recall: StrictStr | None = None
+
+
+class ErrorForm(Form):
+    said: StrictStr = ""
+    category: StrictStr | None
+
+
+class InferenceForm(Form):
+    response: StrictStr = ""
+    finish: StrictStr = ""
+    preference: StrictStr = ""
+    checklist: list[StrictStr] = []
+    precision: list[Label] = []
+    recall: list[Label] = []
+    transcripts: TranscriptsForm = TranscriptsForm()
+    error: ErrorForm | None = None
+    unparsed: StrictStr = ""
+    why: StrictStr = ""
+    failure: FailureForm = Field(default=FailureForm(stage="", kind="", reason=""))
+
+
+class GenerationForm(Form):
+    response: StrictStr = ""
+    finish: StrictStr = ""
+    judgement: StrictStr = ""
+    score: Number | None = None
+    unparsed: StrictStr = ""
+    why: StrictStr = ""
+    failure: FailureForm = Field(default=FailureForm(stage="", kind="", reason=""))
+
+
+class CupidForm(Form):
+    """A line of CUPID's records.jsonl."""
+
+    key: StrictStr
+    persona: StrictStr
+    type: InstanceType
+    request: StrictStr
+    context_factor: StrictStr
+    preference: StrictStr
+    checklist: list[StrictStr]
+    evidence: list[Id]
+    category: StrictStr | None
+    distance: Id | None
+    shown: ShownForm | None = None
+    inference: InferenceForm = InferenceForm()
+    generation: GenerationForm = GenerationForm()
+
+    @model_validator(mode="after")
+    def _whole(self) -> CupidForm:
+        found, given = self.inference, self.inference.model_fields_set
+        lists = {"precision": found.checklist, "recall": self.checklist}
+        for side in COVERAGE_SIDES:
+            if side in given and len(getattr(found, side)) != len(lists[side]):
+                raise ValueError(f"has {side} of {len(getattr(found, side))} of {len(lists[side])} items")
+        for task, needs in (
+            ("inference", {"response", "preference", "checklist", *COVERAGE_SIDES}),
+            ("generation", {"response", "judgement", "score"}),
+        ):
+            part = getattr(self, task).model_fields_set
+            lacking = needs - part
+            if task in self.model_fields_set and lacking and ("score" in part or not part & {"failure", "unparsed"}):
+                raise ValueError(f"has {task} without {min(lacking)}")
+        return self
+
+
+class SettingsForm(Form):
+    """What of a run's settings changes how its records are read."""
+
+    task: StrictStr = ""
+    scoring: Literal["bowstring", "upstream"] = "bowstring"
+
+
+CODEC = Codec(CupidForm)

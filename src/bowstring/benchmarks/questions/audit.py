@@ -1,0 +1,290 @@
+"""The generic checks of an audit, for questions whose answers are judged right or wrong.
+
+gold          the gold answer, as if a model had given it: the judge must accept it
+no-history    the model without the history: what can be guessed
+length        whether right answers are the longer ones
+probes        the answer padded, as a list, behind a compliment; and an answer to another question
+steering      an answer to another question that tells the judge what to say
+second-judge  another judge on the same answers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from bowstring.benchmarks.auditing import AuditRequest
+from bowstring.benchmarks.findings import (
+    Finding,
+    Judged,
+    about,
+    at_least,
+    better,
+    by_the_runs,
+    finding,
+    mean_of,
+    paired,
+    rate_of,
+    said,
+)
+from bowstring.benchmarks.probe_findings import Probed
+from bowstring.benchmarks.questions.data import Question
+from bowstring.benchmarks.questions.evaluation import JUDGE_SAMPLING, QuestionSettings, judged, question_of
+from bowstring.benchmarks.questions.prompts import QuestionPrompts
+from bowstring.concurrency import gather_in_order
+from bowstring.history.stages import Shown
+from bowstring.judging import probes
+from bowstring.metrics.agreement import cohen_kappa, count_by_cluster, with_intervals
+from bowstring.metrics.correlation import correlation
+from bowstring.metrics.intervals import Estimate, Score
+from bowstring.models.interface import RequestFailed
+from bowstring.records import Known, Planned, Prompt, Sampling
+from bowstring.runs.asking import Asker
+from bowstring.runs.failures import failure_of
+from bowstring.runs.runner import Record, Work
+from bowstring.seeding import seeded_number, seeded_sample
+
+if TYPE_CHECKING:
+    from bowstring.benchmarks.questions.benchmark import QuestionBenchmark
+
+CHECKS = ("gold", "no-history", "length", "probes", "steering", "second-judge")
+_WISH = "Correct: YES"
+_CLEAR = 5.0  # points of accuracy that can be lived with
+
+
+class QuestionAuditing:
+    checks: tuple[str, ...] = CHECKS
+
+    def __init__(self, benchmark: QuestionBenchmark) -> None:
+        self._benchmark = benchmark
+
+    def skips(self, settings: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG002
+        return {}
+
+    def open(self, request: AuditRequest) -> QuestionAudit:
+        return QuestionAudit(self._benchmark, request)
+
+
+class QuestionAudit:
+    """Each record of a sample becomes variants of its answer, and each is judged."""
+
+    def __init__(self, benchmark: QuestionBenchmark, request: AuditRequest) -> None:
+        self.run_judge = request.run_judge
+        self._cluster_of = benchmark.cluster_of
+        self._records, self._settings = request.records, request.settings
+        self._skipped = dict(request.skipped)
+        self._checks = [check for check in request.checks if check not in request.skipped]
+        self._answered = [record for record in request.records if "answer" in record]
+        self._items = seeded_sample(self._answered, request.sample, lambda r: str(r["key"]), purpose="audit")
+        self._prompts = QuestionPrompts(request.prompts, benchmark.name, summaries=False)
+
+    def groups(self, limit: int | None) -> list[list[Record]]:
+        asked = self._items[:limit] if set(self._checks) - {"length"} else []
+        return [list(group) for _, group in groupby(asked, key=self._cluster_of)]
+
+    def notes(self) -> list[str]:
+        return []
+
+    def identities(self) -> dict[str, str]:
+        return {}
+
+    def texts(self) -> Iterator[str]:
+        return iter(())
+
+    def _variants(self, record: Record) -> dict[str, str]:
+        """Texts that are judged as if they were the answer, by name."""
+        answer, other = record["answer"], self._other_answer(record)
+        found = {} if self.run_judge is None else {"answer": answer}
+        if "gold" in self._checks:
+            found["gold"] = record["gold"]
+        if "probes" in self._checks:
+            found |= {name: change(answer) for name, change in probes.REWRITTEN.items()}
+            found |= {"glued": probes.glued(record["question"], other)} if other is not None else {}
+        if other is not None and {"probes", "steering"} & set(self._checks):
+            found["misplaced"] = other
+        if other is not None and "steering" in self._checks:
+            found |= {name: steer(other, _WISH) for name, steer in probes.STEERING.items()}
+        return found
+
+    def _other_answer(self, record: Record) -> str | None:
+        """The gold answer to somebody else's question: the first such after a random place."""
+        start = seeded_number(0, "misplaced", record["key"])
+        for n in range(len(self._answered)):
+            other = self._answered[(start + n) % len(self._answered)]
+            if self._cluster_of(other) != self._cluster_of(record) and other["gold"] != record["gold"]:
+                return str(other["gold"])
+        return None
+
+    def _without_history(self, question: Question) -> tuple[Prompt, Sampling]:
+        settings: QuestionSettings = self._settings
+        return self._prompts.alone(question, Shown()), settings.sampling(question.key)
+
+    def plan(self, group: Sequence[Record], roles: Sequence[str], known: Known) -> Iterator[Planned]:
+        for record in group:
+            question = question_of(record)
+            if "no-history" in self._checks:
+                prompt, sampling = self._without_history(question)
+                yield Planned("model", prompt, sampling, 80)
+                answer = known("model", prompt, sampling)
+                if "judge" in roles:
+                    guessed = self._prompts.judge(question, "word " * 60 if answer is None else answer)
+                    yield Planned("judge", guessed, JUDGE_SAMPLING, 60, estimated=answer is None)
+            texts = self._variants(record).values() if "judge" in roles else ()
+            yield from (Planned("judge", self._prompts.judge(question, text), JUDGE_SAMPLING, 60) for text in texts)
+            if "second" in roles:
+                yield Planned("second", self._prompts.judge(question, record["answer"]), JUDGE_SAMPLING, 60)
+
+    def open_group(self, group: Sequence[Record], askers: Mapping[str, Asker]) -> Work[Record]:  # noqa: ARG002
+        async def work(record: Record) -> Record:
+            question = question_of(record)
+            texts: dict[str, str | None] = dict(self._variants(record))
+            if "no-history" in self._checks:
+                texts["no-history"] = None
+            asked = {name: self._judged(question, text, askers, "judge") for name, text in texts.items()}
+            if "second-judge" in self._checks:
+                asked["second"] = self._judged(question, record["answer"], askers, "second")
+            found = dict(zip(asked, await gather_in_order(*asked.values()), strict=True))
+            if self.run_judge is None:
+                found["answer"] = {"judgement": record.get("judgement", ""), "score": record.get("score")}
+            failures = [one["failure"] for one in found.values() if "failure" in one]
+            facts = {name: record[name] for name in ("key", "user", "type", "question")}
+            return facts | {"variants": found} | ({"failure": failures[0]} if failures else {})
+
+        return work
+
+    async def _judged(self, question: Question, text: str | None, askers: Mapping[str, Asker], role: str) -> Record:
+        """A text judged as the answer; None asks the model for one, without the history."""
+        stage = "answer"
+        try:
+            if text is None:
+                text = (await askers["model"].ask(*self._without_history(question))).text
+            stage = "judge"
+            judgement, score = await judged(self._prompts, question, text, askers.get(role))
+        except RequestFailed as failed:
+            return {"failure": failure_of(stage, failed)}
+        return {"answer": text, "judgement": judgement, "score": score}
+
+    def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
+        variants = [one for record in records for one in record["variants"].values()]
+        return {
+            "n": len(records),
+            "failed": sum("failure" in record for record in records),
+            "unparsed": sum("judgement" in one and one["score"] is None for one in variants),
+            "findings": [one.as_json() for one in self._findings(records)],
+            "skipped": self._skipped,
+        }
+
+    def _findings(self, audited: Sequence[Record]) -> Iterator[Finding]:
+        made: dict[str, Callable[[], Iterable[Finding]]] = {
+            "gold": partial(self._gold, audited),
+            "no-history": partial(self._no_history, audited),
+            "length": lambda: by_the_runs(self.run_judge, self._length()),
+            "probes": self._probed(audited).dress,
+            "steering": self._probed(audited).steering,
+            "second-judge": partial(self._second_judge, audited),
+        }
+        for check in self._checks:
+            yield from made[check]()
+
+    def _of(self, audited: Sequence[Record], name: str) -> tuple[list[Score], int]:
+        """The scores of a variant, and how many failed or could not be read."""
+        there = [(self._cluster_of(r), r["variants"][name].get("score")) for r in audited if name in r["variants"]]
+        found = [Score(cluster, score) for cluster, score in there if score is not None]
+        return found, len(there) - len(found)
+
+    def _both(self, audited: Sequence[Record], name: str, than: str) -> tuple[list[tuple[str, float, float]], int]:
+        """The scores of another variant and of this one, where both could be read."""
+        there = [(self._cluster_of(r), r["variants"]) for r in audited if name in r["variants"]]
+        rows = [(c, v.get(than, {}).get("score"), v[name].get("score")) for c, v in there]
+        found = [row for row in rows if row[1] is not None and row[2] is not None]
+        return found, len(rows) - len(found)
+
+    def _gold(self, audited: Sequence[Record]) -> Iterator[Finding]:
+        scores, lost = self._of(audited, "gold")
+        yield finding(
+            "gold",
+            "the gold answer as if a model had given it, % correct",
+            rate_of(scores),
+            "near 100",
+            lambda e: said(
+                at_least(95, e),
+                "the judge accepts what is right",
+                "the judge rejects gold answers: no model can reach 100",
+            ),
+            left_out=lost,
+        )
+
+    def _no_history(self, audited: Sequence[Record]) -> Iterator[Finding]:
+        scores, lost = self._of(audited, "no-history")
+        yield finding(
+            "no-history",
+            "the model without the history, % correct",
+            rate_of(scores),
+            "low",
+            lambda e: "a model that knows nothing about the user scores this much; treat it as the floor",
+            left_out=lost,
+        )
+        rows, lost = self._both(audited, "no-history", "answer")
+        gain = paired((c, without, own) for c, own, without in rows)
+        judge = partial(better, "itself without the history", _CLEAR)
+        name = "the model − itself without the history (difference)"
+        yield finding("no-history", name, gain, "clearly above 0", judge, left_out=lost)
+
+    def _length(self) -> Iterator[Finding]:
+        rows = [
+            (self._cluster_of(r), float(len(r["answer"].split())), r["score"])
+            for r in self._answered
+            if r.get("score") is not None
+        ]
+        words = mean_of([Score(c, n) for c, n, _ in rows], 1)
+        yield finding("length", "words per answer", words, "", lambda e: "over all answers that were scored")
+        found = correlation(rows)
+        if found is not None:
+            yield finding(
+                "length",
+                "correlation of length with being correct",
+                found,
+                "about 0",
+                lambda e: said(
+                    about(0, 0.3, e), "length is not shown to matter by much", "longer answers are judged better"
+                ),
+                places=2,
+            )
+
+    def _probed(self, audited: Sequence[Record]) -> Probed:
+        return Probed(
+            what="answer",
+            both=partial(self._both, audited),
+            alone=partial(self._of, audited),
+            mean=rate_of,
+            scale=100,
+            reach=100,
+            clear=_CLEAR,
+            low=10,
+            should_fail="near 0",
+        )
+
+    def _second_judge(self, audited: Sequence[Record]) -> Iterator[Finding]:
+        rows, lost = self._both(audited, "second", "answer")
+        same = rate_of([Score(c, float(a == b)) for c, a, b in rows])
+        made = partial(finding, "second-judge", left_out=lost)
+        yield made("same verdict, %", same, "", lambda e: "of two judges on the same answers")
+        if not rows:
+            return
+        counts = count_by_cluster([a for _, a, _ in rows], [b for _, _, b in rows], [c for c, _, _ in rows], (0.0, 1.0))
+        kappa = with_intervals(counts, {"kappa": cohen_kappa})["kappa"]
+        if kappa is not None:
+            yield made("Cohen's kappa", kappa, "0.6 or more", _agreement, places=2)
+        stricter = paired(rows)
+        yield made(
+            "accuracy by the second judge − by the first (difference)",
+            stricter,
+            "about 0",
+            lambda d: said(about(0, _CLEAR, d), "neither is shown to be stricter", "one judge is stricter"),
+        )
+
+
+def _agreement(kappa: Estimate) -> Judged:
+    return said(at_least(0.6, kappa), "the judges agree", "the judges do not agree")

@@ -1,0 +1,52 @@
+"""The base of question benchmarks: everything but the name, the data and the two templates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bowstring.benchmarks.interface import Benchmark, Context, Noun, Opener
+from bowstring.benchmarks.people import People, QuestionPeople
+from bowstring.benchmarks.questions.data import QuestionSet
+from bowstring.benchmarks.questions.evaluation import QuestionEvaluation, QuestionSettings
+from bowstring.benchmarks.questions.records import CODEC
+from bowstring.benchmarks.questions.scores import METRICS, summarize
+from bowstring.benchmarks.stages import dense_search, own_stages
+from bowstring.datasets.dataset import DataSet
+from bowstring.history.stages import Readers
+from bowstring.metrics.measures import MetricSet
+from bowstring.runs.runner import Record
+
+if TYPE_CHECKING:
+    from bowstring.benchmarks.auditing import Auditing
+
+
+class QuestionBenchmark(Benchmark):
+    """A subclass says `name`, `title`, `about`, `format`, `templates()` (ask.yaml, judge.yaml) and `read()`."""
+
+    item = Noun("question", "questions")
+    settings = QuestionSettings
+    codec = CODEC
+    without_judge = "recall"
+
+    def opener(self, data: DataSet, settings: Sequence[Any], context: Context) -> Opener:
+        assert isinstance(data, QuestionSet), f"{self.title}: read() must return a QuestionSet"
+        readers, search = Readers(data, tokens=settings[0].bm25_tokens), dense_search(settings, context)
+        return lambda one, prompts: QuestionEvaluation(
+            self, data, one, prompts, readers=readers, search=search, own=own_stages(one.view())
+        )
+
+    def metrics(self, settings: Mapping[str, Any]) -> MetricSet:  # noqa: ARG002
+        return METRICS
+
+    def summarize(self, records: Sequence[Record], settings: Mapping[str, Any]) -> dict[str, Any]:
+        """What metrics.json has of a run: counts, metrics, groups."""
+        return summarize(records, self.metrics(settings), self.cluster_of, self.grouped)
+
+    def people(self) -> People:
+        return QuestionPeople(self, gold="gold", metric="accuracy")
+
+    def auditing(self) -> Auditing:
+        from bowstring.benchmarks.questions.audit import QuestionAuditing
+
+        return QuestionAuditing(self)

@@ -1,0 +1,49 @@
+"""What the records of a question benchmark come to: the share of right answers, and evidence recall."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from bowstring.metrics.measures import MetricSet, mean
+from bowstring.runs.runner import Record
+
+METRICS = MetricSet(
+    {
+        "accuracy": mean(lambda record: record.get("score"), 100),
+        "recall": mean(lambda record: record.get("recall"), 100),
+    },
+    leading=("accuracy", "recall"),
+)
+
+Grouped = Callable[[Sequence[Record]], dict[str, dict[str, list[Record]]]]
+
+
+def summarize(
+    records: Sequence[Record], metrics: MetricSet, cluster_of: Callable[[Mapping[str, Any]], str], grouped: Grouped
+) -> dict[str, Any]:
+    def estimates(some: Sequence[Record]) -> dict[str, Any]:
+        clustered = [(cluster_of(record), record) for record in some]
+        found = {name: measure.estimate(clustered) for name, measure in metrics.measures.items()}
+        return {name: e.as_json() for name, e in found.items() if e is not None}
+
+    groups = {
+        axis: {group: estimates(members) for group, members in of_axis.items()}
+        for axis, of_axis in grouped(records).items()
+    }
+    return {
+        "n": len(records),
+        "unparsed": sum("judgement" in r and r["score"] is None for r in records),
+        "failed": sum("failure" in r for r in records),
+        "truncated": sum(r.get("finish") == "length" for r in records),
+        "refused": sum(r.get("finish") in ("refusal", "filter") for r in records),
+        "shown": {name: _mean(r["shown"][name] for r in records if "shown" in r) for name in ("turns", "characters")},
+        "words": {name: _mean(len(r[name].split()) for r in records if name in r) for name in ("answer", "gold")},
+        "metrics": estimates(records),
+        "groups": groups,
+    }
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    found = list(values)
+    return sum(found) / len(found) if found else None

@@ -1,0 +1,115 @@
+"""How records are written to records.jsonl and read again, and what a run's configuration must hold.
+
+    codec = Codec(HicupidForm)
+    codec.encode(record)           the record with the version of its schema
+    codec.decode(value)            the record, or NotARecord: "score is 'high'; expected a number"
+
+A run's folder may be somebody else's, or of another version. What has the form of a benchmark's records can be scored,
+compared, shown and exported; whatever else a record holds is left as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError
+
+from bowstring.errors import shown
+
+SCHEMA = 1  # of run.json, metrics.json and sweep.json
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+Id = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
+
+
+class Form(BaseModel):
+    """What a part of a record must have; it may have more."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+
+class KeyForm(Form):
+    key: StrictStr
+
+
+class FailureForm(Form):
+    stage: StrictStr
+    kind: StrictStr
+    reason: StrictStr
+
+
+class ShownForm(Form):
+    characters: StrictInt
+    turns: StrictInt = 0
+    sessions: StrictInt = 0
+
+
+class NotARecord(ValueError):
+    """What first keeps a value from being a record of a benchmark, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """The records of one benchmark: their form, and the version of it."""
+
+    form: type[Form] = KeyForm
+    schema: int = 1
+
+    def encode(self, record: dict[str, Any]) -> dict[str, Any]:
+        return {"schema": self.schema, **record}
+
+    def decode(self, value: Any) -> dict[str, Any]:
+        """Raises NotARecord."""
+        if problem := problem_with_schema(value, self.schema) or problem_in(self.form, value):
+            raise NotARecord(problem)
+        return {name: part for name, part in value.items() if name != "schema"}
+
+
+KEYS_ONLY = Codec()  # of records of which nothing is known but that they have keys
+
+
+def problem_with_schema(value: Any, known: int = SCHEMA) -> str | None:
+    """Whether a file or a line of one was written by a version that came later."""
+    found = value.get("schema", known) if isinstance(value, dict) else known
+    if isinstance(found, int) and found <= known:
+        return None
+    return f"has schema {shown(found)}, and this version reads up to {known}; use a newer one"
+
+
+class DataForm(Form):
+    name: StrictStr
+    revision: StrictStr | None
+    fingerprint: StrictStr
+
+
+class SettingsForm(Form):
+    history: StrictStr
+    splits: list[StrictStr] = []
+    types: list[StrictStr] = []
+
+
+class ConfigurationForm(Form):
+    benchmark: StrictStr
+    model: StrictStr | None
+    judge: StrictStr | None
+    data: DataForm
+    settings: SettingsForm
+    matcher: StrictStr = ""
+    retriever: StrictStr = ""
+    prompts: dict[StrictStr, StrictStr]
+
+
+def problem_in(form: type[Form], value: Any) -> str | None:
+    """What first keeps a value from having a form, as in "evidence.0 is 'x': …"; None where it has it."""
+    try:
+        form.model_validate(value)
+    except ValidationError as invalid:
+        error = invalid.errors(include_url=False)[0]
+        place = ".".join(map(str, error["loc"]))
+        if error["type"] == "missing":
+            return f"has no {place}, as every one of a run has"
+        if error["type"] == "value_error":
+            return error["msg"].removeprefix("Value error, ")
+        return f"{place or 'it'} is {shown(error['input'])}: {error['msg'].lower()}"
+    return None
