@@ -26,9 +26,9 @@ class InferenceForm(Form):
     response: StrictStr = ""
     finish: StrictStr = ""
     preference: StrictStr = ""
-    checklist: list[StrictStr] = []
-    precision: list[Label] = []
-    recall: list[Label] = []
+    checklist: list[StrictStr] = Field(default_factory=list)
+    precision: list[Label] = Field(default_factory=list)
+    recall: list[Label] = Field(default_factory=list)
     transcripts: TranscriptsForm = TranscriptsForm()
     error: ErrorForm | None = None
     unparsed: StrictStr = ""

@@ -63,7 +63,7 @@ class HicupidForm(Form):
     swapped_judgement: StrictStr = ""
     swapped_verdict: Verdict | None = None
     score: Share | None = None
-    retrieved: list[Id] = []
+    retrieved: list[Id] = Field(default_factory=list)
     failure: FailureForm = Field(default=FailureForm(stage="", kind="", reason=""))
 
     @model_validator(mode="after")

@@ -21,7 +21,7 @@ class QuestionForm(Form):
     evidence: list[Id]
     shown: ShownForm | None = None
     recall: Share | None = None
-    retrieved: list[Id] = []
+    retrieved: list[Id] = Field(default_factory=list)
     answer: StrictStr = ""
     finish: StrictStr = ""
     judgement: StrictStr = ""
