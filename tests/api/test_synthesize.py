@@ -110,6 +110,23 @@ def test_a_setting_that_cannot_be_meant_is_refused(settings, said, way, tmp_path
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.parametrize(
+    ("benchmark", "given", "flag"),
+    [
+        ("hicupid", {"temperature": 0}, "--temperature"),
+        ("hicupid", {"model": "m"}, "--model"),
+        ("cupid", {"sessions": 20}, "--sessions"),
+        ("cupid", {"judge": "m"}, "--judge"),
+        ("cupid", {"max_cost": 0.0}, "--max-cost"),
+    ],
+)
+def test_what_an_offline_set_cannot_use_is_refused(benchmark, given, flag, tmp_path):
+    with pytest.raises(UsageError) as error:
+        synthesize(benchmark, offline=True, out=tmp_path / "s", **given)
+    assert str(error.value) == f"--offline asks no model: leave out {flag}"
+    assert not (tmp_path / "s").exists()
+
+
 def test_a_set_that_the_word_banks_are_too_small_for_leaves_no_folder(tmp_path):
     with pytest.raises(UsageError, match="expected --share 3 or more"):
         synthesize("hicupid", offline=True, users=360, share=1, out=tmp_path / "s")

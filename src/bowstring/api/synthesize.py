@@ -274,7 +274,8 @@ def synthesize_offline(benchmark: str, *, tell: Tell = lambda line: None, **give
     _, in_settings, in_options = _sorted(synthesis, given)
     for kind in (synthesis.roles, synthesis.settings, SynthesisOptions):
         for one in options_of(kind):
-            if given.get(one.field) not in (None, False) and one.field not in (*generator.settings, "out"):
+            value = given.get(one.field)
+            if value is not None and value is not False and one.field not in (*generator.settings, "out"):
                 raise UsageError(f"--offline asks no model: leave out {one.flag}")
     settings = synthesis.settings(**in_settings)
     n = synthesis.count(settings)
@@ -309,7 +310,8 @@ def _synthesis_of(name: str) -> tuple[Benchmark, Synthesis]:
 
 
 def _sorted(synthesis: Synthesis, given: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    return sort_keywords((synthesis.roles, synthesis.settings, SynthesisOptions), given, where=_CALL)
+    kinds = (synthesis.roles, synthesis.settings, SynthesisOptions)
+    return sort_keywords(kinds, given, where=_CALL, besides=("offline",) if synthesis.offline else ())
 
 
 def _finish(folder: Path, configuration: Mapping[str, Any], quality: Quality, *, made_by: str, title: str) -> None:

@@ -38,7 +38,7 @@ _JSON = Option("json", "--json", bool, False, help="Print training.json instead 
 def method_options(method: Method) -> tuple[Option, ...]:
     """The options of a method: what bears on it, with its published defaults."""
     used = bears_on(method) - ({"dropout"} if method == "dpo" else set())
-    settings = tuple(one for one in options_of(TrainSettings) if one.field in used)
+    settings = tuple(one for one in options_of(TrainSettings) if one.offered and one.field in used)
     for name, value in PUBLISHED[method].items():
         if name in used:
             settings = changed(settings, name, default=value)

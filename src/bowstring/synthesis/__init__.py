@@ -1,4 +1,4 @@
-"""Making data: both pipelines on any model, and the offline generators with their word banks.
+"""Making data: what the pipelines of all benchmarks share. The pipelines themselves are in the benchmarks' folders.
 
 What is made has the published layout and loads like any other set. Nothing here scores anything.
 """
