@@ -1,6 +1,6 @@
 """What does the machinery cost per question, when the model costs nothing?
 
-    pip install 'bowstring[inspect]'
+    pip install inspect-ai
     python bench/overhead.py                    20,000 questions behind 500 full-size histories
     python bench/overhead.py --questions 2000   a quick look
 
@@ -206,7 +206,7 @@ def main() -> None:
     for room, seconds in sorted(where.items(), key=lambda pair: -pair[1]):
         print(f"  {room:40}{seconds / sum(where.values()):>8.1%}")
     if inspect is None:
-        print("Inspect AI is not installed: pip install 'bowstring[inspect]'")
+        print("Inspect AI is not installed: pip install inspect-ai")
         return
     print(f"Inspect AI / bowstring: {inspect['ms'] / ours['ms']:.0f}× the time per question")
 

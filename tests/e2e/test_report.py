@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -40,6 +41,26 @@ def test_page_figures_and_tables(run, tmp_path):
     names = {path.name for path in (run / "figures").iterdir()}
     assert {"score.svg", "score.pdf", "score.png", "verdicts.pdf", "score-total-by-age.svg"} <= names
     assert {"scores.md", "scores.csv", "scores.tex", "by-type.csv"} <= {p.name for p in (run / "tables").iterdir()}
+
+
+def test_without_matplotlib_page_and_tables_are_written(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    (run / "report.html").unlink()
+    ran = bowstring("report", run)
+    assert ran.code == 0, ran.err
+    assert ran.err.splitlines() == ["Without figures: figures need matplotlib: pip install 'bowstring[plots]'"]
+    assert (run / "report.html").is_file()
+    assert (run / "tables" / "scores.md").is_file()
+    assert not (run / "figures").exists()
+    assert bowstring("report", run, "--figures", "none").err == ""
+
+
+def test_figures_that_are_asked_for_need_matplotlib(run, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    ran = bowstring("report", run, "--out", tmp_path / "o", "--figures", "pdf")
+    assert ran.code == 2
+    assert ran.err.splitlines()[-1].endswith("--figures pdf: figures need matplotlib: pip install 'bowstring[plots]'")
+    assert not (tmp_path / "o").exists()
 
 
 def test_a_smoke_test_is_called_one_under_every_table(run):

@@ -5,11 +5,11 @@ import signal
 
 import httpx
 import pytest
+from bowstring.synthesis.offline import write_hicupid
 from bowstring.synthesis.users import Sizes
 
 import bowstring as package
 from bowstring.cli import COMMANDS
-from bowstring.synthesis.offline import write_hicupid
 from tests.support.command import bowstring_process
 from tests.support.processes import LIMIT, start
 from tests.support.tiny import write_model

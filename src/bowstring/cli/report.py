@@ -30,7 +30,8 @@ def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run or a sweep.", show_default=False)],
     out: Annotated[Path | None, typer.Option(help="Where to write; by default the run's own folder.")] = None,
     figures: Annotated[
-        list[FigureFormat] | None, typer.Option(help="A format of figures; may be repeated. By default all.")
+        list[FigureFormat] | None,
+        typer.Option(help="A format of figures; may be repeated. By default all, if matplotlib is installed."),
     ] = None,
     tables: Annotated[
         list[TableFormat] | None, typer.Option(help="A format of tables; may be repeated. By default all.")
@@ -39,24 +40,32 @@ def report(
 ) -> int:
     """Write the page of a run or a sweep anew, its figures (svg, pdf, png) and its tables (Markdown, CSV, LaTeX).
 
-    report.html is one file that needs nothing else. Figures and tables go to figures/ and tables/ beside it.
+    report.html is one file that needs nothing else. Figures and tables go to figures/ and tables/ beside it; figures
+    need matplotlib (pip install 'bowstring[plots]').
     """
     from bowstring.cli.output import counted, tell
+    from bowstring.errors import UsageError
     from bowstring.reports import plots
     from bowstring.reports.tables import FORMATS
     from bowstring.studies.report import report as made
 
     folder = out or run
+    forms = list(plots.FORMATS) if figures is None else [f.value for f in figures if f.value != "none"]
+    if forms and not plots.is_available():
+        if figures is not None:
+            raise UsageError(f"--figures {figures[0].value}: {plots.NEEDED}")
+        forms = []
+        tell(f"Without figures: {plots.NEEDED}")
     found = made(run, data=data, out=folder, tell=tell)
     written = found.write(
         folder,
-        figures=plots.FORMATS if figures is None else [f.value for f in figures if f.value != "none"],
+        figures=forms,
         as_tables=tuple(FORMATS) if tables is None else [t.value for t in tables if t.value != "none"],
     )
     names = {path.parent.name for path in written[1:]}
     for name in sorted(names):
         files = [path for path in written if path.parent.name == name]
-        forms = ", ".join(sorted({path.suffix[1:] for path in files}))
-        print(f"{folder / name}/   {counted(len({path.stem for path in files}), name.removesuffix('s'))} ({forms})")
+        suffixes = ", ".join(sorted({path.suffix[1:] for path in files}))
+        print(f"{folder / name}/   {counted(len({path.stem for path in files}), name.removesuffix('s'))} ({suffixes})")
     print(written[0])
     return 0

@@ -9,6 +9,7 @@ import io
 import math
 import warnings
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,13 @@ _NO_DATE: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
 }
 _BEND = 100.0  # tokens below which the axis is linear
+
+
+NEEDED = "figures need matplotlib: pip install 'bowstring[plots]'"
+
+
+def is_available() -> bool:
+    return find_spec("matplotlib") is not None
 
 
 def save(figure: Figure, folder: Path, formats: Sequence[str]) -> list[Path]:
