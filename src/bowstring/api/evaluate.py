@@ -1,10 +1,10 @@
 """What the command and the API both call: an evaluation, or a sweep over several.
 
-run = evaluate("hicupid", model="embedded", judge="builtin", limit=10)
-run.metrics["metrics"]["score.total"]
+run = evaluate(NAME, model="embedded", judge="builtin", limit=10)
+run.metrics["metrics"]
 
-swept = sweep("hicupid", model="embedded", history=["full", "gold", "last:4k"])
-swept.points["gold"].metrics["metrics"]["score.total"]
+swept = sweep(NAME, model="embedded", history=["full", "gold", "last:4k"])
+swept.points["gold"].metrics["metrics"]
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bowstring.models.batch import Batch
 from bowstring.models.endpoint import Endpoint
 from bowstring.models.interface import Model
 from bowstring.models.names import name_of_identity, open_model
-from bowstring.models.prices import Prices, load_prices
+from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
 from bowstring.records import STAGE_ROLE
 from bowstring.reports.items import histories_of
@@ -39,7 +39,7 @@ from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.runs.folder import EndedRun, default_name, fingerprint, read_manifest
 from bowstring.runs.runner import Record, Snapshot
-from bowstring.runs.running import Evaluation, Run, Running, RunOptions
+from bowstring.runs.running import Evaluation, Run, Running, RunOptions, check_budget
 from bowstring.runs.sweep import Sweep, Swept, slug, variant_name
 from bowstring.settings import Option, option, options_of, sort_keywords
 from bowstring.studies.validity import with_audit
@@ -311,9 +311,3 @@ def _values(axis: str, given: Any) -> Sequence[Any]:
     if not given:
         raise UsageError(f"{axis} is an empty list; expected at least one value")
     return list(dict.fromkeys(given))
-
-
-def check_budget(options: RunOptions, prices: Prices, models: Sequence[Model]) -> None:
-    for model in models if options.max_cost is not None else ():
-        if prices.of(model.identity) is None:
-            raise UsageError(f"--max-cost needs the price of {model.identity}: give it with --prices FILE")

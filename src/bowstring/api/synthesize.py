@@ -1,9 +1,9 @@
 """Making a set from beginning to end, with models or offline: what the command and the API call.
 
-made = synthesize("cupid", model="openai/gpt-4o-mini", personas=4, out="sets/mine")
+made = synthesize(NAME, model="openai/gpt-4o-mini", personas=4, out="sets/mine")
 made.quality.as_json()
 
-made = synthesize("hicupid", offline=True, users=30, out="sets/people")
+made = synthesize(NAME, offline=True, users=30, out="sets/people")
 """
 
 from __future__ import annotations

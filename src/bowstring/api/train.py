@@ -136,6 +136,8 @@ def _loaded(data: str, revision: str | None, settings: TrainSettings) -> DataSet
     except MissingSplit as missing:
         if settings.splits or not missing.available:
             raise
+        found = registry.get(load(data, revision=revision).benchmark)
+        needed(found, found.training(), "training")
         way_out = f"say --split {missing.available[0]} to train on it all the same"
         raise UsageError(f"{data} has no {_TRAIN} split; {way_out}") from missing
 

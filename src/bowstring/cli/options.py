@@ -29,9 +29,17 @@ Run = Callable[[dict[str, Any]], int]
 
 
 def add_command(
-    app: typer.Typer, name: str, run: Run, options: Iterable[Option], *, help: str, arguments: Iterable[Option] = ()
+    app: typer.Typer,
+    name: str,
+    run: Run,
+    options: Iterable[Option],
+    *,
+    help: str,
+    arguments: Iterable[Option] = (),
+    hidden: bool = False,
 ) -> None:
-    """Add a command with these options to an app; `arguments` stand without a flag, in their order."""
+    """Add a command with these options to an app; `arguments` stand without a flag, in their order. A hidden command is
+    not in help, and takes whatever it is given."""
     arguments = tuple(arguments)
     offered = {one.field: one for one in (*arguments, *options) if one.offered}
 
@@ -45,7 +53,8 @@ def add_command(
     parameters = [_argument(one) if one in arguments else _parameter(one) for one in offered.values()]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {}
-    app.command(name, help=help)(command)
+    anything = {"ignore_unknown_options": True, "allow_extra_args": True} if hidden else None
+    app.command(name, help=help, hidden=hidden, context_settings=anything)(command)
 
 
 def changed(options: Sequence[Option], field: str, **values: Any) -> tuple[Option, ...]:

@@ -56,12 +56,13 @@ def print_sweep(swept: Swept, to: Console) -> None:
     main = lead_of(points, metric_set)
     columns = columns_of(points, metric_set)
     family = (main or "").partition(".")[0]
-    shown = [name for name in columns if name.startswith(f"{family}.")]
+    shown = [name for name in columns if name.startswith(f"{family}.")] or columns
     chiefs = {one.chief: one.heading for one in metric_set.families.values()}
     others = [name for name in chiefs if name in columns and name not in shown]
     table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
     heads = [*(name.removeprefix(f"{family}.") for name in shown), *(chiefs[name] for name in others)]
-    for n, head in enumerate((f"{family} by history", "tokens", *heads)):
+    first = f"{family} by history" if main not in shown or main != family else "history"
+    for n, head in enumerate((first, "tokens", *heads)):
         table.add_column(head, justify="right" if n else "left", no_wrap=True)
     for name, point in points.items():
         tokens = point["context_tokens"]

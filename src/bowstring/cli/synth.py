@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from bowstring.benchmarks import registry
+from bowstring.benchmarks.interface import needed
 from bowstring.cli.options import add_command
 from bowstring.settings import Option, options_of
 from bowstring.synthesis.settings import SynthesisOptions
@@ -39,6 +40,14 @@ def _add_commands() -> None:
         if (synthesis := benchmark.synthesis()) is not None:
             run = partial(_synthesize, benchmark.name)
             add_command(app, benchmark.name, run, _options(synthesis), help=synthesis.about)
+        else:
+            add_command(app, benchmark.name, partial(_refuse, benchmark.name), (), help="", hidden=True)
+
+
+def _refuse(name: str, given: dict[str, Any]) -> int:  # noqa: ARG001
+    benchmark = registry.get(name)
+    needed(benchmark, benchmark.synthesis(), "way to make data")
+    return 2
 
 
 def _options(synthesis: Synthesis) -> Iterator[Option]:

@@ -101,7 +101,7 @@ class DataSet(ABC):
                 "tokenizer": counter.name if counter else None,
                 "balance": {},
             },
-            headline=f"{len(keys):,} histories, {len(items):,} items",
+            headline=f"{self.benchmark}: {len(keys):,} histories, {len(items):,} items",
             counts=CountTable(("items", *kinds, "all"), rows),
             items=len(items),
             summary=f"{len(keys):,} histories of dialogues, and {len(items):,} items that are asked behind them.",

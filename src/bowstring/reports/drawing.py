@@ -8,6 +8,7 @@ from html import escape
 
 from bowstring.benchmarks.figures import SEGMENTS, Curve, Figure, Histogram, Intervals, Point, Scatter, Stack
 from bowstring.files.escaping import visible
+from bowstring.files.ticks import round_steps
 from bowstring.reports.numbers import short
 
 _WIDTH = 760
@@ -29,15 +30,6 @@ def draw(figure: Figure) -> str:
     if isinstance(figure, Histogram):
         return _histogram(figure)
     return _scatter(figure) if isinstance(figure, Scatter) else _curve(figure)
-
-
-def round_steps(low: float, high: float) -> list[float]:
-    """Round numbers between two, some five of them."""
-    rough = (high - low) / 5
-    power = 10 ** math.floor(math.log10(rough))
-    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough)
-    first = math.ceil(low / step)
-    return [round(n * step, 10) for n in range(first, math.floor(high / step) + 1)]
 
 
 def _svg(figure: Figure, height: float, parts: Sequence[str]) -> str:

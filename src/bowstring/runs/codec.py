@@ -1,6 +1,6 @@
 """How records are written to records.jsonl and read again, and what a run's configuration must hold.
 
-    codec = Codec(HicupidForm)
+    codec = Codec(Form)
     codec.encode(record)           the record with the version of its schema
     codec.decode(value)            the record, or NotARecord: "score is 'high'; expected a number"
 

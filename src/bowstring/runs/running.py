@@ -344,3 +344,9 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def check_budget(options: RunOptions, prices: Prices, models: Sequence[Model]) -> None:
+    for model in models if options.max_cost is not None else ():
+        if prices.of(model.identity) is None:
+            raise UsageError(f"--max-cost needs the price of {model.identity}: give it with --prices FILE")

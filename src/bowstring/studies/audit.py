@@ -15,7 +15,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from bowstring.api.evaluate import check_budget
 from bowstring.benchmarks import registry
 from bowstring.benchmarks.auditing import NO_HISTORY, NO_JUDGE, SECOND, AuditRequest
 from bowstring.benchmarks.interface import Benchmark, needed
@@ -29,7 +28,7 @@ from bowstring.models.transport import Patience
 from bowstring.prompts import PromptFolder
 from bowstring.runs.folder import AUDIT_NAME, EndedRun, RunFolder, fingerprint, read_manifest, sum_of
 from bowstring.runs.runner import Snapshot
-from bowstring.runs.running import STORE_NAME, Evaluation, Run, Running, RunOptions
+from bowstring.runs.running import STORE_NAME, Evaluation, Run, Running, RunOptions, check_budget
 from bowstring.settings import check_settings, option, sort_keywords
 from bowstring.studies.correct import correct
 from bowstring.studies.report import refresh

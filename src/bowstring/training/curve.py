@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from bowstring.reports.drawing import round_steps
+from bowstring.files.ticks import round_steps
 
 _WIDTH, _PANEL, _GAP = 720, 170, 46
 _LEFT, _RIGHT, _TOP = 64, 16, 30

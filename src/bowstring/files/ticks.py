@@ -1,0 +1,14 @@
+"""Round numbers for the axes of figures."""
+
+from __future__ import annotations
+
+import math
+
+
+def round_steps(low: float, high: float) -> list[float]:
+    """Round numbers between two, some five of them."""
+    rough = (high - low) / 5
+    power = 10 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough)
+    first = math.ceil(low / step)
+    return [round(n * step, 10) for n in range(first, math.floor(high / step) + 1)]
