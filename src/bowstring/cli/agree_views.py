@@ -56,7 +56,7 @@ def _print_task(task: str, agreed: Mapping[str, Any], left_out: Sequence[Mapping
         to.print(_confusion(pair["confusion"], agreed["labels"], *(numbers[name] for name in pair["raters"])))
     if agreed["disputed"]:
         to.print(_disputed(agreed["disputed"], numbers))
-    clusters = f"by {one_of(list(dict.fromkeys(b.cluster.one for b in registry.all_benchmarks())))}"
+    clusters = f"by {one_of(_cluster_words(task))}"
     by = {"item": "by item: no source says whose items these are", "cluster": clusters}
     told = f"95% intervals, resampled {by.get(agreed['clusters'], f'{clusters} where known, else by item')}.\n"
     to.print(told, style="dim", markup=False)
@@ -66,6 +66,13 @@ def _meanings() -> dict[str, str]:
     """What the tasks of all benchmarks are, by name: a file of ratings does not say which benchmark it is of."""
     people = (benchmark.people() for benchmark in reversed(registry.all_benchmarks()))
     return {task.name: task.meaning for one in people if one is not None for task in one.tasks}
+
+
+def _cluster_words(task: str) -> list[str]:
+    """Whose items a task rates: as the benchmarks that have it say, or, of a task that none has, all of them."""
+    benchmarks = registry.all_benchmarks()
+    having = [b for b in benchmarks if (people := b.people()) and any(one.name == task for one in people.tasks)]
+    return list(dict.fromkeys(b.cluster.one for b in having or benchmarks))
 
 
 def _table(*columns: str, wrapped: int = 1) -> Table:

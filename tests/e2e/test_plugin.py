@@ -1,0 +1,246 @@
+"""A benchmark of somebody else's package: every command works with it, in its own words and on its own scale."""
+
+import json
+import re
+from typing import ClassVar
+
+import pytest
+
+from bowstring.history.stages.conformance import check_stage
+from tests.support.command import bowstring, bowstring_process
+from tests.support.plugin import MODELS, install, installed, write_diaries
+
+OURS = re.compile(r"HiCUPID|CUPID|\bpersonas?\b|gold preference|as good as the gold|personalized", re.IGNORECASE)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    return install(tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture(scope="module")
+def place(site, tmp_path_factory):
+    """A folder with data, models and two runs."""
+    folder = tmp_path_factory.mktemp("place")
+    write_diaries(folder / "diaries")
+    (folder / "models.py").write_text(MODELS)
+    with installed(site):
+        for name in ("knows", "forgets"):
+            ran = run(folder, "eval", "diary", "--model", f"python:models:{name}", "--out", f"runs/{name}")
+            assert ran.code == 0, ran.err
+    return folder
+
+
+@pytest.fixture
+def diary(site, place):
+    with installed(site):
+        yield lambda *arguments: run(place, *arguments)
+
+
+def run(folder, *arguments):
+    judged = ["--judge", "python:models:judge"] if arguments[0] == "eval" else []
+    data = ["--data", "diaries"] if arguments[0] == "eval" else []
+    return bowstring(*arguments, *judged, *data, cwd=folder)
+
+
+def metrics(folder):
+    return json.loads((folder / "metrics.json").read_text())
+
+
+def records(folder):
+    return [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+
+
+def in_its_own_words(text):
+    assert OURS.search(text) is None, OURS.search(text)
+    return text
+
+
+@pytest.mark.usefixtures("diary")
+def test_it_is_listed_and_helps():
+    listed = bowstring("eval", "--help").out
+    assert "diary" in listed
+    helped = bowstring("eval", "diary", "--help").out
+    assert "--history" in helped
+    assert "python:module:Class" in helped
+
+
+def test_a_run_scores_and_counts_by_its_own_clusters(diary, place):
+    found = metrics(place / "runs" / "knows")
+    assert found["benchmark"] == "diary"
+    assert found["metrics"]["accuracy"]["value"] == 100.0
+    assert found["metrics"]["accuracy"]["clusters"] == 6
+    assert {group: m["accuracy"]["n"] for group, m in found["groups"]["type"].items()} == {"fact": 12, "change": 6}
+    assert metrics(place / "runs" / "forgets")["metrics"]["accuracy"]["value"] == 0.0
+
+
+def test_the_terminal_says_it_in_its_own_words(diary):
+    said = in_its_own_words(diary("eval", "diary", "--model", "python:models:knows", "--out", "runs/knows").out)
+    assert "accuracy" in said
+    assert "fewer than 30 diarists" in said
+
+
+def test_a_dry_run_counts_requests_and_shares_histories(diary):
+    ran = diary("eval", "diary", "--model", "python:models:knows", "--dry-run", "--json", "--out", "runs/new")
+    plan = json.loads(ran.out)
+    assert plan["items"] == 18
+    assert plan["roles"]["model"]["stored"] + plan["roles"]["model"]["requests"] == 18
+    assert plan["groups"] == 6
+
+
+def test_a_sweep_draws_its_curve(diary, place):
+    views = [word for view in ("none", "last:1", "bm25/dialogue/1", "full") for word in ("--history", view)]
+    ran = diary("eval", "diary", "--model", "python:models:knows", *views, "--out", "runs/sweep")
+    assert ran.code == 0, ran.err
+    values = {
+        name: point["metrics"]["accuracy"]["value"]
+        for name, point in json.loads((place / "runs/sweep/sweep.json").read_text())["points"].items()
+    }
+    assert values["none"] == 0.0
+    assert values["full"] == 100.0
+    assert values["last:1"] == pytest.approx(100 / 3)
+    page = in_its_own_words((place / "runs" / "sweep" / "report.html").read_text())
+    assert "<polyline" in page
+    assert "diarists" in page
+    in_its_own_words(ran.out)
+
+
+def test_report_writes_its_page_and_tables(diary, place):
+    ran = diary("report", "runs/knows", "--figures", "none", "--out", "reported")
+    assert ran.code == 0, ran.err
+    page = in_its_own_words((place / "reported" / "report.html").read_text())
+    assert "<h1>Diary:" in page
+    assert "0 to 100" in page
+    assert "accuracy" in (place / "reported" / "tables" / "scores.md").read_text()
+
+
+def test_compare_pairs_its_runs(diary, place):
+    ran = diary("compare", "runs/knows", "runs/forgets", "--out", "compare.html", "--items", "2")
+    assert ran.code == 0, ran.err
+    assert "diarists" in in_its_own_words(ran.out)
+    in_its_own_words((place / "compare.html").read_text())
+    found = json.loads(diary("compare", "runs/knows", "runs/forgets", "--json").out)
+    assert found["differences"]["accuracy"]["forgets"]["value"] == -100.0
+
+
+def test_people_and_the_judge_meet_on_the_same_items(diary, place):
+    from bowstring.benchmarks import registry
+
+    people = registry.get("diary").people()
+    rows = [
+        {"item": people.item(record), "rater": "anna", "label": "yes" if n else "no", "task": "verdict"}
+        for n, record in enumerate(records(place / "runs" / "knows"))
+    ]
+    (place / "people.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ran = diary("agree", "runs/knows", "people.jsonl", "--json")
+    assert ran.code == 0, ran.err
+    task = json.loads(ran.out)["tasks"]["verdict"]
+    assert task["shared"] == 18
+    assert task["agreement"]["value"] == pytest.approx(17 / 18)
+    in_its_own_words(diary("agree", "runs/knows", "people.jsonl").out)
+
+
+def test_annotate_makes_a_study_of_it(diary, place):
+    from bowstring.web.annotating.opening import open_study
+
+    study = open_study([place / "runs" / "knows"], annotators="anna,ben", db=place / "study.sqlite")
+    try:
+        given = next(study.everything())
+        assert study.task.name == "verdict"
+        assert given.unit.asked
+        assert given.unit.dialogues, "what holds the answer is shown"
+    finally:
+        study.close()
+
+
+def test_an_audit_makes_the_generic_checks(diary, place):
+    ran = diary("audit", "runs/knows", "--second-judge", "builtin")
+    assert ran.code == 0, ran.err
+    in_its_own_words(ran.out)
+    found = json.loads((place / "runs" / "knows" / "audit.json").read_text())
+    by_check = {check: [f for f in found["findings"] if f["check"] == check] for check in found["checks"]}
+    assert list(by_check) == ["gold", "no-history", "length", "probes", "steering", "second-judge"]
+    assert by_check["gold"][0]["value"] == 100.0
+    assert by_check["no-history"][0]["value"] == 0.0, "nothing can be guessed"
+    assert by_check["no-history"][1]["value"] == 100.0
+    misplaced = next(f for f in by_check["probes"] if "another question" in f["name"])
+    assert misplaced["value"] == 0.0
+
+
+def test_an_audit_finds_a_judge_that_accepts_everything(diary, place):
+    """The control: a judge that always says yes passes what answers nothing, and the audit says so."""
+    (place / "lenient.py").write_text("def judge(messages):\n    return 'Fine.\\nCorrect: YES'\n")
+    ran = diary("audit", "runs/forgets", "--judge", "python:lenient:judge", "--json")
+    findings = json.loads(ran.out)["findings"]
+    misplaced = next(f for f in findings if f["check"] == "probes" and f["name"].startswith("the answer to another"))
+    assert misplaced["value"] == 100.0
+    assert misplaced["verdict"] != "fine"
+
+
+def test_its_data_is_described_shown_and_checked(diary, place):
+    info = diary("data", "info", "diaries")
+    assert "6 histories, 18 items" in in_its_own_words(info.out)
+    assert diary("data", "validate", "diaries").code == 0
+    assert "2025-02-14" in diary("data", "show", "diaries", "anna-2").out
+    broken = json.loads((place / "diaries" / "diary.json").read_text())
+    broken["users"][0]["questions"][0]["sessions"] = [99]
+    broken["users"][1]["sessions"][0]["date"] = ""
+    (place / "broken").mkdir(exist_ok=True)
+    (place / "broken" / "diary.json").write_text(json.dumps(broken))
+    ran = diary("data", "validate", "broken")
+    assert ran.code == 2
+    assert "names dialogue 99, which anna does not have" in ran.out
+    assert "row 1" in ran.out
+
+
+def test_a_stage_of_the_users_own_is_measured_like_a_search(diary, place):
+    ran = diary(
+        "eval", "diary", "--model", "python:models:knows", "--history", "python:models:Newest", "--out", "runs/own"
+    )
+    assert ran.code == 0, ran.err
+    found = metrics(place / "runs" / "own")
+    assert found["metrics"]["accuracy"]["value"] == pytest.approx(100 / 3)
+    assert found["metrics"]["recall"]["value"] == pytest.approx(100 / 3)
+    assert found["usage"]["history"]["requests"] == 14, "a session is taken in once, and the same note asked for once"
+    assert records(place / "runs" / "own")[0]["retrieved"] == [4]
+
+
+def test_what_it_does_not_have_is_said_plainly(diary):
+    assert diary("synth", "diary", "--model", "embedded").err == "Diary has no way to make data\n"
+    assert (
+        "Diary has no training" in diary("train", "sft", "--data", "diaries", "--model", "embedded", "--out", "x").err
+    )
+    assert "cannot be exported" in diary("data", "export", "diaries", "exported").err
+    assert "no bundled set" in bowstring("eval", "diary", "--model", "embedded").err
+
+
+def test_the_installed_package_is_found_by_a_process(site, place):
+    with installed(site) as env:
+        ran = bowstring_process("eval", "diary", "--data", "diaries", "--model", "python:models:knows", "--judge",
+                                "python:models:judge", "--out", "runs/process", cwd=place, env=env)  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert metrics(place / "runs" / "process")["metrics"]["accuracy"]["value"] == 100.0
+
+
+def test_without_it_the_run_is_listed_and_says_what_is_missing(place):
+    ran = bowstring("report", "runs/knows", cwd=place)
+    assert ran.code == 2
+    assert "diary" in ran.err
+    assert "not installed" in ran.err
+
+
+def test_a_conformance_test_tells_a_stage_that_mixes_users():
+    class Mixing:
+        shared: ClassVar[list[str]] = []
+
+        def open(self, user):
+            pass
+
+        def ingest(self, dialogue):
+            self.shared.append(dialogue.messages[0].text)
+
+        def retrieve(self, question):
+            return list(self.shared)
+
+    with pytest.raises(AssertionError, match=r"shared between instances|another user"):
+        check_stage(Mixing)
