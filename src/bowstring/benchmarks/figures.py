@@ -92,6 +92,7 @@ class Curve:
     title: str
     points: Sequence[Point]
     limits: tuple[float, float]
+    across: str = "history shown, tokens per item"
 
 
 Figure = Intervals | Stack | Histogram | Scatter | Curve

@@ -62,7 +62,7 @@ def _in_common(compared: Comparison) -> dict[str, Any]:
         {
             "model": run.configuration["model"],
             "judge": run.configuration["judge"],
-            "history": run.configuration["settings"]["history"],
+            "history": run.configuration["settings"].get("history"),
             "data": run.configuration["data"]["name"],
         }
         for run in compared.runs

@@ -172,7 +172,8 @@ def _scatter(figure: Scatter) -> str:
 class _Scale:
     height = 400
 
-    def __init__(self, points: Sequence[Point], limits: tuple[float, float]) -> None:
+    def __init__(self, figure: Curve) -> None:
+        points, limits, self._across = figure.points, figure.limits, figure.across
         self._most = max([_BEND, *(p.tokens for p in points)]) * 1.15
         low, high = min(p.low for p in points), max(p.high for p in points)
         room = max((high - low) * 0.15, (limits[1] - limits[0]) * 0.02)
@@ -200,13 +201,13 @@ class _Scale:
             parts.append(_text(x, bottom + 19, shown, anchor="middle"))
         parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{bottom}" y2="{bottom}" class="axis"/>')
         middle = (_LEFT + _WIDTH - _RIGHT) / 2
-        parts.append(_text(middle, self.height - 8, "history shown, tokens a question", anchor="middle"))
+        parts.append(_text(middle, self.height - 8, self._across, anchor="middle"))
         return parts
 
 
 def _curve(figure: Curve) -> str:
     points = figure.points
-    scale = _Scale(points, figure.limits)
+    scale = _Scale(figure)
     families = list(dict.fromkeys(p.family for p in points))
     colour = {family: n % 8 for n, family in enumerate(families)}
     parts = scale.axes()

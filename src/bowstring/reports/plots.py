@@ -164,7 +164,7 @@ def _curve(axes: Any, figure: Curve) -> None:
     ticks = [tick for tick in (0, 100, 300, 1000, 3000, 10_000, 30_000, 100_000) if tick <= most]
     axes.set_xticks(ticks, [f"{tick // 1000}k" if tick >= 1000 else str(tick) for tick in ticks])
     axes.margins(y=0.25)
-    axes.set_xlabel("history shown, tokens a question")
+    axes.set_xlabel(figure.across)
     axes.grid(linewidth=0.5, alpha=0.5)
 
 

@@ -30,7 +30,8 @@ def sweep_figures(summary: Mapping[str, Any]) -> list[Curve]:
     metric_set = metrics_of(summary)
     metric = lead_of(summary["points"], metric_set)
     found = _points(summary["points"], metric) if metric else ()
-    return [Curve("context", metric, found, metric_set.range(metric))] if metric and found else []
+    across = f"history shown, tokens per {benchmark_of(summary).item.one}"
+    return [Curve("context", metric, found, metric_set.range(metric), across)] if metric and found else []
 
 
 def _points(points: Mapping[str, Mapping[str, Any]], metric: str) -> Sequence[Point]:

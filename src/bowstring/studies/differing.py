@@ -54,7 +54,7 @@ def _example(view: View, metric: str, apart: float, records: Mapping[str, Record
     first = next(iter(records.values()))
     return Example(
         key=first["key"],
-        type=first["type"],
+        type=first.get("type", ""),
         apart=apart,
         question=view.asked(first),
         gold=view.gold(first),
