@@ -1,4 +1,4 @@
-"""Bowstring builds, runs and trains on benchmarks of LLM personalization: HiCUPID and CUPID, whole.
+"""Bowstring builds, runs and trains on benchmarks of LLM personalization and memory: HiCUPID, CUPID, and your own.
 
     import bowstring
 
@@ -16,36 +16,45 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from bowstring.api.evaluate import evaluate, sweep
+    from bowstring.api.synthesize import synthesize
     from bowstring.api.train import train
     from bowstring.benchmarks.loading import load, load_cupid, load_hicupid
     from bowstring.errors import BowstringError
     from bowstring.runs.running import Run
+    from bowstring.studies.agree import agree
     from bowstring.studies.audit import audit
     from bowstring.studies.compare import compare
+    from bowstring.studies.report import report
 
 _HOMES = {
     "BowstringError": "bowstring.errors",
     "Run": "bowstring.runs.running",
+    "agree": "bowstring.studies.agree",
     "audit": "bowstring.studies.audit",
     "compare": "bowstring.studies.compare",
     "evaluate": "bowstring.api.evaluate",
     "load": "bowstring.benchmarks.loading",
     "load_cupid": "bowstring.benchmarks.loading",
     "load_hicupid": "bowstring.benchmarks.loading",
+    "report": "bowstring.studies.report",
     "sweep": "bowstring.api.evaluate",
+    "synthesize": "bowstring.api.synthesize",
     "train": "bowstring.api.train",
 }
 
 __all__ = [
     "BowstringError",
     "Run",
+    "agree",
     "audit",
     "compare",
     "evaluate",
     "load",
     "load_cupid",
     "load_hicupid",
+    "report",
     "sweep",
+    "synthesize",
     "train",
 ]
 
@@ -56,3 +65,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

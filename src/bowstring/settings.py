@@ -21,13 +21,15 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
+import inspect
 import math
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union
+from typing import Any, Literal, ParamSpec, TypeVar, Union
 
 from bowstring.errors import UsageError, check_choice, shown
 
@@ -230,6 +232,24 @@ def _scalar(one: Option, value: Any) -> Any:
     if one.kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     return Path(value) if one.kind is Path and isinstance(value, str) else value
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def suggesting(function: Callable[P, R]) -> Callable[P, R]:
+    """A function whose keywords are its settings: a wrong one is a UsageError that names the nearest."""
+    known = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **keywords: P.kwargs) -> R:
+        for name in keywords:
+            if name not in known:
+                raise UsageError(f"{function.__name__}() has no setting {name!r}; {nearest(name, known)}")
+        return function(*args, **keywords)
+
+    return checked
 
 
 def nearest(name: str, known: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from bowstring.studies.audit import prepare_audit
 from bowstring.studies.compare import compare
 from bowstring.studies.judgements import export_judgements
 from bowstring.studies.ratings import gather
-from bowstring.studies.report import report
+from bowstring.studies.report import make_report
 from bowstring.web.annotating.opening import open_study
 from bowstring.web.listing import Asked, Listing
 from tests.e2e.test_eval_cupid import answer as cupid_answer
@@ -61,7 +61,7 @@ def runs(made, tmp_path) -> Path:
 READERS = {
     "records": lambda run, beside, out: [*open_run(run).records()],
     "metrics": lambda run, beside, out: read_metrics(run),
-    "report": lambda run, beside, out: report(run).write(out, figures=[], as_tables=["csv", "md", "tex"]),
+    "report": lambda run, beside, out: make_report(run).write(out, figures=[], as_tables=["csv", "md", "tex"]),
     "compare": lambda run, beside, out: write_compare_page(compare([run, beside])),
     "agree": lambda run, beside, out: gather([str(run)]),
     "judgements": lambda run, beside, out: export_judgements([run], out / "judgements"),

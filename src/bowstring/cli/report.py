@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -44,24 +45,10 @@ def report(
     need matplotlib (pip install 'bowstring[plots]').
     """
     from bowstring.cli.output import counted, tell
-    from bowstring.errors import UsageError
-    from bowstring.reports import plots
-    from bowstring.reports.tables import FORMATS
-    from bowstring.studies.report import report as made
+    from bowstring.studies.report import report as write
 
     folder = out or run
-    forms = list(plots.FORMATS) if figures is None else [f.value for f in figures if f.value != "none"]
-    if forms and not plots.is_available():
-        if figures is not None:
-            raise UsageError(f"--figures {figures[0].value}: {plots.NEEDED}")
-        forms = []
-        tell(f"Without figures: {plots.NEEDED}")
-    found = made(run, data=data, out=folder, tell=tell)
-    written = found.write(
-        folder,
-        figures=forms,
-        as_tables=tuple(FORMATS) if tables is None else [t.value for t in tables if t.value != "none"],
-    )
+    written = write(run, out=folder, figures=_forms(figures), tables=_forms(tables), data=data, tell=tell)
     names = {path.parent.name for path in written[1:]}
     for name in sorted(names):
         files = [path for path in written if path.parent.name == name]
@@ -69,3 +56,8 @@ def report(
         print(f"{folder / name}/   {counted(len({path.stem for path in files}), name.removesuffix('s'))} ({suffixes})")
     print(written[0])
     return 0
+
+
+def _forms(given: Sequence[StrEnum] | None) -> list[str] | None:
+    """The formats that are asked for; None leaves it to the report."""
+    return None if given is None else [one.value for one in given if one.value != "none"]

@@ -28,6 +28,7 @@ from bowstring.metrics.comparing import (
 from bowstring.metrics.intervals import Estimate, Score
 from bowstring.metrics.measures import Measure, MetricSet, Parts
 from bowstring.runs.running import Run
+from bowstring.settings import suggesting
 from bowstring.studies.differing import Example, most_different
 from bowstring.studies.loading import Contender, common_keys, open_contenders
 
@@ -124,6 +125,7 @@ def _group_as_json(found: Mapping[str, Mapping[str, InGroup]]) -> dict[str, Any]
     }
 
 
+@suggesting
 def compare(
     runs: Iterable[str | PathLike[str] | Run],
     *,

@@ -5,23 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 from bowstring.benchmarks.figures import Figure
 from bowstring.benchmarks.loading import bundled_sets, load
 from bowstring.benchmarks.of_run import installed, open_run
 from bowstring.datasets.dataset import DataSet
-from bowstring.errors import BowstringError, DataError, UsageError
+from bowstring.errors import BowstringError, DataError, UsageError, check_choice
 from bowstring.files.names import file_name
 from bowstring.files.plain_json import read_json
 from bowstring.files.writing import make_folder, write_file
-from bowstring.reports import plots, tables
+from bowstring.reports import plots
 from bowstring.reports.figures import figures_of
 from bowstring.reports.items import histories_of
 from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import sweep_figures, write_sweep_page
-from bowstring.reports.tables import Table
+from bowstring.reports.tables import FORMATS, Table, sweep_tables, tables_of
 from bowstring.runs.folder import AUDIT_NAME, EndedRun, read_metrics
+from bowstring.runs.running import Run
+from bowstring.settings import suggesting
 from bowstring.studies.validity import with_audit
 
 
@@ -45,12 +48,43 @@ class Report:
         for table in self.numbers:
             for form in as_tables:
                 path = inside / file_name(table.name, f".{form}")
-                write_file(path, tables.FORMATS[form](table))
+                write_file(path, FORMATS[form](table))
                 written.append(path)
         return written
 
 
+@suggesting
 def report(
+    run: str | PathLike[str] | Run,
+    *,
+    out: str | PathLike[str] | None = None,
+    figures: Sequence[str] | None = None,
+    tables: Sequence[str] | None = None,
+    data: str | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> list[Path]:
+    """Write the page of a run or a sweep, its figures and its tables, as `bowstring report` does; what was written, the
+    page first.
+
+    `out` is the folder to write into, by default the run's own; `figures` (svg, pdf, png) and `tables` (md, csv, tex)
+    are formats, by default all of them; `data` is where the data set is now, if it was moved.
+    """
+    folder = run.folder if isinstance(run, Run) else Path(run)
+    into = folder if out is None else Path(out)
+    wanted = plots.FORMATS if figures is None else tuple(figures)
+    for name, known, asked in (("figures", plots.FORMATS, wanted), ("tables", tuple(FORMATS), tables or ())):
+        for form in asked:
+            check_choice(name, form, known)
+    if wanted and not plots.is_available():
+        if figures is not None:
+            raise UsageError(f"--figures {wanted[0]}: {plots.NEEDED}")
+        tell(f"Without figures: {plots.NEEDED}")
+        wanted = ()
+    made = make_report(folder, data=data, out=into, tell=tell)
+    return made.write(into, figures=wanted, as_tables=tuple(FORMATS) if tables is None else tuple(tables))
+
+
+def make_report(
     folder: Path, *, data: str | None = None, out: Path | None = None, tell: Callable[[str], None] = lambda line: None
 ) -> Report:
     """Of the run or the sweep in a folder. `data` is where its data set lies now, if it was moved; `out` where the
@@ -72,7 +106,7 @@ def report(
     about = f"Without histories: {why}." if why else ""
     try:
         page = write_page(metrics, records, histories_of(found) if found else None, about_histories=about)
-        return Report(page, figures_of(metrics, records), tables.tables_of(metrics))
+        return Report(page, figures_of(metrics, records), tables_of(metrics))
     except BowstringError:
         raise
     except Exception as error:  # whatever a file of this shape makes of a template: it is the file's
@@ -89,7 +123,7 @@ def refresh(folder: Path) -> bool:
     found, _ = data_of(run, fetch=False)
     if found is None:
         return False
-    report(folder).write(folder, figures=(), as_tables=())
+    make_report(folder).write(folder, figures=(), as_tables=())
     return True
 
 
@@ -98,7 +132,7 @@ def _of_sweep(folder: Path, out: Path) -> Report:
         summary = read_json((folder / "sweep.json").read_bytes())
         for point in summary["points"].values():
             point["folder"] = os.path.relpath(folder / point["folder"], out)
-        return Report(write_sweep_page(summary), sweep_figures(summary), tables.sweep_tables(summary))
+        return Report(write_sweep_page(summary), sweep_figures(summary), sweep_tables(summary))
     except BowstringError:
         raise
     except Exception as error:  # as above
