@@ -293,14 +293,14 @@ def _sorted_settings(
     where = "sweep()" if several else "evaluate()"
     kinds = (Subject, benchmark.settings, RunOptions)
     subject, own, options = sort_keywords(kinds, benchmark.settle(dict(given), several=several), where=where)
+    for one in options_of(benchmark.settings):
+        if one.axis and not several and isinstance(own.get(one.field), list):
+            raise UsageError(f"{one.field} is a list; expected one value (bowstring.sweep takes several)")
     axes = {
         one.field: _values(one.field, own.pop(one.field))
         for one in options_of(benchmark.settings)
         if one.axis and one.field in own
     }
-    for axis, values in axes.items():
-        if len(values) > 1 and not several:
-            raise UsageError(f"{axis} is a list; expected one value (bowstring.sweep takes several)")
     combined = (dict(zip(axes, values, strict=True)) for values in product(*axes.values()))
     return Subject(**subject), RunOptions(**options), [benchmark.settings(**own, **one) for one in combined]
 

@@ -82,7 +82,10 @@ def _evaluate(benchmark: str, given: dict[str, Any]) -> int:
 
     dry_run, json = bool(given.pop("dry_run", False)), bool(given.pop("json", False))
     settings = registry.get(benchmark).settle(given, several=True)
-    several = any(len(value) > 1 for name, value in settings.items() if name in _axes(benchmark))
+    axes = [name for name in settings if name in _axes(benchmark)]
+    several = any(len(settings[name]) > 1 for name in axes)
+    if not several:
+        settings |= {name: settings[name][0] for name in axes}
     common: dict[str, Any] = {"with_keys": not dry_run, "watch": ProgressLine(), "tell": tell, **settings}
     if several:
         sweep = prepare_sweep(benchmark, **common)

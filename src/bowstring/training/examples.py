@@ -11,7 +11,7 @@ from bowstring.models.tokens import embedded_counter
 from bowstring.records import Prompt
 
 # Histories that can be trained on: those that need no model of their own.
-TRAINED_VIEWS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind not in ("dense", "summary"))
+TRAINED_VIEWS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind not in ("dense", "summary", "python"))
 
 
 def count_tokens(texts: Sequence[str]) -> list[int]:

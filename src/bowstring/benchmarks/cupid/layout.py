@@ -12,8 +12,9 @@ CONFIG = "instances"
 COVERAGE_CONFIG = "coverage"  # a matcher's labels: what matchers are trained on
 _PART = re.compile(rf"(?:(?:data|default)/)?{SHARD}")
 _INSTANCE_FILE = re.compile(r"(?:instances/)?[^/]+\.json")
-# Files of other tools that lie beside instances.
+# Files that lie beside instances: other tools' and those of a set that was made here.
 _NOT_INSTANCES = {"dataset_infos.json", "dataset_info.json", "dataset_dict.json", "state.json", "package.json"}
+_NOT_INSTANCES |= {"made.json", "quality.json", "truth.json"}
 
 
 class CupidFormat:
