@@ -4,9 +4,11 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import stat
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -291,6 +293,18 @@ def test_schedules_are_satisfied_or_not(runs, tmp_path):
     study.save(given[0].page, Said(("yes",)), 1.0)
     (line,) = export(study)
     assert (line["label"], line["task"]) == ("yes", "satisfaction")
+    study.close()
+
+
+def test_a_study_that_does_not_name_its_benchmark_is_opened(runs, tmp_path):
+    """Earlier versions did not write it down."""
+    path = tmp_path / "s.sqlite"
+    open_study([runs / "cupid"], task="coverage", checks=0, db=path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("DELETE FROM study WHERE name = 'benchmark'").rowcount == 1
+        connection.commit()
+    study = open_study([runs / "cupid"], task="coverage", checks=0, db=path)
+    assert study.task == TASKS["coverage"]
     study.close()
 
 

@@ -195,7 +195,7 @@ def turns_of(dialogue: Dialogue) -> Turns:
     return tuple((message.role, legible(message.text)) for message in dialogue.messages)
 
 
-def failure_of(part: Record) -> str | None:
+def failure_reason(part: Record) -> str | None:
     """Why a record, or a part of one, ended early."""
     return f"failed ({part['failure']['stage']})" if "failure" in part else None
 
@@ -253,7 +253,7 @@ class QuestionPeople(People):
     def ratings(self, record: Record, raters: Mapping[str, str], *, metrics: bool) -> Iterator[RunRating | NotRated]:  # noqa: ARG002
         task = self.tasks[0].name
         if self.answer not in record or "verdict" not in record:
-            yield NotRated(task, raters["judge"], failure_of(record) or "never judged")
+            yield NotRated(task, raters["judge"], failure_reason(record) or "never judged")
             return
         verdict = record["verdict"]
         label = (YES if verdict else NO) if isinstance(verdict, bool) else verdict

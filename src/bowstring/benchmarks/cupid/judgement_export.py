@@ -12,7 +12,7 @@ from bowstring.benchmarks.cupid.coverage import LABEL_OF, coverage_table
 from bowstring.benchmarks.cupid.layout import COVERAGE_CONFIG
 from bowstring.benchmarks.cupid.types import COVERAGE_SIDES, Coverage
 from bowstring.benchmarks.interface import Noun
-from bowstring.benchmarks.people import failure_of
+from bowstring.benchmarks.people import failure_reason
 
 
 class CupidJudgementExport:
@@ -25,7 +25,7 @@ class CupidJudgementExport:
         if inference is None:
             left_out["without inference"] += 1
             return
-        if (failed := failure_of(inference)) is not None:
+        if (failed := failure_reason(inference)) is not None:
             left_out[failed] += 1
             return
         if "unparsed" in inference:

@@ -21,7 +21,7 @@ from bowstring.benchmarks.people import (
     RunRating,
     Task,
     Unit,
-    failure_of,
+    failure_reason,
     legible,
 )
 from bowstring.datasets.ratings import item_id
@@ -156,4 +156,4 @@ def _covered_unit(record: Record, run: str) -> Unit | str:
 
 
 def _why_not(part: Record) -> str:
-    return failure_of(part) or f"unparsed ({part['unparsed']})"
+    return failure_reason(part) or f"unparsed ({part['unparsed']})"

@@ -13,7 +13,7 @@ from bowstring.benchmarks.hicupid.judging import question_of
 from bowstring.benchmarks.hicupid.layout import JUDGEMENTS_CONFIG
 from bowstring.benchmarks.hicupid.types import Judgement
 from bowstring.benchmarks.interface import Noun
-from bowstring.benchmarks.people import failure_of
+from bowstring.benchmarks.people import failure_reason
 from bowstring.records import Side
 
 
@@ -23,7 +23,7 @@ class HicupidJudgementExport:
     roles: tuple[str, ...] = ("judge",)
 
     def rows(self, record: Mapping[str, Any], left_out: Counter[str]) -> Iterator[Judgement]:
-        if (failed := failure_of(record)) is not None:
+        if (failed := failure_reason(record)) is not None:
             left_out[failed] += 1
             return
         if "judgement" not in record:  # retrieval alone

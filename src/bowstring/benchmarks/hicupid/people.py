@@ -23,7 +23,7 @@ from bowstring.benchmarks.people import (
     RunRating,
     Task,
     Unit,
-    failure_of,
+    failure_reason,
     legible,
 )
 from bowstring.datasets.ratings import COMPARE, GOLD, PERSONAL, item_id
@@ -117,7 +117,7 @@ class HicupidPeople(People):
     def ratings(self, record: Record, raters: Mapping[str, str], *, metrics: bool) -> Iterator[RunRating | NotRated]:
         task, judge = _task_of(record), raters["judge"]
         if "judgement" not in record:
-            yield NotRated(task.name, judge, failure_of(record) or "never judged")
+            yield NotRated(task.name, judge, failure_reason(record) or "never judged")
             return
         labels = [(judge, record["verdict"])]
         if "swapped_verdict" in record:

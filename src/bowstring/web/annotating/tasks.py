@@ -42,6 +42,11 @@ def task_of_study(name: str, benchmark: str | None) -> Task:
     if name == CURATE.name:
         return CURATE
     benchmark = benchmark or _benchmark_with(name)
+    if benchmark is not None and benchmark not in registry.names():
+        raise UsageError(
+            f"this is a study of the benchmark {benchmark}, which is not installed here; install the package that has "
+            "it"
+        )
     people = registry.get(benchmark).people() if benchmark is not None else None
     found = next((task for task in people.tasks if task.name == name), None) if people is not None else None
     if found is None:
