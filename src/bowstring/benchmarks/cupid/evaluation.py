@@ -140,6 +140,16 @@ class CupidEvaluation:
         """The sessions of a log as texts: as they were, or what stands for them."""
         return list(shown.notes) if shown.notes is not None else [self._prompts.session(d) for d in shown.dialogues]
 
+    def retrieved(self, instance: Instance, shown: Shown) -> Record:
+        """Which sessions were shown, and what share of the evidence is among them, where a stage chose them."""
+        if shown.sources is None or self._view.kind not in ("bm25", "dense", "python"):
+            return {}
+        found: Record = {"retrieved": list(shown.sources)}
+        if instance.evidence:
+            hits = sum(session in shown.sources for session in instance.evidence)
+            found["evidence_recall"] = hits / len(instance.evidence)
+        return found
+
     @property
     def stage_name(self) -> str:
         return self._histories.stage_name
@@ -238,6 +248,7 @@ class _InstanceRun:
             if not all(text.strip() for text in shown.notes or ()):
                 raise Unreadable("a summary is empty")
             record["shown"] = {"sessions": len(sessions), "characters": sum(map(len, sessions))}
+            record |= self.evaluation.retrieved(self.instance, shown)
             prompts = self.evaluation.task_prompts(self.instance, sessions)
         except RequestFailed as failed:
             failure = {"failure": failure_of(self.evaluation.stage_name, failed)}

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StrictStr, model_validator
 
 from bowstring.benchmarks.cupid.types import COVERAGE_SIDES, InstanceType
-from bowstring.runs.codec import Codec, FailureForm, Form, Id, Number, ShownForm
+from bowstring.runs.codec import Codec, FailureForm, Form, Id, Number, Share, ShownForm
 
 Label = Annotated[float, Field(strict=True, ge=0, le=1, multiple_of=0.5)]
 
@@ -60,6 +60,8 @@ class CupidForm(Form):
     category: StrictStr | None
     distance: Id | None
     shown: ShownForm | None = None
+    retrieved: list[Id] = Field(default_factory=list)
+    evidence_recall: Share | None = None
     inference: InferenceForm = InferenceForm()
     generation: GenerationForm = GenerationForm()
 

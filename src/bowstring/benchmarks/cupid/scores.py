@@ -99,6 +99,7 @@ def measures(scoring: str) -> dict[str, Measure]:
             mean(_rating_upstream if upstream else _rating, scale=rated),
             ends=rated.limits,
         ),
+        "evidence.recall": mean(lambda record: record.get("evidence_recall"), 100),
     }
 
 
@@ -107,13 +108,14 @@ def metrics(scoring: str) -> MetricSet:
     return MetricSet(
         measures(scoring),
         scales={"inference_generation.correlation": CORRELATION},
-        leading=("inference.f1", "generation.score"),
+        leading=("inference.f1", "generation.score", "evidence.recall"),
         headline=("inference.f1", "inference.precision", "inference.recall", "generation.score"),
         families={
             "inference": Family("Inference"),
             "generation": Family("Generation", "generation.score", "score"),
+            "evidence": Family("Evidence recall of the search", "evidence.recall", "evidence recall"),
         },
-        columns=(*inferred, "generation.score"),
+        columns=(*inferred, "generation.score", "evidence.recall"),
         of_group=(("inference.f1",), ("generation.score",)),
         secondary=frozenset(f"{name}_by_instance" for name in inferred),
     )

@@ -44,6 +44,7 @@ class CupidView(View):
             parts=present(parts),
             history=record["key"],
             evidence=record["evidence"],
+            retrieved=record.get("retrieved", []),
         )
 
     def asked(self, record: Record) -> str:
