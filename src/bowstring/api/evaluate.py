@@ -159,6 +159,7 @@ def _prepare(
 ) -> tuple[Running, list[Any]]:
     given = {key: value for key, value in given.items() if value is not None}
     repeated = open_run(like.folder if isinstance(like, Run) else Path(like)) if like is not None else None
+    must_be = repeated.configuration["data"]["fingerprint"] if repeated is not None and "data" not in given else None
     if repeated is not None:
         name, given = _like(repeated, name, given)
     if name is None:
@@ -181,11 +182,7 @@ def _prepare(
     check_budget(options, prices, list(models.values()))
     data = str(subject.data)
     loaded = load(data, name, revision=subject.revision, choice=benchmark.choice(chosen[0].configuration()))
-    if (
-        repeated is not None
-        and "data" not in given
-        and loaded.fingerprint != repeated.configuration["data"]["fingerprint"]
-    ):
+    if repeated is not None and must_be not in (None, loaded.fingerprint):
         raise UsageError(
             f"{data} is not what it was when {repeated.path} was made; name it with --data to use it as it is"
         )
