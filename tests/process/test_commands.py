@@ -5,8 +5,6 @@ import signal
 
 import httpx
 import pytest
-from bowstring.synthesis.offline import write_hicupid
-from bowstring.synthesis.users import Sizes
 
 import bowstring as package
 from bowstring.cli import COMMANDS
@@ -61,8 +59,8 @@ def test_it_runs(command, folder):
 
 
 def test_train_runs(tmp_path):
-    sizes = Sizes(users=6, dimensions=2, turns=1, schedules=1, profile_questions=1, share=2)
-    write_hicupid(sizes, 0, tmp_path / "users")
+    sizes = {"users": 6, "dimensions": 2, "turns": 1, "schedules": 1, "profile_questions": 1, "share": 2}
+    package.synthesize("hicupid", offline=True, out=tmp_path / "users", **sizes)
     words = ("train", "sft", "--model", write_model(tmp_path / "m"), "--data", tmp_path / "users")
     ran = bowstring_process(*words, "--out", tmp_path / "a", *as_options(limit=2))
     assert ran.code == 0, ran.err
