@@ -1,11 +1,12 @@
-"""How many greedy answers of a tree are, in bf16, those of generate()? And how far do two ordinary ways agree?
+"""How many greedy answers of a tree equal those of generate() in bf16, and how often do two ordinary methods agree?
 
     python bench/agreement.py                                    # on a GPU; on a CPU in float32, where all must agree
     python bench/agreement.py --model hf/embedded+ADAPTER --questions 40
 
-Questions of an offline HiCUPID set behind whole histories (4.4k tokens), real weights. Rounding decides near ties, and
-every way rounds elsewhere: so the tree is held against generate() a question at a time with SDPA, and so are two other
-ordinary ways, generate() with eager attention and generate() on all prompts at once, padded on the left.
+The prompts are questions of an offline HiCUPID set with whole histories (4.4k tokens), on real weights. Rounding
+decides between almost equally likely tokens, and every method rounds differently. The reference is generate() on one
+question at a time with SDPA. It is compared with the tree and with two other ordinary methods: generate() with eager
+attention, and generate() on all prompts at once, padded on the left.
 """
 
 import argparse
@@ -27,7 +28,7 @@ Answers = list[list[int]]
 
 
 def prompts_of(users: int, questions: int, dimensions: int) -> list[list[Prompt]]:
-    """By user."""
+    """One list of prompts per user."""
     with tempfile.TemporaryDirectory() as folder:
         sizes = {"users": max(users, 2), "dimensions": dimensions, "turns": 2, "schedules": min(10, 3 * dimensions)}
         synthesize("hicupid", offline=True, share=1, seed=7, out=folder, **sizes)
@@ -61,15 +62,15 @@ def compared(name: str, found: Answers, wanted: Answers) -> str:
         until = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
         kept, made = kept + until, made + len(b)
     n = len(wanted)
-    return f"  {name:<28} equal answers {same} of {n}, first tokens {first}, tokens before they part {kept} of {made}"
+    return f"  {name:<28} equal answers {same} of {n}, first tokens {first}, tokens before they differ {kept} of {made}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--model", default="hf/embedded")
     parser.add_argument("--users", type=int, default=2)
-    parser.add_argument("--questions", type=int, default=20, help="a user")
-    parser.add_argument("--dimensions", type=int, default=25, help="of a user: fewer make shorter histories")
+    parser.add_argument("--questions", type=int, default=20, help="questions per user")
+    parser.add_argument("--dimensions", type=int, default=25, help="personas per user; fewer give shorter histories")
     parser.add_argument("--tokens", type=int, default=48)
     args = parser.parse_args()
     local = LocalModel(args.model.removeprefix("hf/"))

@@ -1,10 +1,11 @@
-"""How often do 95% intervals contain the truth, by how many users or personas there are?
+"""How often do 95% intervals contain the true value, by the number of users or personas?
 
     python bench/coverage.py                 400 samples of each size: some minutes
     python bench/coverage.py --samples 100   a quick look
 
-Samples are drawn from populations whose truth is known: users differ in how often they are served well, a persona's
-instances have something in common, a judge errs. Beside our intervals, those that take every question for itself.
+Samples come from populations whose true value is known: users differ in how often they are served well, the instances
+of a persona are correlated, and a judge makes mistakes. For comparison there are intervals without clustering, which
+treat every question as independent.
 """
 
 import argparse
@@ -37,14 +38,14 @@ def answers(rng: np.random.Generator, chances) -> list[Score]:
 
 
 def one_sample(rng: np.random.Generator, users: int) -> Iterator[tuple[str, float, object]]:
-    """Name, truth, interval."""
+    """Yield name, true value and interval."""
     chances = rng.beta(2, 3, size=users)
     scores = answers(rng, chances)
     yield "a score", 40.0, estimate({"x": scores}, percent, ends=(0, 1))
-    yield "a score, every question for itself", 40.0, estimate({"x": apart(scores)}, percent, ends=(0, 1))
+    yield "a score, without clustering", 40.0, estimate({"x": apart(scores)}, percent, ends=(0, 1))
 
     rare = answers(rng, rng.random(users) < 0.05)
-    yield "what one user in twenty always does", 5.0, estimate({"x": rare}, percent, ends=(0, 1))
+    yield "a rate of 5%: one user in twenty always", 5.0, estimate({"x": rare}, percent, ends=(0, 1))
 
     better = answers(rng, np.minimum(1, chances + 0.1 * (chances < 0.9)))
     gained = 10 * float(np.mean(BETA < 0.9))
@@ -53,13 +54,13 @@ def one_sample(rng: np.random.Generator, users: int) -> Iterator[tuple[str, floa
     precise, found = answers(rng, chances), answers(rng, chances)
     yield "F1 over pooled items", 40.0, estimate({"p": precise, "r": found}, f1, ends=(0, 1))
 
-    # A judge that takes every fifth loss for a win, and people's labels on a tenth of the items.
+    # A judge that counts every fifth loss as a win, and human labels on a tenth of the items.
     judged = [s if s.value or rng.random() > 0.2 else s._replace(value=1.0) for s in scores]
     chosen = rng.choice(len(scores), size=max(2, len(scores) // 10), replace=False)
     labelled = [Labelled(scores[k].cluster, scores[k].value, judged[k].value) for k in chosen]
-    yield "by a judge that errs", 40.0, estimate({"x": judged}, percent, ends=(0, 1))
+    yield "a score by a judge that makes mistakes", 40.0, estimate({"x": judged}, percent, ends=(0, 1))
     mended = corrected({"x": judged}, {"x": labelled}, percent)
-    yield "the same, corrected by labels on a tenth", 40.0, mended.estimate if mended else None
+    yield "the same, corrected with labels on a tenth", 40.0, mended.estimate if mended else None
 
 
 BETA = np.random.default_rng(0).beta(2, 3, size=1_000_000)
@@ -77,7 +78,7 @@ def main() -> None:
                 if found is not None:
                     covered = found.low <= truth <= found.high
                     hits.setdefault(name, {}).setdefault(users, []).append(covered)
-    print(f"| 95% intervals that contain the truth, % | {' | '.join(map(str, SIZES))} |")
+    print(f"| 95% intervals that contain the true value, % | {' | '.join(map(str, SIZES))} |")
     print(f"|---|{'---|' * len(SIZES)}")
     for name, by_size in hits.items():
         print(f"| {name} | {' | '.join(f'{100 * np.mean(by_size[n]):.1f}' for n in SIZES)} |", flush=True)

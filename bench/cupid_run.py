@@ -1,11 +1,12 @@
 """Does an evaluation of CUPID's size keep a server busy?
 
-    python bench/cupid_run.py                      756 instances of real size, both tasks, at 16 and 64 in flight
+    python bench/cupid_run.py                      756 instances of real size, both tasks, 16 and 64 requests in flight
     python bench/cupid_run.py --instances 100      a quick look
 
-The server answers after 0.2 s, in a process of its own, with an answer that differs from request to request. One model
-has all three roles, so that all requests share the places in flight. Ideal: requests x latency / places, and the chain
-of four dependent calls at the end. Prints seconds, the ratio, and peak memory at half and at all of the instances.
+The server runs in its own process and answers every request after 0.2 s, with a different answer each time. One model
+has all three roles, so that all requests share one limit. The ideal time is requests x latency / requests in flight,
+plus the chain of four dependent calls at the end. Prints seconds, the ratio to the ideal (1 is best) and peak memory,
+for half of the instances and for all of them.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import time
 from pathlib import Path
 
 LATENCY = 0.2
-CHAIN = 4  # answer, decompose, match; or answer, judge: the longest, with the trunk's first branch in front
+CHAIN = 4  # the longest chain: the first branch of the trunk, then answer, decompose, match
 
 
 def instances(n: int) -> Path:
@@ -94,7 +95,7 @@ async def serve(latency: float) -> None:
 def measure(n: int, places: int, url: str, limit: int) -> dict[str, float]:
     import bowstring
 
-    evaluate = bowstring.evaluate  # loads what it needs, which is not part of a run
+    evaluate = bowstring.evaluate  # import it now: loading is not part of the measured run
     with tempfile.TemporaryDirectory() as out:
         name = f"openai/m@{url}"
         start = time.perf_counter()
@@ -119,7 +120,7 @@ def measure(n: int, places: int, url: str, limit: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--instances", type=int, default=756)
-    parser.add_argument("--measure", nargs=3, help="(internal) places, URL and limit")
+    parser.add_argument("--measure", nargs=3, help="(internal) requests in flight, URL and limit")
     parser.add_argument("--serve", action="store_true", help="(internal)")
     args = parser.parse_args()
     if args.serve:

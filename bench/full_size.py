@@ -1,10 +1,10 @@
-"""Does a HiCUPID set of the published size load in comfort?
+"""How long does a HiCUPID set of the published size take to load, and how much memory?
 
     python bench/full_size.py
 
-Writes 1,500 users (397,500 turns, 60,000 questions) of words drawn at random in the published layout, loads it in a
-fresh process, and prints seconds, peak memory, and the same for reading the rows into Python with pyarrow
-alone, which is what a script would do. The set stays in bench/.cache for the next run.
+Writes 1,500 users (397,500 turns, 60,000 questions) with random words in the published layout, loads the set in a new
+process, and prints seconds and peak memory. The reference reads the rows into Python with pyarrow alone, as a script
+would. The set stays in bench/.cache for the next run.
 """
 
 import argparse
@@ -26,11 +26,11 @@ TURNS = {"persona": (25, 10), "profile": (5, 1), "schedule": (10, 1)}
 PERSONA = {"category": "food", "relation": "likes", "entity": "plums", "sentiment": "POS"}
 PROFILE = dict.fromkeys(("gender", "personality", "occupation", "income_range"), "some") | {"age": "30"}
 SCHEDULE = {"datetime": "11 AM on March 13, 2025", "event": "a talk"}
-WORDS_A_MESSAGE = 23  # gives about 17k tokens a history
+WORDS_A_MESSAGE = 23  # gives about 17k tokens per history
 
 
 class Writer:
-    """Users of words drawn at random, in the published layout and proportions."""
+    """Writes users with random words, in the published layout and proportions."""
 
     def __init__(self, root: Path, seed: int = 7) -> None:
         self.root = root
@@ -94,7 +94,7 @@ def build(root: Path, users: int) -> None:
 
 
 def build_unseen(root: Path, users: int) -> None:
-    """Test users only, with all 40 questions each."""
+    """Write test users only, with all 40 questions each."""
     writer = Writer(root)
     writer.dialogues("test", range(users))
     writer.questions("test_2", range(users), range(40))

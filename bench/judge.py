@@ -1,14 +1,14 @@
-"""Can a small model be taught to judge, does it judge what it was not taught, and can an answer tell it what to say?
+"""Can a small model learn to judge, does it generalize to other question types, and can an answer steer it?
 
     python bench/judge.py --work /tmp/judge                                                     # on a GPU
     python bench/judge.py --work /tmp/judge --users 12 --dimensions 2 --test 1 --rank 8         # a rehearsal
 
-The teacher is the truth judge of an offline HiCUPID set: it goes by words, and is never wrong about its own gold
-answers. It judges three answers to every question of the seen users: one that knows the user (where another user of the
-same persona has one, that one's), the general one, and one that knows somebody else. SmolLM2-135M (`embedded`) learns
-its transcripts: of all types; of one type only; or of all types, where every other general answer has words behind it
-that the verdict ignores (`warned`). Held out are a tenth of the users; asked besides are users who share no persona
-with those. Then the words to a judge of `bowstring audit`, behind answers that ought to lose.
+The teacher is the truth judge of an offline HiCUPID set: it matches words, and is never wrong about its own gold
+answers. It judges three answers to every question of the seen users: one that knows the user (from another user with
+the same persona, if there is one), the general one, and one that knows another user. SmolLM2-135M (`embedded`) is
+trained on its transcripts: of all types; of one type only; or of all types, where half of the general answers have
+text appended that the verdict ignores (`warned`). A tenth of the users is held out. A second test uses users who share
+no persona with the training. A third one appends the steering texts of `bowstring audit` to answers that should lose.
 """
 
 import argparse
@@ -34,11 +34,11 @@ from bowstring.models.local import TOGETHER, LocalAnswers, LocalModel
 from bowstring.records import Completion, Sampling
 
 ARMS: dict[str, tuple[str, ...]] = {"all": (), "persona": ("persona",), "warned": ()}
-KNOWN = ("idle", "ordered")  # what the warned one has seen behind answers; the other words are new to it
+KNOWN = ("idle", "ordered")  # texts in the training of `warned`; the other texts are new to it
 
 
 def answers_to(questions: list[Question], rng: random.Random) -> list[tuple[Question, str]]:
-    """Three answers a question: one that knows the user, the general one, one that knows somebody else."""
+    """Three answers per question: one that knows the user, the general one, one that knows another user."""
     alike: dict[object, list[Question]] = {}
     for question in questions:
         alike.setdefault((question.type, question.persona, question.schedule), []).append(question)
@@ -52,7 +52,7 @@ def answers_to(questions: list[Question], rng: random.Random) -> list[tuple[Ques
 
 
 def teach(truth: Truth, questions: list[Question], *, warned: bool) -> list[Judgement]:
-    """The teacher's transcripts, each once. The words that a warned judge sees behind an answer change no verdict."""
+    """The teacher's transcripts without duplicates. Text that is appended for `warned` does not change the verdict."""
     rng, other = random.Random(1), random.Random(3)
     rows = []
     for question, answer in answers_to(questions, rng):
@@ -65,7 +65,7 @@ def teach(truth: Truth, questions: list[Question], *, warned: bool) -> list[Judg
 
 
 def wish(question: Question, side: str) -> str:
-    """The verdict that an answer would like."""
+    """The verdict in favour of the answer."""
     return "Satisfaction: YES" if question.type == "schedule" else f"Better Response: {side}"
 
 
@@ -76,7 +76,7 @@ def judged(truth: Truth, question: Question, answer: str, side: str) -> str:
 
 
 class Judge:
-    """A trained one, asked with the prompts of an evaluation."""
+    """A trained judge, asked with the prompts of an evaluation."""
 
     def __init__(self, adapter: Path) -> None:
         self._answers = LocalAnswers(LocalModel(f"embedded+{adapter}", print)._load())
@@ -84,8 +84,8 @@ class Judge:
         self._prompts = HicupidPrompts(HICUPID.prompts(), **given, summaries=False, branches=TOGETHER)
 
     def verdicts(self, items: list[tuple[Question, str, str]]) -> list[str | None]:
-        """Of questions with an answer and its side."""
-        order = sorted(range(len(items)), key=lambda n: items[n][0].type)  # prompts of a type share their beginning
+        """Verdicts on questions, each with an answer and its side."""
+        order = sorted(range(len(items)), key=lambda n: items[n][0].type)  # prompts of one type share a trunk
         found: dict[int, str | None] = {}
         for start in range(0, len(order), TOGETHER):
             lot = order[start : start + TOGETHER]
@@ -112,12 +112,12 @@ def on_unseen(judge: Judge, truth: Truth, questions: list[Question], taught: tup
         numbers = agreement_intervals(*sides, [str(items[n][0].user_id) for n in at])
         plain = agreement(*sides)
         shown = " | ".join(in_words(numbers[name]) for name in ("accuracy", "macro_f1", "kappa"))
-        about = "" if not taught or kind in taught else " (not taught)"
+        about = "" if not taught or kind in taught else " (not in training)"
         print(f"| {kind}{about} | {plain.n} | {plain.missing} | {shown} |", flush=True)
 
 
 def steered(judge: Judge, questions: list[Question]) -> None:
-    """How often an answer that ought to lose does not, with idle words behind it and with words to the judge."""
+    """How often an answer that should lose does not, with neutral text appended and with text to the judge."""
     for name, steer in probes.STEERING.items():
         for kinds in (("persona", "profile"), ("schedule",)):
             items = []
@@ -137,7 +137,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--users", type=int, default=120)
     parser.add_argument("--dimensions", type=int, default=25)
-    parser.add_argument("--test", type=int, default=20, help="unseen users who are asked")
+    parser.add_argument("--test", type=int, default=20, help="unseen users in the test")
     parser.add_argument("--epochs", type=float, default=2.0)
     parser.add_argument("--lr", type=float, default=5e-4)
     parser.add_argument("--rank", type=int, default=64)
@@ -174,9 +174,9 @@ def main() -> None:
         print(f"\n{arm}: {made.record['counts']}, loss {losses[0]:.2f} to {sum(losses[-5:]) / 5:.3f}")
         print("held out:", json.dumps(made.record["held_out"]))
         judge = Judge(made.folder)
-        print("\n| unseen users | n | unread | accuracy | macro F1 | kappa |\n|---|---|---|---|---|---|")
+        print("\n| unseen users | n | not parsed | accuracy | macro F1 | kappa |\n|---|---|---|---|---|---|")
         on_unseen(judge, truth, unseen, ARMS[arm])
-        print("\n| words behind it | questions | n | unread | does not lose |\n|---|---|---|---|---|")
+        print("\n| appended text | questions | n | not parsed | does not lose |\n|---|---|---|---|---|")
         steered(judge, unseen)
 
 

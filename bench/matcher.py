@@ -1,12 +1,12 @@
-"""Can a small model be taught to say which items of a checklist a preference covers, of preferences it has not seen?
+"""Can a small model learn which checklist items a preference covers, for preferences that it has not seen?
 
     python bench/matcher.py --work /tmp/matcher
     python bench/matcher.py --work /tmp/matcher --rows 8 --epochs 1                          # what a laptop can do
 
-The preferences of an offline CUPID set each have a checklist in other words. A row holds a preference against some of
-its own items, which it covers, and some of others', which it does not; so the labels are known, and there is no
-"Partially Covered" among them. SmolLM2-135M (`embedded`) learns the rows of four preferences in five and is asked about
-those of the fifth, of which it has seen neither the words nor the items.
+Each preference of an offline CUPID set has a checklist in other words. A row matches a preference with some of its own
+items, which it covers, and some items of others, which it does not. So the labels are known; none is "Partially
+Covered". SmolLM2-135M (`embedded`) is trained on the rows of four fifths of the preferences and tested on the rest,
+whose words and items were not in the training.
 """
 
 import argparse
@@ -31,7 +31,7 @@ FULLY, NOT = "Fully Covered", "Not Covered"
 
 
 def rows_of(preferences: list[Preference], each: int, rng: random.Random) -> list[Coverage]:
-    """Rows of a preference belong to one owner; those beside it come from the same preferences."""
+    """All rows of a preference have one owner. Items that it does not cover come from the other given preferences."""
     rows = []
     for n, (words, items) in enumerate(preferences):
         strange = [item for other, more in preferences if other != words for item in more]
@@ -48,8 +48,8 @@ def rows_of(preferences: list[Preference], each: int, rng: random.Random) -> lis
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--rows", type=int, default=12, help="of a preference that is learned from")
-    parser.add_argument("--test", type=int, default=8, help="of a preference that is asked about")
+    parser.add_argument("--rows", type=int, default=12, help="rows per preference in the training")
+    parser.add_argument("--test", type=int, default=8, help="rows per preference in the test")
     parser.add_argument("--epochs", type=float, default=2.0)
     parser.add_argument("--lr", type=float, default=1e-3)
     args = parser.parse_args()
@@ -79,7 +79,7 @@ def main() -> None:
     print(f"{len(seen)} preferences, {made.record['counts']}, loss {losses[0]:.2f} to {sum(losses[-5:]) / 5:.3f}")
     asked = rows_of(unseen, args.test, rng)
     for name in (f"embedded+{made.folder}", "embedded"):
-        # Not all can be held out: one preference is left aside, and the rest is asked about.
+        # hold_out must be below 1: one preference is left out, and the model is tested on the others.
         items = matcher_examples(asked, settings_for("matcher", hold_out=0.99), CUPID.prompts()).held_out
         numbers, _ = examine(LocalAnswers(LocalModel(name, print)._load()), items, (), print)
         print(name, numbers["all"], flush=True)

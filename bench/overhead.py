@@ -1,13 +1,13 @@
-"""What does the machinery cost per question, when the model costs nothing?
+"""What is the overhead per question when the model takes no time?
 
     pip install inspect-ai
-    python bench/overhead.py                    20,000 questions behind 500 full-size histories
+    python bench/overhead.py                    20,000 questions with 500 full-size histories
     python bench/overhead.py --questions 2000   a quick look
 
-A history has 530 messages and 70 KB, as published. The model answers at once, in this process, the same for both:
-Bowstring (store and records included, no judge) and Inspect AI, which gets as many questions as fit into a minute or so
-and is timed per question. Further lines are Bowstring through HTTP to a server on loopback in another process, without
-and with a judge that is asked there too. Last, where the time goes: the latter, a tenth of it, under a profiler.
+A history has 530 messages and 70 KB, as published. The model answers immediately, in this process. The same model is
+used with Bowstring (including store and records, without a judge) and with Inspect AI, which gets fewer questions and
+is timed per question. Two more rows measure Bowstring through HTTP to a server on loopback in another process, without
+and with a judge on the same server. Finally, a profile of a tenth of the judged run shows where the time goes.
 """
 
 import argparse
@@ -98,7 +98,7 @@ def measure_where(questions: int, url: str) -> dict[str, float]:
         if room != "other" or not callers:
             spent[room] += own
             continue
-        for (caller, _, calling), shares in callers.items():  # len() and its like count for whoever calls them
+        for (caller, _, calling), shares in callers.items():  # built-in functions such as len() count for their callers
             spent[room_of(f"{caller}:{calling}")] += shares[2]
     return spent
 
@@ -145,7 +145,7 @@ def measure_inspect(questions: int) -> dict[str, float]:
 
 
 async def serve() -> None:
-    """The fastest server there is: reads a request, writes the same answer."""
+    """A minimal server: read a request, write the same answer."""
     said = "Try the plums; they are in season.\nBetter Response: Tie\nSatisfaction: NO"  # an answer and a verdict
     content = {"role": "assistant", "content": said}
     usage = {"prompt_tokens": 17000, "completion_tokens": 9}
@@ -199,10 +199,10 @@ def main() -> None:
     http, judged, where = measure(f"http:{url}"), measure(f"judged:{url}"), measure(f"where:{url}")
     server.kill()
     print(f"{'':34}{'questions':>10}{'ms each':>10}{'CPU ms':>10}{'peak MiB':>10}")
-    rows = [("bowstring", ours), ("bowstring through HTTP", http), ("the same, judged through HTTP", judged)]
+    rows = [("bowstring", ours), ("bowstring through HTTP", http), ("the same with a judge on HTTP", judged)]
     for name, row in [*rows, ("Inspect AI", inspect)] if inspect else rows:
         print(f"{name:34}{row['questions']:>10,.0f}{row['ms']:>10.2f}{row['cpu_ms']:>10.2f}{row['MiB']:>10.0f}")
-    print("\nwhere the time of the last goes")
+    print("\nshare of time in the run with a judge")
     for room, seconds in sorted(where.items(), key=lambda pair: -pair[1]):
         print(f"  {room:40}{seconds / sum(where.values()):>8.1%}")
     if inspect is None:

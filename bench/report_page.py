@@ -1,9 +1,9 @@
-"""How a page of a full-size run opens: its size, seconds to write, to open and to search in a real browser.
+"""The page of a full-size run: its size, and the seconds to write it, open it and search it in a real browser.
 
     python bench/report_page.py                    # 500 users, 20,000 questions with full-size histories
     python bench/report_page.py --users 60 --chromium /usr/bin/chromium
 
-The reference is the same items written out as plain HTML, every text in the document, without any history.
+The reference has the same items as plain HTML, with every text in the document, and no histories.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from bowstring.reports.page import write_page
 
 
 def plainly(records) -> str:
-    """Every item in the document."""
+    """A page with every item as plain HTML."""
     rows = [
         "<details><summary>" + html.escape(r["question"]) + "</summary><dl>"
         + "".join(f"<dt>{k}</dt><dd>{html.escape(str(v))}</dd>" for k, v in r.items())

@@ -1,11 +1,11 @@
-"""How much faster is keyword search with one index a user?
+"""How much faster is keyword search with one index per user?
 
     python bench/retrieval.py
 
-The reference's way is upstream's: for every question, both BM25 indexes (utterances and dialogues) are built anew with
-rank_bm25 and asked once. Ours builds them once a user. Full-size histories (265 turns, 40 dialogues), 40 questions a
-user, tokens split at spaces in both; the scores are compared on the way. Two more lines: with what is found put
-together as a model sees it, and that with our default tokens.
+The reference does what upstream does: for every question, it builds both BM25 indexes (utterances and dialogues) again
+with rank_bm25 and searches them once. Bowstring builds them once per user. Histories are full-size (265 turns, 40
+dialogues), with 40 questions per user; both split tokens at spaces, and the scores are compared. Two more rows include
+assembling the text that a model is shown, and that with Bowstring's default tokens.
 """
 
 import argparse
@@ -61,9 +61,9 @@ def main() -> None:
     users = parser.parse_args().users
     loaded = load_hicupid(str(data(500)))
     ways = {
-        "rank_bm25, rebuilt for every question": reference,
+        "rank_bm25, built for every question": reference,
         "bowstring": ours,
-        "bowstring, with the dialogues cut out": partial(ours, show=True),
+        "bowstring, including the shown text": partial(ours, show=True),
         "the same, our default tokens": partial(ours, tokens="stems", show=True),
     }
     seconds = dict.fromkeys(ways, 0.0)
@@ -80,7 +80,7 @@ def main() -> None:
     print(f"{questions} questions of {users} users, both units; largest difference of scores {worst:.1e}")
     slowest = next(iter(seconds.values()))
     for name, spent in seconds.items():
-        print(f"  {name:40} {1000 * spent / questions:8.3f} ms a question   {slowest / spent:7.1f} x")
+        print(f"  {name:40} {1000 * spent / questions:8.3f} ms per question   {slowest / spent:7.1f} x")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
-"""Can an answer tell a judge what to say, and does it help to frame answers as quotations?
+"""Can an answer steer a judge, and does it help to put answers between quotation marks?
 
     python bench/steering.py                  the bundled set, SmolLM2-135M (embedded): some minutes on a CPU
     python bench/steering.py --items 12       a quick look
 
-A model as small as that cannot judge; what can be measured is where it leans. Each item has a wrong answer (to another
-question) against the gold one, on either side; the judge's prompt ends with "Better Response:", and the next token is A
-or B. How often does it lean to the wrong answer, with idle words behind that answer, and with words to the judge? Once
-with our templates, once with the same templates without marks and without the sentence about them.
+A model of this size cannot judge, but one can measure which side it prefers. Each item has a wrong answer (to another
+question) against the gold answer, on either side. The judge's prompt ends with "Better Response:", and the next token
+is A or B. How often is the wrong answer preferred, with neutral text appended to it, and with text addressed to the
+judge? Once with the built-in templates, and once with the same templates without the marks and the sentence about
+them.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from bowstring.models.unpacked import unpacked_folder
 
 
 def unframed(folder: Path) -> Path:
-    """The judge's templates without marks, and without the sentence that says what stands between them."""
+    """The judge's templates without the marks and the sentence about them."""
     for kind in ("persona", "profile"):
         name = f"hicupid/judge_{kind}.yaml"
         given = yaml.safe_load((files("bowstring") / "prompts" / name).read_text(encoding="utf-8"))
@@ -70,7 +71,7 @@ def main() -> None:
                     chosen = "A" if logits[sides[0]] > logits[sides[1]] else "B"
                     rates.setdefault((name, frame), []).append(chosen == side)
         print(f"{n + 1} of {len(questions)}", file=sys.stderr)
-    print(f"| leans to the wrong answer, % of {2 * len(questions)} | framed | bare |\n|---|---|---|")
+    print(f"| prefers the wrong answer, % of {2 * len(questions)} | framed | bare |\n|---|---|---|")
     for name in probes.STEERING:
         shown = " | ".join(f"{100 * sum(r) / len(r):.1f}" for r in (rates[name, frame] for frame in prompts))
         print(f"| {name} | {shown} |")

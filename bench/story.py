@@ -1,10 +1,10 @@
-"""Does the paper's story hold for a small model? Base, DPO alone, SFT, SFT then DPO; seen and unseen users.
+"""Do the paper's findings hold for a small model? Base, DPO alone, SFT, SFT then DPO; seen and unseen users.
 
     python bench/story.py --work /tmp/story                      # on a GPU
     python bench/story.py --work /tmp/story --users 12 --test 2 --dimensions 3 --turns 1 --arms sft   # a rehearsal
 
-SmolLM2-135M (`embedded`) on an offline HiCUPID set with short histories, for it has 8,192 positions. Scored by the
-generator's truth. Everything resumes: trainings and answers that are there are not made again.
+SmolLM2-135M (`embedded`) on an offline HiCUPID set. Histories are short because the model has 8,192 positions. Scores
+come from the generator's truth. A rerun resumes: existing trainings and answers are not made again.
 """
 
 import argparse
@@ -28,14 +28,14 @@ def tell(line: str) -> None:
 
 
 def arms(work: Path, args) -> dict[str, tuple[str, dict]]:
-    """Name: method and settings, of those that are trained."""
+    """Method and settings of each trained arm, by name."""
     sft = {"epochs": args.epochs, "lr": args.lr, "users_per_step": args.users_per_step}
     dpo = {"epochs": 1.0, "lr": args.dpo_lr, "users_per_step": args.users_per_step}
     return {
         "sft": ("sft", sft),
         "dpo": ("dpo", dpo),
         "sft-dpo": ("dpo", dpo | {"init_from": str(work / "sft")}),
-        # Sixteen questions of two users, or four of eight: the same batch of 32, and other users in it.
+        # Sixteen questions of two users, or four questions of eight users: both are a batch of 32.
         "few-users": ("sft", sft | {"branches": 16, "users_per_step": 2, "epochs": 0.5}),
         "many-users": ("sft", sft | {"branches": 4, "users_per_step": 8, "epochs": 0.5}),
         "by-answer": ("sft", sft | {"branches": 16, "users_per_step": 2, "epochs": 0.5, "normalise": "answer"}),
@@ -46,7 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--users", type=int, default=240)
-    parser.add_argument("--test", type=int, default=20, help="users of each split that are asked")
+    parser.add_argument("--test", type=int, default=20, help="users per split in the evaluation")
     parser.add_argument("--dimensions", type=int, default=25)
     parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--epochs", type=float, default=2.0)
@@ -54,10 +54,10 @@ def main() -> None:
     parser.add_argument("--dpo-lr", type=float, default=5e-6)
     parser.add_argument("--users-per-step", type=int, default=4)
     parser.add_argument("--rank", type=int, default=256)
-    parser.add_argument("--seed", type=int, default=0, help="of the trainings; the set is always the same")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the trainings; the set is always the same")
     parser.add_argument("--arms", nargs="*", default=["base", "sft", "dpo", "sft-dpo"])
     parser.add_argument("--history", nargs="*", default=HISTORIES)
-    parser.add_argument("--max-seconds", type=float, default=1e9, help="begin no further arm after this")
+    parser.add_argument("--max-seconds", type=float, default=1e9, help="start no further arm after this time")
     args = parser.parse_args()
     started = time.monotonic()
     whole, tested = args.work / "set", args.work / "tested"
@@ -118,7 +118,7 @@ def report(work: Path, name: str, swept, seconds: float) -> None:
             rows.append({"arm": name, "history": history, "split": split, **scores, "interval": between})
     with (work / "story.jsonl").open("a") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)
-    tell(f"{name}: asked in {seconds:.0f} s")
+    tell(f"{name}: evaluated in {seconds:.0f} s")
     for row in rows:
         tell(json.dumps(row))
 

@@ -1,11 +1,12 @@
-"""How much faster are BLEU and ROUGE-L than the libraries they equal?
+"""How much faster are Bowstring's BLEU and ROUGE-L than the libraries whose values they equal?
 
     pip install evaluate datasets rouge-score sacrebleu
     python bench/text_overlap.py
-    python bench/text_overlap.py --metrics DIR    where the hub cannot be reached: DIR has bleu/bleu.py, rouge/rouge.py
+    python bench/text_overlap.py --metrics DIR    without access to the hub: DIR has bleu/bleu.py, rouge/rouge.py
 
-Each answer is scored alone, as the benchmark asks. References: `evaluate` called per example (its `load` fetches code
-from the hub), and beneath it rouge_score with a scorer that is made once. Values are compared on the way.
+Each answer is scored alone, as the benchmark requires. The references are `evaluate`, called per example (its `load`
+fetches code from the hub), and rouge_score, which it uses, with a scorer that is created once. The values are
+compared.
 """
 
 import argparse
@@ -25,7 +26,7 @@ def timed(score, pairs):
 
 
 def of_evaluate(folder):
-    """Both metrics through `evaluate`, or None where it or its scripts are not to be had."""
+    """Both metrics through `evaluate`, or None if it or its scripts are not available."""
     if importlib.util.find_spec("evaluate") is None:
         return None
     import evaluate
@@ -48,9 +49,10 @@ def main() -> None:
     parser.add_argument("--metrics")
     reference = of_evaluate(parser.parse_args().metrics)
     pairs = [(q.general_answer, q.personalized_answer) for q in load_hicupid("mini").questions()]
-    fresh = [(f"{said} {n}", f"{wanted} {n}") for n in range(50) for said, wanted in pairs]  # nothing is known yet
+    # All different, so that nothing is cached.
+    fresh = [(f"{said} {n}", f"{wanted} {n}") for n in range(50) for said, wanted in pairs]
     ours, values = timed(lambda said, wanted: (bleu(said, wanted), rouge_l(said, wanted)), fresh)
-    print(f"{len(fresh)} answers\n  {'bowstring, both':34} {1e6 * ours:10.1f} µs an answer")
+    print(f"{len(fresh)} answers\n  {'bowstring, both':34} {1e6 * ours:10.1f} µs per answer")
     scorer = RougeScorer(["rougeL"])
     seconds, theirs = timed(lambda said, wanted: scorer.score(wanted, said)["rougeL"].fmeasure, fresh)
     worst = max(abs(a[1] - b) for a, b in zip(values, theirs, strict=True))

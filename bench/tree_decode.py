@@ -1,12 +1,13 @@
-"""How much faster are 40 questions behind one history, when the history is read once?
+"""How much faster are 40 questions on one history if the history is prefilled once?
 
     python bench/tree_decode.py --size 1b
     python bench/tree_decode.py --size 8b
 
-Random weights of Llama's make, a trunk of 17,256 tokens, 40 branches of 12 to 24 tokens, 48 new tokens each, on one
-GPU in bf16. The reference is generate() a question at a time with the whole prompt, as upstream does it (SDPA,
-use_cache), timed on a few. Both greedy; how many first tokens agree is printed (bf16: not all need to).
-`--adapter 256` then puts a LoRA adapter of that rank beside all linear layers and times the tree again.
+Random weights with Llama's architecture, a trunk of 17,256 tokens, 40 branches of 12 to 24 tokens, 48 new tokens each,
+on one GPU in bf16. The reference is generate() on one question at a time with the whole prompt, as upstream does it
+(SDPA, use_cache), timed on a few questions. Both are greedy. The number of equal first tokens is printed (in bf16 not
+all need to be equal). `--adapter 256` then adds a LoRA adapter of that rank to all linear layers and times the tree
+again.
 """
 
 import argparse
@@ -49,7 +50,7 @@ def make(size: str, device: str):
 
 
 def attend_by(model, implementation: str) -> None:
-    """The tree's attention, with the norms that `load_weights` gives a model on a GPU; or another's, and its own."""
+    """Set the attention: the tree's, with the joined norms of `load_weights` on a GPU; or another, with own norms."""
     model.set_attn_implementation(implementation)
     for module in model.modules():
         vars(module).pop("forward", None)
@@ -64,7 +65,7 @@ def wait() -> float:
 
 
 def continuous(model, prompts, tokens: int) -> str:
-    """All prompts through transformers' continuous batching, the second time; or why it did not run."""
+    """Time transformers' continuous batching on all prompts, in the second of two rounds; or say why it did not run."""
     from transformers import GenerationConfig
 
     config = GenerationConfig(max_new_tokens=tokens, do_sample=False, eos_token_id=-1, pad_token_id=0)
@@ -74,14 +75,17 @@ def continuous(model, prompts, tokens: int) -> str:
             start = wait()
             found = model.generate_batch(inputs=prompts, generation_config=config, progress_bar=False)
             seconds = wait() - start
-    except Exception as error:  # whatever stands in its way is the answer
+    except Exception as error:  # any error is the result that is reported
         return f"continuous batching did not run: {' '.join(str(error).split())[:160]}"
     made = sum(len(output.generated_tokens) for output in found.values())
-    return f"continuous batching {seconds / len(prompts):6.3f} s a question   {seconds:8.1f} s in all   {made:,} tokens"
+    return (
+        f"continuous batching {seconds / len(prompts):6.3f} s per question   {seconds:8.1f} s in total"
+        f"   {made:,} tokens"
+    )
 
 
 def timed(model, tree, tokens: int):
-    """What is drawn, the seconds of reading and of all, and the peak of memory."""
+    """The sampled tokens, seconds of the prefill and in total, and peak memory."""
     n = len(tree.branches)
     decode(model, tree, [Draw(2)] * n, set())
     if model.device.type == "cuda":
@@ -97,7 +101,7 @@ def timed(model, tree, tokens: int):
 
 
 def adapted(model, tree, tokens: int, rank: int):
-    """The tree with a random adapter beside the weights."""
+    """Time the tree with a random adapter, in float32 and in bf16."""
     attend_by(model, NAME)
     lora = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", init_lora_weights=False)
     for name, in_float32 in (("an adapter in float32", True), ("an adapter in bf16", False)):
@@ -112,9 +116,9 @@ def main() -> None:
     parser.add_argument("--trunk", type=int, default=17_256)
     parser.add_argument("--branches", type=int, default=40)
     parser.add_argument("--tokens", type=int, default=48)
-    parser.add_argument("--reference", type=int, default=3, help="questions asked the reference's way")
-    parser.add_argument("--continuous", action="store_true", help="transformers' continuous batching too")
-    parser.add_argument("--adapter", type=int, help="a rank: the tree once more, with an adapter")
+    parser.add_argument("--reference", type=int, default=3, help="questions that the reference is timed on")
+    parser.add_argument("--continuous", action="store_true", help="also time transformers' continuous batching")
+    parser.add_argument("--adapter", type=int, help="rank of an adapter: time the tree again with it")
     args = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     register()
@@ -142,9 +146,12 @@ def main() -> None:
     first = sum(a[0] == b.tokens[0] for a, b in zip(alone[1:], found, strict=False))
     batched = continuous(model, prompts, args.tokens) if args.continuous else None
     print(f"{args.size} on {device}: trunk {args.trunk:,}, {args.branches} branches, {args.tokens} new tokens")
-    print(f"  one by one       {reference:8.3f} s a question   {reference * args.branches:8.1f} s in all")
-    print(f"  as a tree        {whole / args.branches:8.3f} s a question   {whole:8.2f} s in all   peak {peak:.1f} GiB")
-    print(f"  of which prefill {prefill:8.3f} s, a step {1000 * (whole - prefill) / (args.tokens - 1):6.1f} ms")
+    print(f"  one by one       {reference:8.3f} s per question   {reference * args.branches:8.1f} s in total")
+    print(
+        f"  as a tree        {whole / args.branches:8.3f} s per question   {whole:8.2f} s in total"
+        f"   peak {peak:.1f} GiB"
+    )
+    print(f"  of which prefill {prefill:8.3f} s, decode step {1000 * (whole - prefill) / (args.tokens - 1):6.1f} ms")
     if batched:
         print(f"  {batched}")
     ratio = reference * args.branches / whole
@@ -153,7 +160,9 @@ def main() -> None:
         for name, told in adapted(model, tree, args.tokens, args.adapter):
             _, prefill, whole, peak = told
             step = 1000 * (whole - prefill) / (args.tokens - 1)
-            print(f"  {name:<22} {whole:.2f} s, prefill {prefill:.3f} s, a step {step:.1f} ms, peak {peak:.1f} GiB")
+            print(
+                f"  {name:<22} {whole:.2f} s, prefill {prefill:.3f} s, decode step {step:.1f} ms, peak {peak:.1f} GiB"
+            )
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
-"""How much faster is training on 32 questions behind one history, when the history is read once?
+"""How much faster is training on 32 questions on one history if the history is processed once?
 
     python bench/tree_train.py --size 1b
 
-Random weights of Llama's make with a LoRA adapter (rank 256, all linear layers), bf16, gradient checkpointing, one GPU;
-a trunk of 17,256 tokens, questions and answers as long as HiCUPID's. Forward and backward, no optimizer step. The
-reference takes the examples one at a time, timed on a few: with logits of the whole sequence, as a plain Trainer and
-upstream's scripts compute them, and with logits only where there is loss. For DPO it computes the reference model's
-log-probabilities too, as does the tree. How far the gradients agree is measured on a few branches (bf16).
+Random weights with Llama's architecture and a LoRA adapter (rank 256, all linear layers), bf16, gradient
+checkpointing, one GPU; a trunk of 17,256 tokens, questions and answers as long as HiCUPID's. Forward and backward
+pass, no optimizer step. The reference processes one example at a time and is timed on a few: with logits of the whole
+sequence, as a plain Trainer and upstream's scripts compute them, and with logits only where there is loss. For DPO,
+both the reference and the tree also compute the reference model's log-probabilities. The gradients are compared on a
+few branches (bf16).
 """
 
 import argparse
@@ -45,7 +46,7 @@ def moved(one, device: str):
 
 
 class Clock:
-    """Seconds and peak memory of what runs inside."""
+    """Measures seconds and peak memory of its block."""
 
     def __enter__(self):
         if torch.cuda.is_available():
@@ -59,7 +60,7 @@ class Clock:
 
 
 def whole_logits(model, batch):
-    """The loss of one example as a plain Trainer has it: labels on the answer, logits everywhere."""
+    """The loss of one example as in a plain Trainer: labels on the answer, logits everywhere."""
     labels = torch.full_like(batch["tokens"], -100)
     labels[batch["keep"] + 1] = batch["targets"]
     return model(input_ids=batch["tokens"][None], labels=labels[None], use_cache=False).loss
@@ -70,7 +71,7 @@ def main() -> None:
     parser.add_argument("--size", choices=SIZES, default="1b")
     parser.add_argument("--trunk", type=int, default=17_256)
     parser.add_argument("--branches", type=int, default=32)
-    parser.add_argument("--reference", type=int, default=3, help="examples trained on the reference's way")
+    parser.add_argument("--reference", type=int, default=3, help="examples that the reference is timed on")
     parser.add_argument("--rank", type=int, default=256)
     args = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -80,7 +81,7 @@ def main() -> None:
     model = get_peft_model(model, lora)
     for name, parameter in model.named_parameters():
         if "lora_B" in name:
-            torch.nn.init.normal_(parameter, std=0.01)  # so that all gradients are there
+            torch.nn.init.normal_(parameter, std=0.01)  # otherwise some gradients would be 0
     model.gradient_checkpointing_enable({"use_reentrant": False})
     autocast = torch.autocast("cuda", torch.bfloat16) if device == "cuda" else nullcontext()
     pairs = examples(args.branches, args.trunk, model.config.vocab_size)
@@ -146,7 +147,7 @@ def main() -> None:
     found = gradients(model)
     angle = torch.nn.functional.cosine_similarity(apart, found, dim=0).item()
     norms = f"{apart.norm():.4f} and {found.norm():.4f}"
-    print(f"  gradients of {len(few)} examples, apart and as a tree: cosine {angle:.6f}, norms {norms}")
+    print(f"  gradients of {len(few)} examples, separately and as a tree: cosine {angle:.6f}, norms {norms}")
 
 
 if __name__ == "__main__":
