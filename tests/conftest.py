@@ -1,3 +1,4 @@
+import os
 import shutil
 import signal
 from pathlib import Path
@@ -11,6 +12,9 @@ from bowstring.benchmarks.loading import load_cupid, load_hicupid
 # A shell starts what it runs in the background with Ctrl-C ignored, and processes of tests would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Workers share the cores, and threads of PyTorch that wait for each other use up what the others need.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # No test is about time: a machine may be slow, or busy.
 settings.register_profile("bowstring", deadline=None)

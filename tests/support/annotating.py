@@ -6,7 +6,7 @@ import re
 import signal
 import socket
 import threading
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from contextlib import redirect_stdout, suppress
 from urllib.parse import urlencode
 
 import httpx
@@ -76,15 +76,16 @@ class Annotating(Study):
         super().__init__(port)
         self._serving = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(self.words(arguments),))
-        out, err = io.StringIO(), io.StringIO()
-        # What it prints comes before it serves, and nobody else prints until then.
-        with redirect_stdout(out), redirect_stderr(err), pytest.MonkeyPatch.context() as patch:
+        out = io.StringIO()
+        # What it prints comes before it serves, and nobody else prints until then. Its stderr stays pytest's: uvicorn
+        # closes the handlers of all loggers, and absl's would close a stream that is not the stderr of the moment.
+        with redirect_stdout(out), pytest.MonkeyPatch.context() as patch:
             patch.setattr(uvicorn, "Server", self._server_that_can_be_ended)
             self._thread.start()
             wait_until(lambda: self._serving.is_set() or not self._thread.is_alive())
         if not any(map(self.read, out.getvalue().splitlines())):
             self._thread.join()
-            raise AssertionError(err.getvalue())
+            raise AssertionError("it ended before it served; its reason is on stderr")
 
     def _run(self, words):
         with suppress(SystemExit):
