@@ -51,6 +51,26 @@ class Inventing(Newest):
         return [10_000]
 
 
+class Parsing(Newest):
+    """Reads what the model answers, as memory systems do, and finds nothing."""
+
+    async def ingest(self, dialogue):
+        self.notes.append(int(await self.ask("How many facts are in this? " + dialogue.messages[0].text)))
+        self.seen.append(dialogue.id)
+
+    def retrieve(self, question):
+        return []
+
+
+class Silent(Newest):
+    def retrieve(self, question):
+        return ["  "]
+
+
+def count(messages):
+    return "3"
+
+
 def answer(messages):
     return f"I saw {len(messages)} messages."
 
@@ -113,6 +133,28 @@ def test_a_dry_run_counts_what_a_stage_would_ask(place):
     after = json.loads(evaluated(place, "hicupid", "Newest", "--split", "test_2", "--dry-run", "--json").out)
     assert [after["roles"][role]["requests"] for role in ("history", "model")] == [0, 0]
     assert after["roles"]["history"]["stored"] == 39
+
+
+def test_a_dry_run_of_a_stage_that_parses_its_answers_is_a_guess_and_not_an_error(place):
+    options = ["--split", "test_2", "--history-model", "python:stages:count"]
+    planned = evaluated(place, "hicupid", "Parsing", *options, "--dry-run", "--json")
+    assert planned.code == 0, planned.err
+    roles = json.loads(planned.out)["roles"]
+    assert roles["history"]["requests"] == 3, "of each of three users the one whose answer could not be guessed"
+    assert roles["model"]["requests"] == 30
+
+
+def test_showing_nothing_is_a_recall_of_zero(place):
+    ran = evaluated(place, "hicupid", "Parsing", "--split", "test_2", "--history-model", "python:stages:count")
+    assert ran.code == 0, ran.err
+    found = metrics(place / "run")
+    assert (found["metrics"]["recall.total"]["value"], found["metrics"]["recall.total"]["n"]) == (0, 30)
+    assert records(place / "run")[0]["retrieved"] == []
+
+
+def test_an_empty_text_fails_and_names_the_stage(place):
+    evaluated(place, "cupid", "Silent", "--limit", "2")
+    assert "text of the stage history is empty" in json.dumps(records(place / "run")[0])
 
 
 def test_another_model_can_be_asked_by_the_stage(place):

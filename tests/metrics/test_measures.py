@@ -76,3 +76,11 @@ def test_measures_alone_are_enough():
     assert metrics.describing(names.__contains__) == ["right"]
     assert metrics.number(12.345, "odd") == "12.3"
     assert NO_METRICS.number(1234.5678, "odd") == "1,235"
+
+
+@pytest.mark.parametrize(
+    ("scale", "times", "ends"), [(PERCENT, 100, (0, 1)), (SHARE, 1, (0, 1)), (Scale(1, 5), 1, (1, 5))]
+)
+def test_the_ends_of_a_mean_are_those_of_its_scale(scale, times, ends):
+    """Without them an interval around 20 answers that all got a 5 out of 5 would reach from 0 to 1."""
+    assert mean(lambda record: record["x"], times, scale).ends == ends

@@ -55,3 +55,9 @@ def test_a_folder_overrides_one_by_one_and_the_fingerprint_tells(tmp_path):
     bundled.get("hicupid/ask")
     assert own.fingerprints["hicupid/ask"] != bundled.fingerprints["hicupid/ask"]
     assert own.fingerprints["hicupid/judge_persona"] == bundled.fingerprints["hicupid/judge_persona"]
+
+
+def test_a_prompt_that_nobody_wrote_is_named_with_its_place(tmp_path):
+    expected = rf"has no prompt hicupid/poem: expected {tmp_path}/hicupid/poem\.yaml or .*templates/poem\.yaml"
+    with pytest.raises(DataError, match=expected):
+        HICUPID.prompts(tmp_path).get("hicupid/poem")

@@ -95,7 +95,8 @@ def mean(of: Callable[[Mapping[str, Any]], float | None], times: float = 1.0, sc
         value = of(record)
         return {} if value is None else {"x": (value,)}
 
-    return Measure(("x",), parts, lambda means: times * means["x"], scale=scale)
+    ends = (scale.low / times, scale.high / times)
+    return Measure(("x",), parts, lambda means: times * means["x"], ends=ends, scale=scale)
 
 
 class Family(NamedTuple):

@@ -151,7 +151,11 @@ class PromptFolder:
                 except (OSError, UnicodeDecodeError) as error:
                     raise DataError(f"{path}: cannot be read: {error}") from error
         found = self._builtin / f"{name.removeprefix(f'{self._owner}/')}.yaml"
-        return found.read_text(encoding="utf-8"), False
+        try:
+            return found.read_text(encoding="utf-8"), False
+        except FileNotFoundError:
+            where = f"{self._override / name}.yaml or " if self._override is not None else ""
+            raise DataError(f"{self._owner} has no prompt {name}: expected {where}{found}") from None
 
 
 def check_inside(path: Path, folder: Path) -> None:

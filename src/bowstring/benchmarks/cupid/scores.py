@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -95,10 +94,7 @@ def measures(scoring: str) -> dict[str, Measure]:
         "inference.precision_by_instance": mean(partial(_instance_mean, "precision"), 100),
         "inference.recall_by_instance": mean(partial(_instance_mean, "recall"), 100),
         "inference.f1_by_instance": mean(_instance_f1, 100),
-        "generation.score": replace(
-            mean(_rating_upstream if upstream else _rating, scale=rated),
-            ends=rated.limits,
-        ),
+        "generation.score": mean(_rating_upstream if upstream else _rating, scale=rated),
         "evidence.recall": mean(lambda record: record.get("evidence_recall"), 100),
     }
 

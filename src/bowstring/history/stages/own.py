@@ -112,9 +112,9 @@ class OwnStage:
         if isinstance(found, str):
             return Shown(notes=(found,))
         listed = list(found) if isinstance(found, list | tuple) else None
-        if listed is not None and all(isinstance(one, str) for one in listed):
+        if listed and all(isinstance(one, str) for one in listed):
             return Shown(notes=tuple(listed))
-        ids = [one.id if isinstance(one, Dialogue) else one for one in listed or [None]]
+        ids = [one.id if isinstance(one, Dialogue) else one for one in ([None] if listed is None else listed)]
         if not all(isinstance(one, int) and not isinstance(one, bool) for one in ids):
             raise RequestFailed(
                 "protocol",

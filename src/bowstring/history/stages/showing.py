@@ -19,6 +19,7 @@ from bowstring.history.reader import Reader
 from bowstring.history.stages.dense import DenseSearch
 from bowstring.history.stages.interface import Ask, Shown, Stage
 from bowstring.history.views import View
+from bowstring.models.interface import RequestFailed
 from bowstring.models.tokens import TokenCounter, embedded_counter
 from bowstring.records import STAGE_ROLE, Completion, Dialogue, Known, Planned, Prompt, Sampling
 
@@ -154,8 +155,13 @@ class Histories:
             await stage.expect([one.text for one in asked])
             return [await stage.retrieve(one.text) for one in asked]
 
-        shown = run_anywhere(run)
-        return planning.planned, shown, planning.guessed
+        try:
+            return planning.planned, run_anywhere(run), planning.guessed
+        except RequestFailed:
+            if not planning.guessed:
+                raise
+            # A stage that reads its answers cannot read a placeholder: the rest of its requests is unknown.
+            return planning.planned, list(self._selected(key, asked, View("full"))), True
 
 
 class PlannedAsk:
