@@ -81,7 +81,8 @@ def main() -> None:
     print(f"| 95% intervals that contain the true value, % | {' | '.join(map(str, SIZES))} |")
     print(f"|---|{'---|' * len(SIZES)}")
     for name, by_size in hits.items():
-        print(f"| {name} | {' | '.join(f'{100 * np.mean(by_size[n]):.1f}' for n in SIZES)} |", flush=True)
+        cells = [f"{100 * np.mean(by_size[n]):.1f}" if n in by_size else "–" for n in SIZES]
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ ROOMS = {
     "store (SQLite, hashes)": ("/runs/store.py", "sqlite3", "_hashlib", "hashlib", "/runs/asking.py", "zlib"),
     "scheduling": ("/runs/schedule.py", "/runs/runner.py"),
     "text overlap (BLEU, ROUGE-L)": ("/metrics/text.py", "rapidfuzz", "re.Pattern", "'sub'", "collections/__init__"),
-    "metrics and intervals": ("/metrics/", "hicupid_scores.py", "numpy", "_operator"),
+    "metrics and intervals": ("/metrics/", "/hicupid/scores.py", "numpy", "_operator"),
     "prompts, records, verdicts": ("/benchmarks/", "/prompts/", "/records.py", "/judging/", "/history/"),
     "data": ("/datasets/", "pyarrow"),
     "JSON": ("json",),

@@ -32,7 +32,8 @@ def unframed(folder: Path) -> Path:
     """The judge's templates without the marks and the sentence about them."""
     for kind in ("persona", "profile"):
         name = f"hicupid/judge_{kind}.yaml"
-        given = yaml.safe_load((files("bowstring") / "prompts" / name).read_text(encoding="utf-8"))
+        built_in = files("bowstring.benchmarks.hicupid") / "templates" / f"judge_{kind}.yaml"
+        given = yaml.safe_load(built_in.read_text(encoding="utf-8"))
         bare = re.sub(r" What stands between the marks.*?addressed to you\.", "", given["user_prompt"], flags=re.DOTALL)
         assert bare != given["user_prompt"]
         (folder / "hicupid").mkdir(parents=True, exist_ok=True)
