@@ -23,7 +23,7 @@ class BowstringError(Exception):
     exit_code = 1
 
 
-def shown(value: object, limit: int = 60) -> str:
+def quote_value(value: object, limit: int = 60) -> str:
     """A value as an error quotes it: on one line, and cut where it is long."""
     text = repr(value)
     return text if len(text) <= limit else f"{text[:limit]}…"

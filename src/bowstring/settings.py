@@ -31,7 +31,7 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar, Union
 
-from bowstring.errors import UsageError, check_choice, shown
+from bowstring.errors import UsageError, check_choice, quote_value
 
 _METADATA = "option"
 _SCALARS = (str, int, float, bool, Path)
@@ -173,13 +173,13 @@ def check_value(one: Option, value: Any) -> None:
         wanted = "a whole number" if one.kind is int else "a number"
         sound = isinstance(value, int if one.kind is int else int | float) and not isinstance(value, bool)
         if not sound or not math.isfinite(value) or not one.limits.allow(value):
-            raise UsageError(f"{one.flag} {shown(value)}: expected {wanted}{_in_words(one.limits)}")
+            raise UsageError(f"{one.flag} {quote_value(value)}: expected {wanted}{_in_words(one.limits)}")
     elif one.kind is Path:
         if not isinstance(value, str | Path):
-            raise UsageError(f"{one.flag} {shown(value)}: expected a path")
+            raise UsageError(f"{one.flag} {quote_value(value)}: expected a path")
     elif one.kind is not None and not isinstance(value, one.kind):
         wanted = "True or False" if one.kind is bool else "a text"
-        raise UsageError(f"{one.flag} {shown(value)}: expected {wanted}")
+        raise UsageError(f"{one.flag} {quote_value(value)}: expected {wanted}")
 
 
 def _in_words(limits: Limits) -> str:
@@ -191,11 +191,11 @@ def _in_words(limits: Limits) -> str:
 
 def from_keywords(kind: type[T], given: Mapping[str, Any], *, where: str) -> T:
     """Settings from keyword arguments of a call. `where` is the call, as errors name it: evaluate()."""
-    (own,) = sort_keywords((kind,), given, where=where)
+    (own,) = split_keywords((kind,), given, where=where)
     return kind(**own)
 
 
-def sort_keywords(
+def split_keywords(
     kinds: Sequence[type[Any]], given: Mapping[str, Any], *, where: str, besides: Iterable[str] = ()
 ) -> tuple[dict[str, Any], ...]:
     """Keyword arguments by the dataclass that they belong to, each value in the form that its field has.
@@ -207,10 +207,10 @@ def sort_keywords(
     known = [name for names in by_name for name in names]
     for name in given:
         if name not in known:
-            raise UsageError(f"{where} has no setting {name!r}; {nearest(name, [*known, *besides])}")
+            raise UsageError(f"{where} has no setting {name!r}; {did_you_mean(name, [*known, *besides])}")
     return tuple(
         {
-            name: converted(options[name], value)
+            name: convert_value(options[name], value)
             for name, value in given.items()
             if name in options and (value is not None or options[name].nullable)
         }
@@ -218,7 +218,7 @@ def sort_keywords(
     )
 
 
-def converted(one: Option, value: Any) -> Any:
+def convert_value(one: Option, value: Any) -> Any:
     """A value in the form that its field has; one that does not fit is left for `check_settings` to refuse."""
     if one.several and value is not None:
         value = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else value
@@ -238,7 +238,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def suggesting(function: Callable[P, R]) -> Callable[P, R]:
+def suggest_keywords(function: Callable[P, R]) -> Callable[P, R]:
     """A function whose keywords are its settings: a wrong one is a UsageError that names the nearest."""
     known = list(inspect.signature(function).parameters)
 
@@ -246,13 +246,13 @@ def suggesting(function: Callable[P, R]) -> Callable[P, R]:
     def checked(*args: P.args, **keywords: P.kwargs) -> R:
         for name in keywords:
             if name not in known:
-                raise UsageError(f"{function.__name__}() has no setting {name!r}; {nearest(name, known)}")
+                raise UsageError(f"{function.__name__}() has no setting {name!r}; {did_you_mean(name, known)}")
         return function(*args, **keywords)
 
     return checked
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
+def did_you_mean(name: str, known: Sequence[str]) -> str:
     """The end of an error about an unknown name: the nearest that there is, or else all of them."""
     close = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {close[0]}?" if close else f"expected {', '.join(known)}"

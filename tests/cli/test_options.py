@@ -10,7 +10,7 @@ import typer
 
 from bowstring.cli.options import add_command, changed
 from bowstring.errors import UsageError
-from bowstring.settings import check_settings, from_keywords, option, options_of, sort_keywords
+from bowstring.settings import check_settings, from_keywords, option, options_of, split_keywords
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def test_values_take_the_form_of_their_fields():
 
 def test_keywords_are_sorted_by_the_dataclass_that_they_belong_to():
     given = {"json": True, "data": "x", "shots": [0, 1]}
-    assert sort_keywords((Drawing, Printing), given, where="draw()") == (
+    assert split_keywords((Drawing, Printing), given, where="draw()") == (
         {"data": "x", "shots": [0, 1]},
         {"json": True},
     )

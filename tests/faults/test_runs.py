@@ -258,7 +258,7 @@ def test_a_plan_is_made_where_nothing_can_be_written(faulty, tmp_path):
         store._writer.execute("UPDATE written SET n = n")
         store._writer.commit()
         logged = log.read_bytes()
-        store.shut()
+        store.close_now()
         log.write_bytes(logged)
         done = plan()
         assert (done.returncode, done.stdout) == (1, "")

@@ -90,7 +90,7 @@ def opened(path: Path) -> tuple[dict[str, Completion], str]:
         said = str(error)
         store = Store(path)
     found = {key: c for key in RESPONSES if (c := store.get(key)) is not None}
-    store.shut()
+    store.close_now()
     return found, said
 
 
@@ -176,7 +176,7 @@ def test_a_store_that_others_have_open_is_not_mended_under_them(stores, tmp_path
     path.write_bytes(content)
     with pytest.raises(StoreError, match="is damaged, and another process has it open: wait for it"):
         Store(path)
-    first.shut()
+    first.close_now()
     assert "was damaged" in opened(path)[1]
 
 
@@ -215,13 +215,13 @@ def test_whoever_comes_by_another_link_has_the_same_store_open(stores, tmp_path)
     store.write_bytes(content)
     with pytest.raises(StoreError, match="is damaged, and another process has it open: wait for it"):
         Store(two)
-    first.shut()
+    first.close_now()
 
 
 def test_a_link_to_a_store_that_is_not_there_yet_makes_it(tmp_path):
     link = tmp_path / "responses.sqlite"
     link.symlink_to(tmp_path / "elsewhere" / "s.sqlite")
-    Store(link).shut()
+    Store(link).close_now()
     assert link.is_symlink()
     assert (tmp_path / "elsewhere" / "s.sqlite.seal").exists()
 
@@ -233,7 +233,7 @@ def test_a_store_that_came_without_its_seal_gets_one_when_it_is_opened(stores, t
     path.with_name("s.sqlite.seal").unlink()
     store = Store(path)
     shutil.copytree(tmp_path / "s", tmp_path / "killed")
-    store.shut()
+    store.close_now()
     log = tmp_path / "killed" / "s.sqlite-wal"
     log.write_bytes(log.read_bytes()[: 32 + 20 * (4096 + 24)])
     found, said = opened(tmp_path / "killed" / "s.sqlite")
@@ -278,7 +278,7 @@ def test_a_store_of_the_format_before_is_looked_up_in_as_it_is(before):
     store = Store(before, readonly=True)
     assert {key: store.get(key) for key in RESPONSES} == RESPONSES
     assert store.get("nothing") is None
-    store.shut()
+    store.close_now()
     assert before.read_bytes() == content
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bowstring.metrics.scales import scale_of, tidy
+from bowstring.metrics.scales import normalize_label, scale_of
 
 
 @pytest.mark.parametrize(
@@ -50,5 +50,5 @@ def test_what_labels_do_not_have_cannot_be_asked_for(found, order, level, messag
     [("7.0", "7"), ("07", "7"), ("8.50", "8.5"), ("-1", "-1"), ("nan", "nan"), ("1e99", "1" + "0" * 99)],
 )
 def test_a_number_is_one_label_however_it_is_written(label, means):
-    assert float(tidy(label)) == float(means) if label != "nan" else tidy(label) == "nan"
-    assert tidy(tidy(label)) == tidy(label)
+    assert float(normalize_label(label)) == float(means) if label != "nan" else normalize_label(label) == "nan"
+    assert normalize_label(normalize_label(label)) == normalize_label(label)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bowstring.runs.catalogue import Catalogue, Kept, Unreadable, read_json
+from bowstring.runs.catalogue import Catalogue, FileCache, Unreadable, read_json_object
 from bowstring.runs.folder import RunFolder
 
 CONFIG = {"benchmark": "hicupid", "model": "m", "judge": "j", "data": {"name": "mini"}, "settings": {"history": "full"}}
@@ -142,7 +142,7 @@ def test_a_name_steers_nothing(tmp_path):
 def test_what_was_made_of_a_file_is_kept_until_it_changes(tmp_path):
     made = []
     path = tmp_path / "a.json"
-    kept = Kept(lambda folder: made.append(folder) or read_json(folder / "a.json"), ("a.json",), most=2)
+    kept = FileCache(lambda folder: made.append(folder) or read_json_object(folder / "a.json"), ("a.json",), most=2)
     path.write_text('{"n": 1}')
     assert [kept.of(tmp_path)["n"] for _ in range(3)] == [1, 1, 1]
     assert len(made) == 1

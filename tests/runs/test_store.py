@@ -145,7 +145,7 @@ def test_an_empty_file_becomes_a_store(tmp_path):
     for name in ("none.sqlite", "bare.sqlite"):
         looked_at = Store(tmp_path / name, readonly=True)
         assert looked_at.get("x") is None
-        looked_at.shut()
+        looked_at.close_now()
         put(tmp_path / name, [response(1, Trunk(()))])
         assert get(tmp_path / name, response(1, Trunk(())).key).text == "answer 1"
 

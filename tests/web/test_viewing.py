@@ -11,7 +11,7 @@ import pytest
 from markupsafe import escape
 
 import bowstring
-from bowstring.files.escaping import visible
+from bowstring.files.escaping import escape_control_characters
 from bowstring.reports import page
 from tests.support.viewer import TOKEN, Viewer, copied
 
@@ -216,7 +216,7 @@ def test_odd_names_work_and_are_text(runs, name):
     copied(runs / "gold", runs / name)
     with Viewer(runs) as seen:
         listed = seen.get("/")
-        assert visible(name) in names(listed)
+        assert escape_control_characters(name) in names(listed)
         assert f'name="run" value="{escape(name)}"' in listed.text
         assert "<script>alert" not in listed.text
         shown = seen.get("/run/" + quote(name))

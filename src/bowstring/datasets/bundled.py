@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from bowstring.datasets.problems import one_of
+from bowstring.datasets.problems import join_choices
 from bowstring.errors import MissingSplit
 
 
@@ -28,4 +28,4 @@ def read_documents(package: str) -> tuple[list[dict[str, Any]], str]:
 def check_splits(name: str, available: Sequence[str], splits: Collection[str]) -> None:
     for split in splits:
         if split not in available:
-            raise MissingSplit(f"{name} has no split {split!r}; it has {one_of(available)}", available)
+            raise MissingSplit(f"{name} has no split {split!r}; it has {join_choices(available)}", available)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from bowstring.datasets.describe import CountTable, Description, describe_histories, spread_of, words
+from bowstring.datasets.display import Block, Heading, ItemDisplay, Line, Rule
 from bowstring.datasets.layout import Parts
-from bowstring.datasets.shown import Block, Heading, Line, Rule, Shown
 from bowstring.errors import UsageError
 from bowstring.models.tokens import TokenCounter
 from bowstring.records import Dialogue, History
@@ -75,7 +75,7 @@ class DataSet(ABC):
     def split_of(self, item: Any) -> str:
         return str(getattr(item, "split", self.splits[0]))
 
-    def about_dialogue(self, item_or_key: str, dialogue: Dialogue) -> str:  # noqa: ARG002
+    def dialogue_heading(self, item_or_key: str, dialogue: Dialogue) -> str:  # noqa: ARG002
         """What a page writes over a dialogue of the history of this name."""
         return " · ".join(filter(None, (dialogue.kind, dialogue.when)))
 
@@ -117,7 +117,7 @@ class DataSet(ABC):
             for field, text in self.texts(item):
                 yield f"{item.key} {field}", text
 
-    def look_up(self, id_: str) -> Shown | None:
+    def look_up(self, id_: str) -> ItemDisplay | None:
         """An item by its key, or a history by its own, to read; None if there is neither."""
         item = next((i for i in self.items() if i.key == id_), None)
         if item is not None:
@@ -125,7 +125,7 @@ class DataSet(ABC):
             blocks: list[Block] = [Rule(f"{item.key}, {item.type}")]
             blocks += [Line(field, text) for field, text in self.texts(item)]
             blocks += self._read_out(self.history_key(item), [d for d in history if d.id in item.evidence])
-            return Shown({"key": item.key, "type": item.type, **dict(self.texts(item))}, blocks)
+            return ItemDisplay({"key": item.key, "type": item.type, **dict(self.texts(item))}, blocks)
         if id_ not in self.history_keys():
             return None
         history = self.history_named(id_)
@@ -133,11 +133,11 @@ class DataSet(ABC):
             {"id": d.id, "kind": d.kind, "when": d.when, "messages": [[m.role, m.text] for m in d.messages]}
             for d in history
         ]
-        return Shown({"key": id_, "dialogues": dialogues}, [Rule(id_), *self._read_out(id_, history)])
+        return ItemDisplay({"key": id_, "dialogues": dialogues}, [Rule(id_), *self._read_out(id_, history)])
 
     def _read_out(self, key: str, dialogues: Sequence[Dialogue]) -> Iterator[Block]:
         for dialogue in dialogues:
-            yield Heading(f"dialogue {dialogue.id}, {self.about_dialogue(key, dialogue)}".rstrip(", "))
+            yield Heading(f"dialogue {dialogue.id}, {self.dialogue_heading(key, dialogue)}".rstrip(", "))
             yield from (Line(message.role, message.text) for message in dialogue.messages)
 
     def ids(self) -> str:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bowstring.errors import DataError, FetchError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
-from bowstring.files.redaction import redacted
+from bowstring.files.redaction import redact
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 
 _log = logging.getLogger("bowstring")
 
@@ -106,8 +106,8 @@ def _without_hub(repo_id: str, revision: str | None, into: Path | None, reason: 
 def _noted(path: Path) -> tuple[str, ...] | None:
     """A listing that was noted; None where there is none, or it is damaged."""
     try:
-        found = read_json(path.read_bytes())
-    except (OSError, NotPlain):
+        found = parse_strict_json(path.read_bytes())
+    except (OSError, ParseError):
         return None
     sound = isinstance(found, list) and all(isinstance(name, str) for name in found)
     return tuple(found) if sound else None
@@ -137,4 +137,4 @@ def _listing_file(cache: Path, commit: str) -> Path:
 
 
 def _first_line(error: Exception) -> str:
-    return redacted((str(error).splitlines() or [type(error).__name__])[0])[:200]
+    return redact((str(error).splitlines() or [type(error).__name__])[0])[:200]

@@ -37,7 +37,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class SetLocation:
     """The data set around a file that a user named, and the splits that the file stands for."""
 
     root: Path
@@ -58,7 +58,7 @@ class Format(Protocol):
         """Where the parts lie among these files; None if they hold no set of this format."""
         ...
 
-    def around_file(self, path: Path) -> Around | None:
+    def around_file(self, path: Path) -> SetLocation | None:
         """The set that one file belongs to; None if the file is no part of one."""
         ...
 
@@ -67,12 +67,12 @@ class Format(Protocol):
         ...
 
 
-def visible(paths: Iterable[str]) -> list[str]:
+def visible_files(paths: Iterable[str]) -> list[str]:
     """Sorted, without hidden files and folders."""
     return sorted(p for p in paths if not any(word.startswith(".") for word in p.split("/")))
 
 
-def in_order(splits: dict[str, list[str]]) -> dict[str, list[str]]:
+def order_splits(splits: dict[str, list[str]]) -> dict[str, list[str]]:
     """`train` first, the others by name."""
     return dict(sorted(splits.items(), key=lambda item: (item[0] != "train", item[0])))
 
@@ -82,13 +82,13 @@ def find_configs(paths: Iterable[str], configs: Collection[str]) -> Parts:
     others are copies of somebody's.
     """
     part_of = re.compile(rf"(?P<root>(?:.*/)?)(?P<config>{'|'.join(configs)})/{SHARD}")
-    matches = [(p, m) for p in visible(paths) if (m := part_of.fullmatch(p))]
+    matches = [(p, m) for p in visible_files(paths) if (m := part_of.fullmatch(p))]
     root = min((m["root"] for _, m in matches), key=lambda r: (r.count("/"), r), default="")
     parts: Parts = {}
     for path, part in matches:
         if part["root"] == root:
             parts.setdefault(part["config"], {}).setdefault(part["split"], []).append(path)
-    return {config: in_order(parts[config]) for config in configs if config in parts}
+    return {config: order_splits(parts[config]) for config in configs if config in parts}
 
 
 def missing_shards(files: Iterable[str]) -> str | None:
@@ -117,8 +117,8 @@ class OneFile:
     def find_parts(self, paths: Sequence[str]) -> Parts | None:
         return {self.items: {"test": [self._file]}} if self._file in paths else None
 
-    def around_file(self, path: Path) -> Around | None:
-        return Around(path.parent, {self.items: {"test": [path.name]}}) if path.name == self._file else None
+    def around_file(self, path: Path) -> SetLocation | None:
+        return SetLocation(path.parent, {self.items: {"test": [path.name]}}) if path.name == self._file else None
 
     def narrowed(self, parts: Parts, choice: Choice) -> Parts:  # noqa: ARG002
         """All of it: what is not wanted is left out when it is read."""

@@ -95,7 +95,7 @@ _KINDS: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
 )
 
 
-def find_in(text: str) -> Iterator[tuple[str, str]]:
+def find_personal_data(text: str) -> Iterator[tuple[str, str]]:
     """(kind, match) for everything in a text that looks like personal information."""
     if "@" not in text and not any(c.isdigit() for c in text):
         return
@@ -112,7 +112,7 @@ def find_in(text: str) -> Iterator[tuple[str, str]]:
         yield from ((kind, match) for match in found)
 
 
-def find(data: DataSet) -> Iterator[Finding]:
+def search_data_set(data: DataSet) -> Iterator[Finding]:
     for place, text in data.places():
-        for kind, match in find_in(text):
+        for kind, match in find_personal_data(text):
             yield Finding(place, kind, match)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from bowstring.errors import DataError
-from bowstring.errors import shown as shown
+from bowstring.errors import quote_value as quote_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,6 @@ def raise_if_any(problems: Sequence[Problem], source: str | None = None) -> None
     raise DataError(f"{problems[0]} (and {more:,} more{way})" if more else str(problems[0]), problems)
 
 
-def one_of(choices: Sequence[str]) -> str:
+def join_choices(choices: Sequence[str]) -> str:
     """'persona, profile or schedule': the way an error names what it expected."""
     return choices[0] if len(choices) == 1 else f"{', '.join(choices[:-1])} or {choices[-1]}"

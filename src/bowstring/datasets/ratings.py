@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from bowstring.datasets.problems import one_of, shown
+from bowstring.datasets.problems import join_choices, quote_value
 from bowstring.errors import DataError, UsageError
 from bowstring.records import Rating
 
@@ -56,7 +56,7 @@ class ReadRatings:
 def read_ratings(path: Path) -> ReadRatings:
     """A file's ratings. A row without a label is one that was left open; a gold check tests the rater, not the item."""
     if path.suffix.lower() not in _SUFFIXES:
-        raise UsageError(f"{path}: expected the folder of a run, or a file that ends in {one_of(_SUFFIXES)}")
+        raise UsageError(f"{path}: expected the folder of a run, or a file that ends in {join_choices(_SUFFIXES)}")
     read = ReadRatings(str(path))
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -89,7 +89,7 @@ def _json_rows(file: IO[str], path: Path) -> Iterator[tuple[str, dict[str, Any]]
         except (ValueError, RecursionError) as error:
             raise DataError(f"{path} line {n}: is not JSON; expected an object a line") from error
         if not isinstance(row, dict):
-            raise DataError(f"{path} line {n}: is {shown(row)}; expected an object with item, rater and label")
+            raise DataError(f"{path} line {n}: is {quote_value(row)}; expected an object with item, rater and label")
         yield f"{path} line {n}", row
 
 
@@ -101,7 +101,7 @@ def _table_rows(file: IO[str], path: Path) -> Iterator[tuple[str, dict[str, Any]
         names = [(name or "").strip() for name in rows.fieldnames or ()]
         if missing := [column for column in COLUMNS if column not in names]:
             found = f"; it has {', '.join(names)[:200]}" if any(names) else ""
-            raise DataError(f"{path} line 1: no column {one_of(missing)}; expected item, rater and label{found}")
+            raise DataError(f"{path} line 1: no column {join_choices(missing)}; expected item, rater and label{found}")
         rows.fieldnames = names
         for row in rows:
             if None in row:
@@ -150,7 +150,7 @@ def _text(value: Any, name: str, place: str) -> str | None:
         return str(value).lower()
     if isinstance(value, int | float) and math.isfinite(value):
         return str(int(value)) if float(value).is_integer() else repr(value)
-    raise DataError(f"{place}: {name} is {shown(value)}; expected a text or a number")
+    raise DataError(f"{place}: {name} is {quote_value(value)}; expected a text or a number")
 
 
 def _is_true(value: Any) -> bool:
@@ -163,9 +163,9 @@ def _degree(criteria: Any, place: str) -> str | None:
         try:
             criteria = json.loads(criteria) if criteria.strip() else None
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{place}: criteria are {shown(criteria)}; expected a JSON object") from error
+            raise DataError(f"{place}: criteria are {quote_value(criteria)}; expected a JSON object") from error
     if criteria is None:
         return None
     if not isinstance(criteria, Mapping):
-        raise DataError(f"{place}: criteria are {shown(criteria)}; expected an object")
+        raise DataError(f"{place}: criteria are {quote_value(criteria)}; expected an object")
     return _text(criteria.get(CRITERION), CRITERION, place)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bowstring.datasets import hub
 from bowstring.datasets.layout import Choice, Format, Parts, find_configs
-from bowstring.datasets.problems import one_of
+from bowstring.datasets.problems import join_choices
 from bowstring.errors import DataError, FetchError, MissingSplit, UsageError
 
 MINI = "mini"
@@ -213,7 +213,7 @@ def _fetched(
 def _narrowed(form: Format, source: Source, choice: Choice) -> Source:
     for split in choice.splits:
         if split not in source.splits:
-            have = one_of(source.splits) if source.splits else "no questions at all"
+            have = join_choices(source.splits) if source.splits else "no questions at all"
             raise MissingSplit(f"{source.name} has no split {split!r}; it has {have}", source.splits)
     configs = form.default_configs if choice.configs == "default" else form.configs
     parts = {config: files for config, files in source.parts.items() if config in configs}

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bowstring.datasets.problems import Problem, one_of, shown
+from bowstring.datasets.problems import Problem, join_choices, quote_value
 
 _KINDS = {
     "integer": pa.int64(),
@@ -89,7 +89,7 @@ def check_column_choice(rows: Rows, column: str, choices: Sequence[str]) -> Iter
     blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(values)), 0)
     wrong = pc.fill_null(pc.and_not(pc.invert(known), blank), False)
     for row in where(pc.and_(wrong, values.is_valid()).to_numpy(zero_copy_only=False)):
-        yield rows.problem(row, column, f"is {shown(values[int(row)].as_py())}; expected {one_of(choices)}")
+        yield rows.problem(row, column, f"is {quote_value(values[int(row)].as_py())}; expected {join_choices(choices)}")
 
 
 def read_rows(root: Path, files: Sequence[str], columns: Sequence[Column], problems: list[Problem]) -> Rows | None:
@@ -150,7 +150,7 @@ def _read_column(table: pa.Table, file: str, column: Column, problems: list[Prob
         return pa.nulls(table.num_rows, _KINDS[column.kind])
     if head is None:
         fields = "a struct" if "." in column.name else _article(column.kind)
-        report(None, f"has no column {one_of(column.heads)}; expected one with {fields} a row")
+        report(None, f"has no column {join_choices(column.heads)}; expected one with {fields} a row")
         return None
     if table.column_names.count(head) > 1:
         report(None, f"has the column {head} twice; expected it once")

@@ -21,28 +21,28 @@ _LATEX = {
 }
 
 
-def is_steering(text: str) -> bool:
+def has_control_characters(text: str) -> bool:
     return _STEERING.search(text) is not None
 
 
-def visible(text: str) -> str:
+def escape_control_characters(text: str) -> str:
     """With control characters made visible instead of obeyed."""
     return _STEERING.sub(lambda m: f"\\x{ord(m[0]):02x}" if ord(m[0]) < 256 else f"\\u{ord(m[0]):04x}", text)
 
 
 def one_line(text: str) -> str:
-    return " ".join(visible(text).split())
+    return " ".join(escape_control_characters(text).split())
 
 
-def in_markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", one_line(text))
 
 
-def in_latex(text: str) -> str:
+def escape_latex(text: str) -> str:
     return "".join(_LATEX.get(c, c) for c in one_line(text))
 
 
-def in_csv(text: str) -> str:
+def escape_csv(text: str) -> str:
     """A cell that a spreadsheet would take for a formula, as text; numbers stay numbers."""
     formula = re.match(r"\s*[=+\-@＝＋－＠]|[\t\r\n]", text) and not re.fullmatch(r"[+-]?[\d.,]+(e[+-]?\d+)?", text)
-    return f"'{visible(text)}" if formula else visible(text)
+    return f"'{escape_control_characters(text)}" if formula else escape_control_characters(text)

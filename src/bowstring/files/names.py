@@ -9,7 +9,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_+.-]{0,99}")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
-def file_name(id_: str, suffix: str) -> str:
+def safe_file_name(id_: str, suffix: str) -> str:
     """The id itself where it is a harmless name, otherwise what is harmless in it and a hash of the whole.
 
     >>> file_name("148+real_estate_developer+changing", ".json")

@@ -20,30 +20,30 @@ _HOLDS_SECRET = re.compile(r"(KEY|KEY_ID|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE
 _USER = re.compile(r"\b([a-z][a-z0-9+.-]*://)[^/?#\s]*@", re.IGNORECASE)
 
 
-def redacted(text: str, secrets: Iterable[str] = ()) -> str:
+def redact(text: str, secrets: Iterable[str] = ()) -> str:
     """Without these secrets, those that the environment holds, and the names and passwords in addresses."""
-    known = {s for s in secrets if len(s) >= _LEAST} | _of_environment()
+    known = {s for s in secrets if len(s) >= _LEAST} | _environment_secrets()
     for secret in sorted(known, key=len, reverse=True):
-        for form in forms(secret):
+        for form in encoded_forms(secret):
             text = text.replace(form, MARK)
     return _USER.sub(rf"\1{MARK}@", text)
 
 
-def forms(secret: str) -> tuple[str, ...]:
+def encoded_forms(secret: str) -> tuple[str, ...]:
     """A secret as servers and libraries write it: as it is, inside JSON or a Python text, in an address."""
     escaped = json.dumps(secret)[1:-1]
     written = (secret, escaped, escaped.replace("/", r"\/"), repr(secret)[1:-1], quote(secret, safe=""), quote(secret))
     return tuple(sorted(dict.fromkeys(written), key=len, reverse=True))
 
 
-def sought(secret: str) -> list[bytes]:
+def byte_patterns(secret: str) -> list[bytes]:
     """What to look for in a body: every form, and each inside a JSON text once more."""
-    found = forms(secret)
+    found = encoded_forms(secret)
     twice = [json.dumps(form)[1:-1] for form in found]
     return [form.encode() for form in sorted({*found, *twice}, key=len, reverse=True)]
 
 
-def in_address(url: str) -> list[str]:
+def credentials_in_url(url: str) -> list[str]:
     """What is secret in a server's address: name and password, also as a header carries them."""
     raw = urlsplit(url).netloc.rpartition("@")[0]
     if not raw:
@@ -54,14 +54,14 @@ def in_address(url: str) -> list[str]:
     return list(dict.fromkeys(filter(None, found)))
 
 
-def without(content: bytes, secrets: Sequence[bytes]) -> bytes:
+def replace_secrets(content: bytes, secrets: Sequence[bytes]) -> bytes:
     for secret in secrets:
         if secret in content:
             content = content.replace(secret, MARK.encode())
     return content
 
 
-def _of_environment() -> set[str]:
+def _environment_secrets() -> set[str]:
     """Keys of any service, by the names that such variables have; a word may stand in them for no key at all."""
     return {
         value.strip()

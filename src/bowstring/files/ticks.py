@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 
-def round_steps(low: float, high: float) -> list[float]:
+def axis_ticks(low: float, high: float) -> list[float]:
     """Round numbers between two, some five of them."""
     rough = (high - low) / 5
     power = 10 ** math.floor(math.log10(rough))

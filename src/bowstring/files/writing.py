@@ -19,12 +19,12 @@ NO_LINKS, _BINARY = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_BINARY", 0)
 def write_file(path: Path, content: str | bytes) -> None:
     """All of it or nothing; halves of characters become question marks."""
     draft = path.with_name(f".{path.name}.draft")
-    with open_new(draft) as file:
+    with create_file(draft) as file:
         file.write(content.encode("utf-8", "replace") if isinstance(content, str) else content)
     draft.replace(path)
 
 
-def open_new(path: Path) -> IO[bytes]:
+def create_file(path: Path) -> IO[bytes]:
     """A new file in the place of whatever file or link is there."""
     path.unlink(missing_ok=True)
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS | _BINARY, 0o666), "wb")

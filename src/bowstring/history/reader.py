@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from bowstring.history.bm25 import TOKENS, Bm25
-from bowstring.history.units import Unit, shown, units_of
+from bowstring.history.units import Unit, select_units, units_of
 from bowstring.history.views import View
 from bowstring.records import History
 
@@ -38,23 +38,23 @@ class Reader:
             case "gold":
                 return tuple(dialogue for dialogue in self.history if dialogue.id in evidence)
             case "last":
-                return shown(
+                return select_units(
                     self.history, self._newest(view) if view.in_tokens else self.units(view.unit)[-view.number :]
                 )
             case "bm25" | "dense":
                 units = self.units(view.unit)
-                return shown(self.history, [units[n] for n in sorted(self.order(view, query)[: view.number])])
+                return select_units(self.history, [units[n] for n in sorted(self.order(view, query)[: view.number])])
 
     def units(self, unit: str) -> list[Unit]:
         if unit not in self._units:
             self._units[unit] = units_of(self.history, unit)
         return self._units[unit]
 
-    def rank(self, kind: str, unit: str, query: str, order: list[int]) -> None:
+    def set_order(self, kind: str, unit: str, query: str, order: list[int]) -> None:
         """Tell the reader an order that was found elsewhere: the units, best first, of a dense search."""
         self._orders[kind, unit, query] = order
 
-    def ranked(self, kind: str, unit: str, query: str) -> bool:
+    def has_order(self, kind: str, unit: str, query: str) -> bool:
         return (kind, unit, query) in self._orders
 
     def order(self, view: View, query: str) -> list[int]:

@@ -41,7 +41,7 @@ def text_of(history: History, unit: Unit) -> str:
     return "\n".join(message.text for message in history[unit.place].messages[unit.first : unit.searched])
 
 
-def shown(history: History, units: Iterable[Unit]) -> History:
+def select_units(history: History, units: Iterable[Unit]) -> History:
     """What of a history some of its units, given in order, show: their dialogues, cut down to them."""
     kept: dict[int, list[Unit]] = {}
     for unit in units:

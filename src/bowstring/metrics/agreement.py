@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import Estimate, around, exceptions, resampled
+from bowstring.metrics.intervals import Estimate, agreement_interval, bootstrap_weights, zero_event_upper_bound
 
 # How often each pair of labels occurs: a row a label of the reference, a column a label of the other, in one order.
 # Where there are more axes, the last two are a table's, and a number comes out for each table; NaN where it has none.
@@ -97,7 +97,9 @@ def with_intervals(tables: Counts, numbers: Mapping[str, Number]) -> dict[str, E
     are alike that would be certain: the interval allows for the exceptions that so few may hide."""
     whole = tables.sum(axis=0)
     # Whole numbers are exact as floats, and multiply much faster.
-    drawn_tables = np.tensordot(resampled(len(tables)), tables.astype(np.float64), 1) if len(tables) else whole[None]
+    drawn_tables = (
+        np.tensordot(bootstrap_weights(len(tables)), tables.astype(np.float64), 1) if len(tables) else whole[None]
+    )
     draws = np.rint(drawn_tables).astype(np.int64)
     found: dict[str, Estimate | None] = {}
     for name, number in numbers.items():
@@ -105,9 +107,9 @@ def with_intervals(tables: Counts, numbers: Mapping[str, Number]) -> dict[str, E
         if value is None:
             found[name] = None
             continue
-        low, high = around(value, drawn, tables, signed=number not in (accuracy, macro_f1))
+        low, high = agreement_interval(value, drawn, tables, signed=number not in (accuracy, macro_f1))
         if high == 0 and not np.trace(whole):
-            high = exceptions(len(tables))
+            high = zero_event_upper_bound(len(tables))
         found[name] = Estimate(value, low, high, int(whole.sum()), len(tables))
     return found
 

@@ -20,12 +20,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import TRUSTED_CLUSTERS, Means, Score, draw, exceptions, resampled, room
+from bowstring.metrics.intervals import (
+    TRUSTED_CLUSTERS,
+    Means,
+    Score,
+    bootstrap_weights,
+    draw_cluster_weights,
+    unseen_cluster_bounds,
+    zero_event_upper_bound,
+)
 
 FINE_DRAWS = 10_000  # where every pair is compared: p has to stay small when it is corrected for their number
 LEVEL = 0.05
 POWER = 0.8
-_NOTHING = 1e-9  # a difference as small as this is rounding
+_ROUNDING = 1e-9  # a difference as small as this is rounding
 
 Floats = npt.NDArray[np.float64]
 
@@ -59,7 +67,7 @@ class Difference:
     @property
     def detectable(self) -> float | None:
         """The smallest true difference that so many clusters would show with 80% power; None where they show none."""
-        return _reach(self.level) * self.error if self.clusters >= self.least_clusters else None
+        return _power_multiplier(self.level) * self.error if self.clusters >= self.least_clusters else None
 
     def as_json(self) -> dict[str, Any]:
         told = {"trusted": self.trusted, "least_clusters": self.least_clusters, "detectable": self.detectable}
@@ -67,7 +75,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Against(Difference):
+class CorrectedDifference(Difference):
     """One of several comparisons: `corrected` is p as Holm corrects it for their number, `comparisons` how many times
     over at the least, `left_out` counts the items that only one side has."""
 
@@ -83,12 +91,12 @@ class Against(Difference):
     def significant(self) -> bool:
         return self.corrected < LEVEL
 
-    def turned(self) -> Against:
+    def swapped(self) -> CorrectedDifference:
         """The same, with the sides exchanged."""
         return replace(self, value=-self.value, low=-self.high, high=-self.low)
 
 
-def _reach(level: float) -> float:
+def _power_multiplier(level: float) -> float:
     """How many standard errors a true difference has to be for 80% power, two-sided."""
     return NormalDist().inv_cdf(1 - level / 2) + NormalDist().inv_cdf(POWER)
 
@@ -110,7 +118,7 @@ def difference(
     if not first or not all(first.values()) or not all(second.values()):
         return None
     clusters = sorted({s.cluster for side in (first, second) for scores in side.values() for s in scores})
-    weights = (_finely_resampled if fine else resampled)(len(clusters))
+    weights = (_fine_bootstrap_weights if fine else bootstrap_weights)(len(clusters))
     index = {cluster: n for n, cluster in enumerate(clusters)}
     value, drawn, means = np.zeros(1), np.zeros(len(weights)), []
     for sign, side in ((-1, first), (1, second)):
@@ -125,21 +133,21 @@ def difference(
     widened = math.sqrt(len(clusters) / (len(clusters) - 1)) if len(clusters) > 1 else 0.0
     error = widened * float(drawn.std()) if len(drawn) else 0.0
     p = _p_value(drawn, len(clusters))
-    if ends is not None and high - low < _NOTHING:
-        low, high = _room(means[0], means[1], statistic, ends, len(clusters))
+    if ends is not None and high - low < _ROUNDING:
+        low, high = _unseen_difference_bounds(means[0], means[1], statistic, ends, len(clusters))
         error = (high - low) / 2 / NormalDist().inv_cdf(0.975)
     return Difference(float(value[0]), float(low), float(high), p, error, items, len(clusters))
 
 
-def _room(
+def _unseen_difference_bounds(
     first: Means, second: Means, statistic: Callable[[Means], Floats], ends: tuple[float, float], clusters: int
 ) -> tuple[float, float]:
     """What a difference may be where all clusters differ alike: there may be others among those who were not seen. For
     these it could be anything, or, where so many alike are enough to show a direction, nothing at the least."""
-    others = exceptions(clusters)
-    (least, most), (low, high) = (room(side, statistic, ends, others) for side in (first, second))
+    others = zero_event_upper_bound(clusters)
+    (least, most), (low, high) = (unseen_cluster_bounds(side, statistic, ends, others) for side in (first, second))
     value = float((statistic(second) - statistic(first))[0])
-    if abs(value) <= _NOTHING or clusters < least_clusters():
+    if abs(value) <= _ROUNDING or clusters < least_clusters():
         return low - most, high - least
     unmoved = {name: (1 - others) * mean + others * first[name] for name, mean in second.items()}
     nearest = float((statistic(unmoved) - statistic(first))[0])
@@ -147,8 +155,8 @@ def _room(
 
 
 @lru_cache(maxsize=1)  # 100 MB at the published size
-def _finely_resampled(clusters: int) -> Floats:
-    return draw(clusters, FINE_DRAWS)
+def _fine_bootstrap_weights(clusters: int) -> Floats:
+    return draw_cluster_weights(clusters, FINE_DRAWS)
 
 
 def _means(
@@ -172,7 +180,7 @@ def _p_value(drawn: Floats, clusters: int) -> float:
 
     One is added on both sides, for what was found is one of the outcomes possible.
     """
-    beyond = min(int((drawn <= _NOTHING).sum()), int((drawn >= -_NOTHING).sum()))
+    beyond = min(int((drawn <= _ROUNDING).sum()), int((drawn >= -_ROUNDING).sum()))
     p = 2 * (1 + beyond) / (1 + len(drawn))
     return min(1.0, max(p, _least_p(clusters)))
 
@@ -198,7 +206,7 @@ def holm(ps: Sequence[float]) -> list[float]:
     return corrected
 
 
-def at_least_times(clusters: Sequence[int]) -> list[int]:
+def minimum_holm_factors(clusters: Sequence[int]) -> list[int]:
     """By how much Holm multiplies each p at the least, given the clusters of every comparison: only comparisons that
     have more of them can have a p below its own smallest one, and stand before it."""
     return [sum(other <= own for other in clusters) for own in clusters]
@@ -210,9 +218,9 @@ def clusters_needed(found: Difference, apart: float) -> int | None:
     From the standard error that was found, which shrinks with the root of their number; never fewer than can show
     anything. None where it says nothing.
     """
-    if found.clusters < 2 or found.error <= _NOTHING or abs(apart) <= _NOTHING:
+    if found.clusters < 2 or found.error <= _ROUNDING or abs(apart) <= _ROUNDING:
         return None
-    enough = math.ceil(found.clusters * (_reach(found.level) * found.error / apart) ** 2)
+    enough = math.ceil(found.clusters * (_power_multiplier(found.level) * found.error / apart) ** 2)
     return max(found.least_clusters, enough)
 
 

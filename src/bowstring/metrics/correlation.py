@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import Estimate, Means, Score, estimate, exceptions
+from bowstring.metrics.intervals import Estimate, Means, Score, estimate, zero_event_upper_bound
 
 Row = tuple[str, float, float]  # cluster, x, y
 _ROUNDING = 1e-9  # what differences of squares leave of nothing
@@ -32,7 +32,7 @@ def correlation(rows: Sequence[Row]) -> Estimate | None:
     if found is None:
         return None
     if found.high - found.low < _ROUNDING:  # all clusters on one line, or one alone: others may be anywhere
-        off = 2 * exceptions(found.clusters)
+        off = 2 * zero_event_upper_bound(found.clusters)
         found = replace(found, low=max(-1.0, found.value - off), high=min(1.0, found.value + off))
     return replace(found, n=len(rows))
 

@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import DRAWS, NOTHING, TRUSTED_CLUSTERS, Means, Score, exceptions, room
+from bowstring.metrics.intervals import (
+    DRAWS,
+    ROUNDING,
+    TRUSTED_CLUSTERS,
+    Means,
+    Score,
+    unseen_cluster_bounds,
+    zero_event_upper_bound,
+)
 
 SHUFFLES = 1000
 FEWEST = 10  # users in a group that is compared, as long as two groups have that many
@@ -55,11 +63,12 @@ def largest_gap(groups: Mapping[str, Mapping[str, Sequence[Score]]], statistic: 
     if gap <= 0:
         return None
     drawn = (above - below)[np.isfinite(above - below)]
-    if min(_spread(above), _spread(below)) > NOTHING and len(drawn):
+    if min(_spread(above), _spread(below)) > ROUNDING and len(drawn):
         low, high = np.percentile(drawn, [2.5, 97.5])
     else:  # a group whose users are all alike, or that is one user, says little of others
         least, most = (
-            room(tables[name].means(), statistic, _ENDS, exceptions(tables[name].users)) for name in (worst, best)
+            unseen_cluster_bounds(tables[name].means(), statistic, _ENDS, zero_event_upper_bound(tables[name].users))
+            for name in (worst, best)
         )
         low, high = most[0] - least[1], most[1] - least[0]
     # One is added on both sides: the order that was found is one of those possible.

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import Estimate, Score, estimate, resampled
+from bowstring.metrics.intervals import Estimate, Score, bootstrap_weights, estimate
 
 Floats = npt.NDArray[np.float64]
 _STEPS = 50
@@ -25,7 +25,7 @@ _RUNAWAY = 25.0  # log odds for one standard deviation of length: nothing in bet
 _EDGE = 0.05  # with fewer than so many on one side, equal length is the edge of what was seen
 
 
-class Compared(NamedTuple):
+class Comparison(NamedTuple):
     cluster: str
     outcome: float  # 1 win, 0.5 tie, 0 lose
     longer: float  # by how much the answer is longer than the other one, in words
@@ -50,7 +50,7 @@ class LengthControl:
         return {"rate": rate, "slope": slope, "spread": self.spread, "edge": self.edge, "why": self.why}
 
 
-def length_controlled(compared: Sequence[Compared]) -> LengthControl | None:
+def length_controlled(compared: Sequence[Comparison]) -> LengthControl | None:
     """None where nothing was compared."""
     if not compared:
         return None
@@ -113,7 +113,7 @@ def _drawn(outcomes: Floats, x: Floats, at: npt.NDArray[np.intp], clusters: int,
     of_items = _parts(outcomes, x, beta)
     np.add.at(gradient, at, of_items[0])
     np.add.at(hessian, at, of_items[1])
-    weights = resampled(clusters)
+    weights = bootstrap_weights(clusters)
     drawn: Floats = beta + _solved(weights @ hessian, weights @ gradient)
     return drawn
 

@@ -35,7 +35,7 @@ class Scale:
         return self.low, self.high
 
     @property
-    def words(self) -> str:
+    def range_text(self) -> str:
         return f"{self.low:g} to {self.high:g}"
 
     def number(self, value: float | None) -> str:
@@ -70,7 +70,7 @@ class Measure:
         mine = {name: found[name] for name in self.components if found.get(name)}
         return mine or None
 
-    def gathered(self, parts: Iterable[tuple[str, Parts | None]]) -> dict[str, list[Score]]:
+    def collect_scores(self, parts: Iterable[tuple[str, Parts | None]]) -> dict[str, list[Score]]:
         """The scores of each component, from the parts of records with their clusters."""
         scores: dict[str, list[Score]] = {name: [] for name in self.components}
         for cluster, own in parts:
@@ -79,12 +79,12 @@ class Measure:
         return scores
 
     def scores(self, records: Clustered) -> dict[str, list[Score]]:
-        return self.gathered((cluster, self.parts(record)) for cluster, record in records)
+        return self.collect_scores((cluster, self.parts(record)) for cluster, record in records)
 
     def estimate(self, records: Clustered) -> Estimate | None:
-        return self.of_scores(self.scores(records))
+        return self.estimate_from_scores(self.scores(records))
 
-    def of_scores(self, scores: Mapping[str, Sequence[Score]]) -> Estimate | None:
+    def estimate_from_scores(self, scores: Mapping[str, Sequence[Score]]) -> Estimate | None:
         return estimate(scores, self.statistic, ends=self.ends)
 
 
@@ -152,7 +152,7 @@ class MetricSet:
     def primary(self) -> list[str]:
         return [name for name in self.measures if name not in self.secondary]
 
-    def describing(self, has: Callable[[str], bool], asked: str | None = None) -> list[str]:
+    def group_metrics(self, has: Callable[[str], bool], asked: str | None = None) -> list[str]:
         """The metrics that a group of items is described by: the one that is `asked` for, if the group has it, and
         those that a group is always described by. Where that is one number, what is asked for replaces it."""
         chosen = [asked] if asked is not None and has(asked) else []

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowstring.metrics.intervals import Estimate, Means, Score, estimate
-from bowstring.metrics.scales import number_in, tidy
+from bowstring.metrics.scales import normalize_label, parse_number
 from bowstring.records import Rating
 
 CHOICES = {"personalized": 1.0, "tie": 0.5, "general": 0.0}  # with what each scores
@@ -71,7 +71,7 @@ def _by(axis: str, rated: Sequence[Rating]) -> dict[str, list[Rating]]:
     members: dict[str, list[Rating]] = {}
     for rating in rated:
         if (name := getattr(rating, axis)) is not None:
-            members.setdefault(tidy(name) if axis == "personalization" else name, []).append(rating)
+            members.setdefault(normalize_label(name) if axis == "personalization" else name, []).append(rating)
     return {name: members[name] for name in sorted(members, key=_low_to_high)}
 
 
@@ -90,7 +90,7 @@ def _win_rate(rated: Sequence[Rating]) -> dict[str, Any] | None:
 
 def _low_to_high(name: str) -> tuple[bool, float, str]:
     """Numbers by their size, then words."""
-    number = number_in(name)
+    number = parse_number(name)
     return number is None, number or 0.0, name
 
 
@@ -99,7 +99,7 @@ def _slope(rated: Sequence[Rating]) -> Estimate | None:
     points = [
         (_cluster(r), degree, 100 * CHOICES[r.label])
         for r in rated
-        if r.personalization is not None and (degree := number_in(r.personalization)) is not None
+        if r.personalization is not None and (degree := parse_number(r.personalization)) is not None
     ]
     if len({degree for _, degree, _ in points}) < 2:
         return None

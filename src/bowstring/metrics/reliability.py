@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import Estimate, around, resampled
+from bowstring.metrics.intervals import Estimate, agreement_interval, bootstrap_weights
 
 Item = Mapping[str, Any]  # rater: label
 Level = Literal["nominal", "ordinal", "interval"]
@@ -106,8 +106,8 @@ def _estimate(by_cluster: Floats, statistic: Callable[[Floats], Floats], n: int)
     value = statistic(by_cluster.sum(axis=0)[None])[0]
     if not np.isfinite(value):
         return None
-    drawn = statistic(np.tensordot(resampled(len(by_cluster)), by_cluster, 1))
-    low, high = around(float(value), drawn, by_cluster, signed=True)
+    drawn = statistic(np.tensordot(bootstrap_weights(len(by_cluster)), by_cluster, 1))
+    low, high = agreement_interval(float(value), drawn, by_cluster, signed=True)
     return Estimate(float(value), low, high, n, len(by_cluster))
 
 

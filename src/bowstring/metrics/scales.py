@@ -49,15 +49,15 @@ class Scale:
         return len(self.labels) <= MOST_LABELS
 
 
-def number_in(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     """The number that a label is, or None for a word."""
     found = float(text) if _NUMBER.fullmatch(text) else math.inf
     return found if math.isfinite(found) else None
 
 
-def tidy(label: str) -> str:
+def normalize_label(label: str) -> str:
     """7, 7.0 and 07 are one label."""
-    number = number_in(label)
+    number = parse_number(label)
     return label if number is None else str(int(number)) if number.is_integer() else repr(number)
 
 
@@ -80,7 +80,7 @@ def scale_of(found: Collection[str], order: Sequence[str] = (), level: Level | N
 
 
 def _scale(found: Collection[str], order: Sequence[str]) -> Scale:
-    numbers = {label: number for label in found if (number := number_in(label)) is not None}
+    numbers = {label: number for label in found if (number := parse_number(label)) is not None}
     if len(numbers) == len(found) and not order:
         by_size = tuple(sorted(numbers, key=lambda label: numbers[label]))
         few: tuple[Level, ...] = ("nominal", "ordinal", "interval")

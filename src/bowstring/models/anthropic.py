@@ -6,7 +6,7 @@ import json
 import weakref
 from typing import Any
 
-from bowstring.files.redaction import in_address
+from bowstring.files.redaction import credentials_in_url
 from bowstring.models.interface import RequestFailed
 from bowstring.models.transport import Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Finish, Prompt, Sampling, Trunk, Usage
@@ -29,7 +29,7 @@ class Anthropic:
         self._model = model
         self._url = url.rstrip("/") + "/messages"
         headers = {"x-api-key": key, "anthropic-version": _VERSION}
-        self._transport = Transport(name, headers, patience, secrets=[key, *in_address(url)])
+        self._transport = Transport(name, headers, patience, secrets=[key, *credentials_in_url(url)])
         self._encoded: weakref.WeakKeyDictionary[Trunk, bytes] = weakref.WeakKeyDictionary()
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:

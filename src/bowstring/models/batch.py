@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import ModelError
-from bowstring.files.plain_json import read_json
-from bowstring.files.writing import open_new
+from bowstring.files.strict_json import parse_strict_json
+from bowstring.files.writing import create_file
 from bowstring.models.endpoint import Endpoint, read_completion
 from bowstring.models.interface import NotYet, RequestFailed
 from bowstring.models.transport import NotFound, is_too_long
@@ -59,7 +59,7 @@ class Entry:
     def write(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         draft = self.path.with_suffix(".draft")
-        with open_new(draft) as file:
+        with create_file(draft) as file:
             file.write(json.dumps({k: v for k, v in fields_of(self).items() if k != "path"}, indent=1).encode())
             file.flush()
             os.fsync(file.fileno())
@@ -217,7 +217,7 @@ class Batch:
         del self._tasks[str(entry.path)]
         if ended["status"] == "failed":
             entry.path.unlink(missing_ok=True)
-            raise ModelError(f"{self.name}: {entry.id} failed: {_why(ended)}")
+            raise ModelError(f"{self.name}: {entry.id} failed: {_batch_errors(ended)}")
         # One that somebody cancelled is not sent again behind their back.
         kind: FailureKind = "rejected" if ended["status"] == "cancelled" else "server"
         failed = dict.fromkeys(entry.keys, RequestFailed(kind, f"{self.name}: {entry.id} {ended['status']}"))
@@ -312,7 +312,7 @@ class Batch:
 
 
 def _entry(path: Path) -> Entry:
-    entry = Entry(path, **read_json(path.read_bytes()))
+    entry = Entry(path, **parse_strict_json(path.read_bytes()))
     texts = (entry.model, entry.file, entry.id or "", *(entry.keys if isinstance(entry.keys, list) else (None,)))
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("a field is not what it should be")
@@ -359,7 +359,7 @@ def _id(batch: Any) -> str:
     return found
 
 
-def _why(batch: dict[str, Any]) -> str:
+def _batch_errors(batch: dict[str, Any]) -> str:
     errors = batch.get("errors")
     errors = errors.get("data") if isinstance(errors, dict) else None
     errors = errors if isinstance(errors, list) else []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from bowstring.files.redaction import in_address
+from bowstring.files.redaction import credentials_in_url
 from bowstring.models.interface import RequestFailed
 from bowstring.models.transport import Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Finish, Prompt, Sampling, Trunk, Usage
@@ -55,7 +55,7 @@ class Bedrock:
         self.concurrency = 8
         self._url = f"{url.rstrip('/')}/model/{quote(model, safe='')}/converse"
         self._credentials = credentials
-        self._transport = Transport(name, {}, patience, secrets=[*credentials.secrets, *in_address(url)])
+        self._transport = Transport(name, {}, patience, secrets=[*credentials.secrets, *credentials_in_url(url)])
         self._marks_trunks = True
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bowstring.errors import DataError, UsageError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 from bowstring.models.hubfiles import model_folder
 
 Vectors = npt.NDArray[np.float32]
@@ -100,7 +100,7 @@ def _fingerprint(folder: Path) -> str:
 def _similarity(folder: Path) -> str | None:
     path = folder / "config_sentence_transformers.json"
     try:
-        found = read_json(path.read_bytes()) if path.is_file() else {}
-    except NotPlain:
+        found = parse_strict_json(path.read_bytes()) if path.is_file() else {}
+    except ParseError:
         return None
     return found.get("similarity_fn_name") if isinstance(found, dict) else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from bowstring.errors import ModelError
-from bowstring.files.redaction import in_address
+from bowstring.files.redaction import credentials_in_url
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
 from bowstring.models.transport import NotFound, Patience, Rejected, Transport, tokens
@@ -46,7 +46,7 @@ class Endpoint:
         self._model = model
         self.url = url.rstrip("/")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._transport = Transport(name, headers, patience, secrets=[key or "", *in_address(url)])
+        self._transport = Transport(name, headers, patience, secrets=[key or "", *credentials_in_url(url)])
         self._leave_out = set(leave_out)
         self._length_field = length_field
         self._encoded: weakref.WeakKeyDictionary[Trunk, bytes] = weakref.WeakKeyDictionary()

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import FetchError, UsageError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
-from bowstring.files.redaction import redacted
+from bowstring.files.redaction import redact
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 
 _NOT_NEEDED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "*.gguf", "onnx/*", "openvino/*", "original/*", "consolidated*"]
 TRAINING = "training.json"  # in an adapter's folder: what it was trained on
@@ -65,8 +65,8 @@ def adapter_folder(name: str, tell: Callable[[str], None]) -> Path:
 def _training(folder: Path) -> dict[str, Any]:
     """What is written of an adapter's training; nothing where it is not one of ours."""
     try:
-        found = read_json((folder / TRAINING).read_bytes())
-    except (OSError, NotPlain):
+        found = parse_strict_json((folder / TRAINING).read_bytes())
+    except (OSError, ParseError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -94,7 +94,7 @@ def model_folder(name: str, said_as: str, tell: Callable[[str], None]) -> Path:
     except Exception as error:  # whatever the network does, it is one line here
         if isinstance(error, RepositoryNotFoundError) and not isinstance(error, GatedRepoError):
             raise UsageError(f"{said_as}: no such folder here, and nothing to be seen on the hub") from error
-        reason = redacted((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
+        reason = redact((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
         raise FetchError(f"{said_as}: no such folder here, and it could not be fetched: {reason}") from error
 
 

@@ -19,7 +19,7 @@ class Weights:
     rendering: Rendering
     ends: frozenset[int]  # every token that ends an answer
     limit: int  # of positions
-    plain: str | None  # why its prompts cannot be a tree; None where they can
+    no_tree_reason: str | None  # why its prompts cannot be decoded as a tree; None if they can
 
 
 def load_weights(folder: Path, *, dtype: Any, device: Any, tell: Callable[[str], None]) -> Weights:
@@ -29,39 +29,39 @@ def load_weights(folder: Path, *, dtype: Any, device: Any, tell: Callable[[str],
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
     from bowstring.tree.layers import register
-    from bowstring.tree.norms import join_norms
+    from bowstring.tree.norms import fuse_norms
 
     logging.getLogger("transformers").setLevel(logging.ERROR)
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     tell(f"Loading {folder.name} …")
     register()
-    with in_one_line(folder):
+    with as_load_error(folder):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        plain = why_plain(config)
+        reason = no_tree_reason(config)
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         # Loaded as its authors meant it, and then given ours: not every model can be.
         kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
         model: Any = kind.from_pretrained(folder, dtype=dtype, trust_remote_code=False).to(device)
-    if plain is None:
-        plain = _without_tree(model)
-    if plain is None and model.device.type == "cuda":
-        join_norms(model)
+    if reason is None:
+        reason = _try_tree_attention(model)
+    if reason is None and model.device.type == "cuda":
+        fuse_norms(model)
     found = model.generation_config.eos_token_id
     listed = found if isinstance(found, list | tuple) else [found]
     ends = frozenset(token for token in (*listed, tokenizer.eos_token_id) if token is not None)
     limit: int = getattr(config.get_text_config(), "max_position_embeddings", None) or 1 << 30
-    return Weights(model, tokenizer, Rendering(tokenizer, ends), ends, limit, plain)
+    return Weights(model, tokenizer, Rendering(tokenizer, ends), ends, limit, reason)
 
 
-def _without_tree(model: Any) -> str | None:
+def _try_tree_attention(model: Any) -> str | None:
     """Give a model the tree's attention, and try it; where that is not right, take it back and say why."""
     from bowstring.tree.layers import NAME
-    from bowstring.tree.trial import why_no_tree
+    from bowstring.tree.trial import tree_mismatch
 
     before = model.config._attn_implementation
     try:
         model.set_attn_implementation(NAME)
-        why = why_no_tree(model.eval())
+        why = tree_mismatch(model.eval())
     except Exception as error:  # whatever a model raises here, it cannot be a tree
         why = str(error)
     if why is None:
@@ -70,7 +70,7 @@ def _without_tree(model: Any) -> str | None:
     return f"its attention cannot be made a tree's, by a trial ({' '.join(why.split())[:200]})"
 
 
-class in_one_line:  # noqa: N801 - reads as a statement
+class as_load_error:  # noqa: N801 - reads as a statement
     """Whatever the libraries say of a folder that they cannot load, as one line."""
 
     def __init__(self, folder: Path) -> None:
@@ -84,7 +84,7 @@ class in_one_line:  # noqa: N801 - reads as a statement
             raise DataError(f"hf/{self._folder}: not a model that can be loaded: {reason}") from error
 
 
-def why_plain(config: Any) -> str | None:
+def no_tree_reason(config: Any) -> str | None:
     """Why a model's prompts cannot be a tree; None where they can."""
     text = config.get_text_config()
     if getattr(config, "is_encoder_decoder", False):

@@ -15,12 +15,12 @@ from bowstring.errors import UsageError
 from bowstring.models.gathering import GatheringModel, Request
 from bowstring.models.hubfiles import model_files
 from bowstring.models.interface import NotYet, RequestFailed
-from bowstring.models.loading import Weights, in_one_line, load_weights, require_torch
+from bowstring.models.loading import Weights, as_load_error, load_weights, require_torch
 from bowstring.models.reasoning import split_reasoning
 from bowstring.records import Completion, Prompt, Sampling, Usage
 
 if TYPE_CHECKING:
-    from bowstring.tree.decoding import Drawn
+    from bowstring.tree.decoding import Generated
 
 TOGETHER = 64  # branches decoded at a time
 _ROOM = 65_536  # tokens of branches decoded at a time, those to come among them: what their keys and values take
@@ -39,7 +39,7 @@ class LocalModel(GatheringModel):
         self.identity = f"{self.name}#{self._files.fingerprint}"
         self.trained_prompts = self._files.trained_prompts
         self._tell = tell
-        self._loaded: LocalAnswers | None = None
+        self._loaded: LocalGenerator | None = None
 
     async def close(self) -> None:
         await super().close()
@@ -52,7 +52,7 @@ class LocalModel(GatheringModel):
 
     def _answer(self, batch: Sequence[Request]) -> list[Completion | Exception]:
         if self._loaded is None:
-            self._loaded = LocalAnswers(self._load())
+            self._loaded = LocalGenerator(self._load())
         return self._loaded.answer([r.prompt for r in batch], [r.sampling for r in batch], lambda: self._stopped)
 
     def _load(self) -> Weights:
@@ -61,33 +61,33 @@ class LocalModel(GatheringModel):
         folder, adapter = self._files.folder, self._files.adapter
         device, dtype = ("cuda", torch.bfloat16) if torch.cuda.is_available() else ("cpu", torch.float32)
         weights = load_weights(folder, dtype=dtype, device=device, tell=self._tell)
-        if weights.plain:
-            self._tell(f"{folder.name} is asked one prompt at a time: {weights.plain}.")
+        if weights.no_tree_reason:
+            self._tell(f"{folder.name} is asked one prompt at a time: {weights.no_tree_reason}.")
         if adapter is not None:
-            with in_one_line(adapter):
+            with as_load_error(adapter):
                 weights.model = _with_adapter(weights.model, adapter)
         return weights
 
 
-class LocalAnswers:
+class LocalGenerator:
     """What weights answer: branches of a trunk together, or one prompt at a time where no tree can be."""
 
     def __init__(self, weights: Weights) -> None:
         self.model = weights.model.eval()
-        self.plain, self.ends, self.limit = weights.plain, weights.ends, weights.limit
+        self.no_tree_reason, self.ends, self.limit = weights.no_tree_reason, weights.ends, weights.limit
         self.tokenizer, self.rendering = weights.tokenizer, weights.rendering
 
     def answer(
         self, prompts: Sequence[Prompt], samplings: Sequence[Sampling], stopped: Callable[[], bool]
     ) -> list[Completion | Exception]:
         """A completion for every prompt, or why there is none."""
-        found = self.rendering.fitting(prompts, samplings, self.limit)
+        found = self.rendering.tokens_within_limit(prompts, samplings, self.limit)
         ids = {n: tokens for n, tokens in enumerate(found) if not isinstance(tokens, RequestFailed)}
         answers: dict[int, Completion | Exception] = {
             n: failed for n, failed in enumerate(found) if isinstance(failed, RequestFailed)
         }
         if ids:
-            way = self._one_by_one if self.plain else self._as_tree
+            way = self._one_by_one if self.no_tree_reason else self._as_tree
             drawn = way(list(ids.values()), [samplings[n] for n in ids], stopped)
             if stopped():
                 return [NotYet() for _ in prompts]
@@ -98,16 +98,18 @@ class LocalAnswers:
 
     def _as_tree(
         self, ids: Sequence[Sequence[int]], samplings: Sequence[Sampling], stopped: Callable[[], bool]
-    ) -> list[tuple[Drawn, int]]:
+    ) -> list[tuple[Generated, int]]:
         """What is drawn for each, and how much of its prompt had been read for another."""
         from bowstring.tree.decoding import decode
-        from bowstring.tree.packing import cut
+        from bowstring.tree.packing import build_tree
 
-        found: dict[int, tuple[Drawn, int]] = {}
-        for lot in _lots([len(branch) + s.max_tokens for branch, s in zip(cut(ids).branches, samplings, strict=True)]):
+        found: dict[int, tuple[Generated, int]] = {}
+        for lot in _split_batches(
+            [len(branch) + s.max_tokens for branch, s in zip(build_tree(ids).branches, samplings, strict=True)]
+        ):
             if stopped():
                 break
-            tree = cut([ids[n] for n in lot])
+            tree = build_tree([ids[n] for n in lot])
             drawn = decode(self.model, tree, [self._draw(samplings[n]) for n in lot], self.ends, stopped=stopped)
             for n, one in zip(lot, drawn, strict=True):
                 found[n] = (one, len(tree.trunk) if n != lot[0] else 0)
@@ -115,10 +117,10 @@ class LocalAnswers:
 
     def _draw(self, sampling: Sampling) -> Any:
         """The request's settings; where it leaves one open, the model's own."""
-        from bowstring.tree.choosing import Draw
+        from bowstring.tree.choosing import DecodingSettings
 
         own = self.model.generation_config
-        return Draw(
+        return DecodingSettings(
             sampling.max_tokens,
             sampling.temperature if sampling.temperature is not None else (own.temperature or 1.0),
             sampling.top_k if sampling.top_k is not None else own.top_k,
@@ -129,9 +131,9 @@ class LocalAnswers:
 
     def _one_by_one(
         self, ids: Sequence[Sequence[int]], samplings: Sequence[Sampling], stopped: Callable[[], bool]
-    ) -> list[tuple[Drawn, int]]:
+    ) -> list[tuple[Generated, int]]:
         torch = require_torch()
-        from bowstring.tree.decoding import Drawn
+        from bowstring.tree.decoding import Generated
 
         found = []
         for prompt, sampling in zip(ids, samplings, strict=True):
@@ -154,11 +156,11 @@ class LocalAnswers:
             # A decoder that is alone goes on from the prompt; one behind an encoder begins with a token of its own.
             tokens = out[0, 1 if self.model.config.is_encoder_decoder else len(prompt) :].tolist()
             ended = next((n for n, token in enumerate(tokens) if token in self.ends), None)
-            found.append((Drawn(tokens[:ended], "length" if ended is None else "stop"), 0))
+            found.append((Generated(tokens[:ended], "length" if ended is None else "stop"), 0))
         return found
 
 
-def _lots(lengths: Sequence[int]) -> list[list[int]]:
+def _split_batches(lengths: Sequence[int]) -> list[list[int]]:
     """Which branches are decoded together: all of them, if there is room; otherwise those of like lengths."""
     if len(lengths) * max(lengths) <= _ROOM:
         return [list(range(len(lengths)))]

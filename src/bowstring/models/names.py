@@ -94,9 +94,9 @@ def open_model(
 
         return VllmModel(name.removeprefix("vllm/"), tell)
     if name.startswith("python:"):
-        from bowstring.models.own import load_own
+        from bowstring.models.user_code import load_user_model
 
-        return load_own(name)
+        return load_user_model(name)
     match = _NAME.fullmatch(name)
     if match is None or match["provider"] not in PROVIDERS or not match["model"].strip() or _STEERING.search(name):
         raise UsageError(f"{_without_server(name)!r} is no model; expected embedded, python:module:name, or {_forms()}")
@@ -137,19 +137,19 @@ def _configured(variable: str | None) -> str | None:
 def _of_object(found: Any) -> Model:
     if all(hasattr(found, a) for a in ("name", "identity", "concurrency", "complete", "close")):
         return found  # type: ignore[no-any-return]
-    from bowstring.models.own import own_model
+    from bowstring.models.user_code import user_model
 
-    return own_model(found)
+    return user_model(found)
 
 
 def _of_provider(
     provider: Provider, model: str, url: str | None, patience: Patience | None, *, with_key: bool
 ) -> Model:
-    name = f"{provider.name}/{model}" + (f"@{_shown(url)}" if url else "")
-    identity = f"{provider.name}/{model}" + (f"@{_place(url)}" if url else "")
+    name = f"{provider.name}/{model}" + (f"@{_public_url(url)}" if url else "")
+    identity = f"{provider.name}/{model}" + (f"@{_host(url)}" if url else "")
     configured = _configured(provider.url_variable)
     # A service's own key goes to that service only. Any other server has a key of its own, or none.
-    own_key = _sound(SERVER_KEY, os.environ.get(SERVER_KEY)) if url else None
+    own_key = _checked_key(SERVER_KEY, os.environ.get(SERVER_KEY)) if url else None
     if provider.name == "bedrock":
         from bowstring.models.bedrock import Bedrock, Credentials
 
@@ -176,13 +176,13 @@ def _of_provider(
     )
 
 
-def _place(url: str) -> str:
+def _host(url: str) -> str:
     """A server without its port: the same model behind another port is the same model."""
     parts = urlsplit(url)
     return f"{parts.hostname or ''}{parts.path.rstrip('/')}"
 
 
-def _shown(url: str) -> str:
+def _public_url(url: str) -> str:
     """A server's address without a name and password in it."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
@@ -190,14 +190,14 @@ def _shown(url: str) -> str:
 
 def _key(name: str, provider: Provider, *, with_key: bool) -> str | None:
     for variable in provider.keys:
-        if key := _sound(variable, os.environ.get(variable)):
+        if key := _checked_key(variable, os.environ.get(variable)):
             return key
     if not with_key:
         return None
     raise UsageError(f"{name} needs {' or '.join(provider.keys)} in the environment (or try --model embedded)")
 
 
-def _sound(variable: str, key: str | None) -> str | None:
+def _checked_key(variable: str, key: str | None) -> str | None:
     """A key as a header can carry it; spaces and line ends around it come from files and are not part of it."""
     key = (key or "").strip()
     if not (key.isascii() and key.isprintable()):
@@ -209,13 +209,13 @@ def _aws_credentials(name: str, *, with_key: bool) -> Any:
     from bowstring.models.bedrock import Credentials
 
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
-    if bearer := _sound("AWS_BEARER_TOKEN_BEDROCK", os.environ.get("AWS_BEARER_TOKEN_BEDROCK")):
+    if bearer := _checked_key("AWS_BEARER_TOKEN_BEDROCK", os.environ.get("AWS_BEARER_TOKEN_BEDROCK")):
         return Credentials(region, bearer)
-    access, secret = (_sound(v, os.environ.get(v)) for v in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"))
+    access, secret = (_checked_key(v, os.environ.get(v)) for v in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"))
     if with_key and not (access and secret):
         either = "AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,"
         raise UsageError(f"{name} needs {either} in the environment (or try --model embedded)")
-    session = _sound("AWS_SESSION_TOKEN", os.environ.get("AWS_SESSION_TOKEN"))
+    session = _checked_key("AWS_SESSION_TOKEN", os.environ.get("AWS_SESSION_TOKEN"))
     return Credentials(region, None, access or "", secret or "", session)
 
 

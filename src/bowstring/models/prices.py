@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from bowstring.errors import UsageError
-from bowstring.files.plain_yaml import NotPlain, read_yaml
+from bowstring.files.safe_yaml import ParseError, parse_safe_yaml
 from bowstring.records import Usage
 
 _MOST = 1e9  # dollars; with more, sums could be no numbers
@@ -56,8 +56,8 @@ def load_prices(override: Path | None = None) -> Prices:
     if override is None:
         return Prices(table, dated)
     try:
-        rows: Any = read_yaml(override.read_text(encoding="utf-8"))
-    except (OSError, NotPlain, UnicodeDecodeError) as error:
+        rows: Any = parse_safe_yaml(override.read_text(encoding="utf-8"))
+    except (OSError, ParseError, UnicodeDecodeError) as error:
         raise UsageError(f"{override} cannot be read as prices: {' '.join(str(error).split())}") from error
     if not isinstance(rows, dict):
         raise UsageError(f"{override}: expected a line a model: openai/NAME: {{input: 1.0, cached: 0.5, output: 4.0}}")

@@ -37,7 +37,7 @@ class Rendering:
         """The same as `tokens` of each, with the text that they share tokenized once."""
         return self._all_encoded([self._text(prompt) for prompt in prompts])
 
-    def fitting(
+    def tokens_within_limit(
         self, prompts: Sequence[Prompt], samplings: Sequence[Sampling], limit: int
     ) -> list[list[int] | RequestFailed]:
         """The same, where a prompt and what is to come fit into so many positions; where not, why."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError, FetchError
-from bowstring.files.redaction import redacted
+from bowstring.files.redaction import redact
 from bowstring.models import gguf, weights
 
 _BATCH = 4096  # texts encoded at once: enough for every core, little memory
@@ -84,7 +84,7 @@ def _from_hub(name: str) -> Path:
     except HFValidationError as error:
         raise DataError(f"{name}: no such tokenizer; expected embedded, a tokenizer.json or a hub id") from error
     except (EntryNotFoundError, HfHubHTTPError, OSError) as error:  # OSError: and the cache has none
-        reason = redacted((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
+        reason = redact((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
         raise FetchError(f"the tokenizer of {name} could not be fetched: {reason}") from error
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 
 from bowstring.errors import ModelError
-from bowstring.files.redaction import redacted, sought, without
+from bowstring.files.redaction import byte_patterns, redact, replace_secrets
 from bowstring.models.interface import RequestFailed
 
 _RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
@@ -70,7 +70,7 @@ class Transport:
         self.patience = patience or Patience()
         self._headers = {"Content-Type": "application/json", **headers}
         self._secrets = tuple(secrets)
-        self._sought = [form for secret in secrets if len(secret) >= _UNMISTAKABLE for form in sought(secret)]
+        self._sought = [form for secret in secrets if len(secret) >= _UNMISTAKABLE for form in byte_patterns(secret)]
         # A client a connection: the pool inside one looks through all of its connections at every request.
         self._idle: list[httpx.AsyncClient] = []
         self._urls: dict[str, httpx.URL] = {}
@@ -106,7 +106,7 @@ class Transport:
                 self._reached = True
                 if response.status_code < 300:
                     return read(response)
-                failure, pause = self._sorted(response)
+                failure, pause = self._classify(response)
             except _OUT_OF_FORM as error:
                 failure = RequestFailed("protocol", self._redacted(f"{self.name} answered out of form: {error!r}"))
             except (httpx.TimeoutException, TimeoutError):
@@ -155,7 +155,7 @@ class Transport:
             raise ModelError(self._redacted(f"{self.name}: no connection can be made: {error}")) from error
 
     def _cleaned(self, response: httpx.Response) -> httpx.Response:
-        content = without(response.content, self._sought)
+        content = replace_secrets(response.content, self._sought)
         if content is response.content:
             return response
         coded = ("content-encoding", "content-length", "transfer-encoding")
@@ -164,9 +164,9 @@ class Transport:
 
     def _redacted(self, text: str) -> str:
         """A reason as it may be stored and shown."""
-        return redacted(text, self._secrets)
+        return redact(text, self._secrets)
 
-    def _sorted(self, response: httpx.Response) -> tuple[RequestFailed, float | None]:
+    def _classify(self, response: httpx.Response) -> tuple[RequestFailed, float | None]:
         """A failure that is worth another attempt, and the pause the server asked for; raises the others."""
         status, message = response.status_code, _message(response, self._redacted)
         said = f"{self.name}: {status} {message}".rstrip()

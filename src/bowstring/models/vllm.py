@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError, ModelError, UsageError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 from bowstring.models.gathering import GatheringModel, Request
 from bowstring.models.hubfiles import ModelFiles, model_files
 from bowstring.models.interface import RequestFailed
@@ -81,7 +81,7 @@ class _Engine:
         sent: dict[Request, list[int]] = {}
         for _, of_a_trunk in groupby(batch, key=_trunk):
             requests = list(of_a_trunk)
-            found = self._rendering.fitting(
+            found = self._rendering.tokens_within_limit(
                 [request.prompt for request in requests], [request.sampling for request in requests], self._limit
             )
             for request, tokens in zip(requests, found, strict=True):
@@ -127,9 +127,9 @@ def _rank(adapter: Path) -> int:
     """The smallest that vLLM takes for an adapter; one that is too large for it, it refuses itself."""
     path = adapter / "adapter_config.json"
     try:
-        config = read_json(path.read_bytes())
+        config = parse_strict_json(path.read_bytes())
         rank = max(int(n) for n in [config["r"], *config.get("rank_pattern", {}).values()])
-    except (OSError, NotPlain, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (OSError, ParseError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"{path} cannot be read as an adapter's: {error}") from error
     return next((allowed for allowed in _RANKS if allowed >= rank), rank)
 

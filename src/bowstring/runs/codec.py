@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError
 
-from bowstring.errors import shown
+from bowstring.errors import quote_value
 
 SCHEMA = 1  # of run.json, metrics.json and sweep.json
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -74,7 +74,7 @@ def problem_with_schema(value: Any, known: int = SCHEMA) -> str | None:
     found = value.get("schema", known) if isinstance(value, dict) else known
     if isinstance(found, int) and found <= known:
         return None
-    return f"has schema {shown(found)}, and this version reads up to {known}; use a newer one"
+    return f"has schema {quote_value(found)}, and this version reads up to {known}; use a newer one"
 
 
 class DataForm(Form):
@@ -111,5 +111,5 @@ def problem_in(form: type[Form], value: Any) -> str | None:
             return f"has no {place}, as every one of a run has"
         if error["type"] == "value_error":
             return error["msg"].removeprefix("Value error, ")
-        return f"{place or 'it'} is {shown(error['input'])}: {error['msg'].lower()}"
+        return f"{place or 'it'} is {quote_value(error['input'])}: {error['msg'].lower()}"
     return None

@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from bowstring.errors import DataError, RunError, UsageError, shown
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
-from bowstring.files.writing import make_folder, open_lock, open_new
+from bowstring.errors import DataError, RunError, UsageError, quote_value
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
+from bowstring.files.writing import create_file, make_folder, open_lock
 from bowstring.runs.codec import KEYS_ONLY, Codec, ConfigurationForm, NotARecord, problem_in, problem_with_schema
 
 AUDIT_NAME = "audit.json"
@@ -46,7 +46,7 @@ def fingerprint(configuration: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(configuration, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def default_name(benchmark: str, model: str, print_: str) -> str:
+def run_folder_name(benchmark: str, model: str, print_: str) -> str:
     """Readable in a listing, and another one for another configuration."""
     plain = re.sub(r"[^A-Za-z0-9.]+", "-", model).strip("-.")[:48]
     return f"{benchmark}-{plain}-{print_[:8]}"
@@ -79,10 +79,10 @@ def read_run(path: Path, codec_of: Callable[[Mapping[str, Any]], Codec] = lambda
         raise UsageError(f"{path} is an audit of a run, not a run; give the run's folder, {run}")
     if manifest["status"] not in ("complete", "stopped"):
         raise UsageError(
-            f"{path} has not ended: its run.json says {shown(manifest['status'])}; the command that began it goes on "
-            "with it"
+            f"{path} has not ended: its run.json says {quote_value(manifest['status'])}; the command that started "
+            "it resumes it"
         )
-    if manifest.get("sum", summed(manifest)["sum"]) != summed(manifest)["sum"]:
+    if manifest.get("sum", with_checksum(manifest)["sum"]) != with_checksum(manifest)["sum"]:
         raise _unreadable(path / "run.json")
     if problem := problem_in(ConfigurationForm, manifest["config"]):
         raise DataError(f"{path / 'run.json'}: config {problem}; run the evaluation again: answers are in the store")
@@ -94,26 +94,26 @@ def read_run(path: Path, codec_of: Callable[[Mapping[str, Any]], Codec] = lambda
 def read_manifest(path: Path) -> dict[str, Any]:
     """A run's run.json, which has a status and a configuration."""
     try:
-        found = read_json((path / "run.json").read_bytes())
+        found = parse_strict_json((path / "run.json").read_bytes())
         if problem := problem_with_schema(found):
             raise DataError(f"{path / 'run.json'} {problem}")
         if isinstance(found, dict) and {"status", "config"} <= found.keys():
             return found
-    except (OSError, NotPlain) as error:
+    except (OSError, ParseError) as error:
         raise UsageError(f"{path} holds no run; expected the folder of one, such as runs/NAME") from error
     raise UsageError(f"{path} holds no run; expected the folder of one, such as runs/NAME")
 
 
 def read_metrics(path: Path) -> dict[str, Any]:
     """The numbers of a run that has ended."""
-    _check_sum(path, "metrics.json")
+    _verify_checksum(path, "metrics.json")
     try:
-        found = read_json((path / "metrics.json").read_bytes())
+        found = parse_strict_json((path / "metrics.json").read_bytes())
         if problem := problem_with_schema(found):
             raise DataError(f"{path / 'metrics.json'} {problem}")
         if isinstance(found, dict) and {"benchmark", "n", "metrics", "groups", "usage", "config"} <= found.keys():
             return found
-    except (OSError, NotPlain):
+    except (OSError, ParseError):
         pass
     raise DataError(f"{path / 'metrics.json'} cannot be read; run the evaluation again: answers are in the store")
 
@@ -121,20 +121,20 @@ def read_metrics(path: Path) -> dict[str, Any]:
 def read_records(path: Path, codec: Codec | None = None) -> Iterator[dict[str, Any]]:
     """A run's records, one after another: a full-size run has 10,000 of them. With a `codec` each has its form, and a
     key of its own; without, some key."""
-    _check_sum(path, "records.jsonl")
+    _verify_checksum(path, "records.jsonl")
     keys: set[str] = set()
     for n, line in enumerate(_lines(path / "records.jsonl"), 1):
         place = f"{path / 'records.jsonl'} line {n}"
         try:
-            record = read_json(line)
-        except NotPlain as error:
+            record = parse_strict_json(line)
+        except ParseError as error:
             raise DataError(f"{place}: {error}; run the evaluation again") from error
         try:
             record = (codec or KEYS_ONLY).decode(record)
         except NotARecord as error:
             raise DataError(f"{place}: {error}; run the evaluation again") from error
         if codec is not None and record["key"] in keys:
-            raise DataError(f"{place}: key {shown(record['key'])} is there twice; run the evaluation again")
+            raise DataError(f"{place}: key {quote_value(record['key'])} is there twice; run the evaluation again")
         keys.add(record["key"])
         yield record
 
@@ -147,22 +147,22 @@ def _lines(path: Path) -> Iterator[bytes]:
         raise _unreadable(path, str(error.strerror)) from error
 
 
-def summed(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def with_checksum(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """A manifest with a hash of itself, which tells a flipped byte in it."""
     rest = {name: value for name, value in manifest.items() if name != "sum"}
     return rest | {"sum": fingerprint(rest)}
 
 
-def sum_of(path: Path) -> str:
+def file_checksum(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _check_sum(path: Path, name: str) -> None:
+def _verify_checksum(path: Path, name: str) -> None:
     """That a file is the one of which run.json has the hash; runs of before have none."""
     try:
-        wanted = read_json((path / "run.json").read_bytes())["files"][name]
-        found = sum_of(path / name)
+        wanted = parse_strict_json((path / "run.json").read_bytes())["files"][name]
+        found = file_checksum(path / name)
     except (OSError, ValueError, KeyError, TypeError):
         return  # whoever reads the file will say what is wrong with it
     if found != wanted:
@@ -180,7 +180,7 @@ class RunFolder:
         self.path = path
         self.written: dict[str, str] = {}  # the hashes of what was written to last
         make_folder(path)
-        self._lock = hold(
+        self._lock = acquire_lock(
             path / ".lock", f"{path} is in use: {{by}} is at work on this run; wait for it, or give --out"
         )
 
@@ -220,7 +220,7 @@ class RunFolder:
 
     def _write_draft(self, draft: Path, name: str, content: str | Iterable[str], *, lasting: bool) -> None:
         found = hashlib.sha256()
-        with open_new(draft) as file:
+        with create_file(draft) as file:
             for part in [content] if isinstance(content, str) else content:
                 raw = part.encode("utf-8", "replace")
                 found.update(raw)
@@ -232,7 +232,7 @@ class RunFolder:
             self.written[name] = found.hexdigest()
 
 
-def is_at_work(path: Path) -> bool:
+def is_running(path: Path) -> bool:
     """Whether a process has this run open now; what its run.json says may be older than the end of its process.
 
     Without locks there is only run.json to go by.
@@ -242,17 +242,17 @@ def is_at_work(path: Path) -> bool:
         if not stat.S_ISREG(lock.lstat().st_mode):  # not ours
             return False
         with lock.open("rb") as file:
-            return not take_lock(file.fileno(), shared=True)
+            return not try_lock(file.fileno(), shared=True)
     except NoLocks:
         return True
     except OSError:
         return False
 
 
-def hold(lock: Path, in_use: str) -> IO[str]:
+def acquire_lock(lock: Path, in_use: str) -> IO[str]:
     """A lock that goes with the process; `in_use` is what to say, with a place for {by} whom, where another has it."""
     file = open_lock(lock)
-    if not _taken(file, lock.parent):
+    if not _lock_with_retries(file, lock.parent):
         file.seek(0)
         who = file.read().strip()
         file.close()
@@ -265,19 +265,19 @@ def hold(lock: Path, in_use: str) -> IO[str]:
     return file
 
 
-def _taken(file: IO[str], folder: Path) -> bool:
+def _lock_with_retries(file: IO[str], folder: Path) -> bool:
     try:
         for _ in range(_TRIES):
-            if take_lock(file.fileno()):
+            if try_lock(file.fileno()):
                 return True
             time.sleep(_BETWEEN)
     except NoLocks as why:
-        say_no_locks(folder, str(why))
+        warn_no_locks(folder, str(why))
         return True
     return False
 
 
-def take_lock(file: int, *, shared: bool = False) -> bool:
+def try_lock(file: int, *, shared: bool = False) -> bool:
     """The lock, for as long as the file is open; False where another process has it. Raises NoLocks."""
     try:
         if os.name == "nt":
@@ -296,7 +296,7 @@ def take_lock(file: int, *, shared: bool = False) -> bool:
     return True
 
 
-def say_no_locks(folder: Path, why: str) -> None:
+def warn_no_locks(folder: Path, why: str) -> None:
     """Once for each file system."""
     if (system := folder.stat().st_dev) not in _without_locks:
         _without_locks.add(system)

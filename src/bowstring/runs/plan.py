@@ -102,7 +102,7 @@ def make_plan(running: Running) -> Plan:
                     continue
             role.add(planned, lengths, trunks[planned.role])
     if store is not None:
-        store.shut()
+        store.close_now()
     for name, model in running.models.items():
         roles[name].price(running.price(model))
     return Plan(

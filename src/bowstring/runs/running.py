@@ -21,9 +21,9 @@ from typing import Any
 from bowstring import __version__
 from bowstring.concurrency import run_anywhere
 from bowstring.errors import RunError, UsageError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
-from bowstring.files.redaction import redacted
+from bowstring.files.redaction import redact
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price, Prices
@@ -32,7 +32,7 @@ from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
 from bowstring.runs.codec import KEYS_ONLY, SCHEMA, Codec
 from bowstring.runs.failures import commonest_failure
-from bowstring.runs.folder import RunFolder, fingerprint, read_records, summed
+from bowstring.runs.folder import RunFolder, fingerprint, read_records, with_checksum
 from bowstring.runs.items import Items
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 from bowstring.runs.progress import Progress
@@ -147,7 +147,7 @@ class Running:
         except (Exception, asyncio.CancelledError) as error:
             if store is not None:
                 cancelled = isinstance(error, asyncio.CancelledError)
-                why = "interrupted" if cancelled else redacted(str(error) or repr(error))
+                why = "interrupted" if cancelled else redact(str(error) or repr(error))
                 with suppress(OSError, RunError):  # the disk may be what failed
                     self._write_manifests(folders, "failed", why)
             raise
@@ -238,7 +238,7 @@ class Running:
         folder.write_json("metrics.json", metrics)
         draw = evaluation.page
         page_problem = None if draw is None else write_page(folder, lambda: draw(metrics, records))
-        folder.write_json("run.json", summed(self._manifest(evaluation, *ended) | {"files": folder.written}))
+        folder.write_json("run.json", with_checksum(self._manifest(evaluation, *ended) | {"files": folder.written}))
         folder.remove(PROGRESS_NAME)
         return Run(evaluation.folder, metrics, complete, None if complete else stopped, page_problem)
 
@@ -257,7 +257,7 @@ class Running:
 
     def _write_manifests(self, folders: Sequence[RunFolder], status: str, why: str | None = None) -> None:
         for evaluation, folder in zip(self.evaluations, folders, strict=False):
-            folder.write_json("run.json", summed(self._manifest(evaluation, status, why)))
+            folder.write_json("run.json", with_checksum(self._manifest(evaluation, status, why)))
 
     def _manifest(self, evaluation: Evaluation, status: str, why: str | None = None) -> dict[str, Any]:
         options = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(self.options).items()}
@@ -283,7 +283,7 @@ def write_page(folder: RunFolder, draw: Callable[[], str]) -> str | None:
         page = draw()
     except Exception as error:
         folder.remove("report.html")
-        return redacted(" ".join(f"{type(error).__name__}: {error}".split()))[:300]
+        return redact(" ".join(f"{type(error).__name__}: {error}".split()))[:300]
     folder.write_text("report.html", page)
     return None
 
@@ -302,9 +302,9 @@ def _check_folder(evaluation: Evaluation) -> None:
     if not path.is_file():
         return
     try:
-        found = read_json(path.read_bytes())
+        found = parse_strict_json(path.read_bytes())
         prints = {found["fingerprint"], fingerprint(found["config"])}  # a flipped byte spoils one of them
-    except (NotPlain, KeyError, TypeError):
+    except (ParseError, KeyError, TypeError):
         return  # not a run of ours, or half of one
     if fingerprint(evaluation.configuration) not in prints:
         raise UsageError(f"{evaluation.folder} holds a run of another configuration; choose another --out")

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bowstring.records import Message, Trunk
-from bowstring.runs.rows import COLUMNS, Row, is_whole
+from bowstring.runs.rows import COLUMNS, Row, is_intact
 
 _MAGIC = b"SQLite format 3\0"
 _LOG_MAGIC = (0x377F0682, 0x377F0683)
@@ -47,7 +47,7 @@ def salvage(store: Path) -> Salvaged:
     trunks: dict[str, bytes] = {}
     for path in (store, store.with_name(f"{store.name}.draft")):
         for row in _records(path):
-            if is_whole(row):
+            if is_intact(row):
                 known = rows.get(row[0])
                 if known is None or float(str(known[_STORED_AT])) < float(str(row[_STORED_AT])):
                     rows[row[0]] = row
@@ -56,7 +56,7 @@ def salvage(store: Path) -> Salvaged:
     return Salvaged(list(rows.values()), trunks)
 
 
-def set_aside(store: Path) -> Path:
+def keep_damaged_copy(store: Path) -> Path:
     """Keep the file and its log under other names; the file itself stays until another takes its place."""
     n = 1
     while (aside := store.with_name(f"{store.name}.damaged-{n}")).exists():

@@ -16,16 +16,16 @@ from types import TracebackType
 
 from bowstring.errors import StoreError
 from bowstring.files.writing import NO_LINKS
-from bowstring.runs.folder import NoLocks, say_no_locks, take_lock
+from bowstring.runs.folder import NoLocks, try_lock, warn_no_locks
 
 _PATIENCE = 60.0  # seconds, for whoever is mending the store
 _BETWEEN = 0.05
 
 
 class Seal:
-    """Held together with others, or `alone`; with `readonly` it is only read."""
+    """Held together with others, or `exclusive`; with `readonly` it is only read."""
 
-    def __init__(self, store: Path, *, readonly: bool = False, alone: bool = False) -> None:
+    def __init__(self, store: Path, *, readonly: bool = False, exclusive: bool = False) -> None:
         self._path = store.with_name(f"{store.name}.seal")
         self._file: int | None = None
         if readonly:
@@ -38,22 +38,22 @@ class Seal:
             raise StoreError(
                 f"{store} cannot be used as a store: {error.strerror}; choose another with --store"
             ) from error
-        if not self._hold(alone=alone):
+        if not self._hold(exclusive=exclusive):
             self.close()
-            why = "another process has it open" if alone else "another process is mending it"
+            why = "another process has it open" if exclusive else "another process is mending it"
             raise StoreError(f"{store} is damaged, and {why}: wait for it, and give the same command again")
 
-    def _hold(self, *, alone: bool) -> bool:
+    def _hold(self, *, exclusive: bool) -> bool:
         if os.name == "nt" or self._file is None:  # there a file that is open cannot be moved aside
             return True
-        end = time.monotonic() + (0.0 if alone else _PATIENCE)
+        end = time.monotonic() + (0.0 if exclusive else _PATIENCE)
         try:
-            while not take_lock(self._file, shared=not alone):
+            while not try_lock(self._file, shared=not exclusive):
                 if time.monotonic() >= end:
                     return False
                 time.sleep(_BETWEEN)
         except NoLocks as why:
-            say_no_locks(self._path.parent, str(why))
+            warn_no_locks(self._path.parent, str(why))
         return True
 
     @property

@@ -28,8 +28,8 @@ from urllib.parse import quote
 
 from bowstring.errors import StoreError
 from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, Usage, fields_of
-from bowstring.runs.rows import COLUMNS, Row, hash_of, is_whole
-from bowstring.runs.salvage import Salvaged, salvage, set_aside, unpack
+from bowstring.runs.rows import COLUMNS, Row, is_intact, row_checksum
+from bowstring.runs.salvage import Salvaged, keep_damaged_copy, salvage, unpack
 from bowstring.runs.seal import Seal
 
 _SCHEMA = """
@@ -77,7 +77,7 @@ class Response:
     completion: Completion
 
 
-class Damaged(StoreError):
+class StoreDamaged(StoreError):
     """A store that is not as it was written; `reason` says what tells."""
 
     def __init__(self, path: Path, reason: str, *, hashed: bool = True) -> None:
@@ -102,11 +102,11 @@ class Store:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         self._seal = Seal(self.path, readonly=readonly)
         try:
-            self._look_through()
+            self._verify()
             self._open()
-        except Damaged as damage:
+        except StoreDamaged as damage:
             self._seal.close()
-            raise damage if readonly else self._mended(damage) from damage
+            raise damage if readonly else self._repair(damage) from damage
         except StoreError:
             self._seal.close()
             raise
@@ -134,7 +134,7 @@ class Store:
                 connection.close()
             raise StoreError(f"{self.path} cannot be used as a store: {error}; choose another with --store") from error
 
-    def _look_through(self) -> None:
+    def _verify(self) -> None:
         """Every page in its form, every response as it was put, and as many as the seal says; raises Damaged.
 
         Read-only, and before anything else: who closes a store as the last tidies its log away.
@@ -175,22 +175,22 @@ class Store:
             return
         written = 0
         if found == _VERSION:
-            if spoilt := sum(not is_whole(row) for row in connection.execute(_EVERY)):
+            if spoilt := sum(not is_intact(row) for row in connection.execute(_EVERY)):
                 raise self._damaged(f"{spoilt:,} of its responses are not as they were written")
             (written,) = connection.execute("SELECT n FROM written").fetchone()
         if (missing := sealed - written) > 0:
             raise self._damaged(f"the last {missing:,} that were written are missing")
 
-    def _damaged(self, reason: str) -> Damaged:
-        return Damaged(self.path, reason, hashed=self._format != 1)
+    def _damaged(self, reason: str) -> StoreDamaged:
+        return StoreDamaged(self.path, reason, hashed=self._format != 1)
 
-    def _mended(self, damage: Damaged) -> StoreError:
+    def _repair(self, damage: StoreDamaged) -> StoreError:
         """Save what is whole, keep the damaged file, and say both: nothing is asked again before the user knows."""
-        with Seal(self.path, alone=True) as self._seal:
+        with Seal(self.path, exclusive=True) as self._seal:
             try:
-                self._look_through()
+                self._verify()
                 return StoreError(f"{self.path} was damaged, and another process has mended it: give the command again")
-            except Damaged as still:
+            except StoreDamaged as still:
                 if self._format == 1:
                     return still
                 found = salvage(self.path)
@@ -199,7 +199,7 @@ class Store:
                     f"{self.path} cannot be used as a store: {damage.reason}; choose another with --store"
                 )
             draft = _write_draft(self.path, found)
-            aside = set_aside(self.path)
+            aside = keep_damaged_copy(self.path)
             draft.replace(self.path)
             self._seal.reset(len(found.rows))
         return StoreError(
@@ -235,7 +235,9 @@ class Store:
         if self._writer.execute("PRAGMA user_version").fetchone() == (1,):  # no other process was faster
             self._writer.execute("ALTER TABLE responses ADD COLUMN hash TEXT NOT NULL DEFAULT ''")
             rows = self._writer.execute(_EVERY_BEFORE).fetchall()
-            self._writer.executemany("UPDATE responses SET hash = ? WHERE key = ?", [(hash_of(r), r[0]) for r in rows])
+            self._writer.executemany(
+                "UPDATE responses SET hash = ? WHERE key = ?", [(row_checksum(r), r[0]) for r in rows]
+            )
             self._writer.execute("CREATE TABLE written (n INTEGER NOT NULL)")
             self._writer.execute("INSERT INTO written VALUES (?)", (len(rows),))
             self._writer.execute(f"PRAGMA user_version = {_VERSION}")
@@ -255,7 +257,7 @@ class Store:
             raise StoreError(f"{self.path} cannot be read: {error}") from error
         if row is None:
             return None
-        if self._format != 1 and not is_whole(row):
+        if self._format != 1 and not is_intact(row):
             raise self._damaged("a response is not as it was written")
         text, finish, reasoning, prompt, cached, completion = row[5:11]
         return Completion(text, finish, reasoning, Usage(prompt, cached, completion))
@@ -311,9 +313,9 @@ class Store:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
-        self.shut()
+        self.close_now()
 
-    def shut(self) -> None:
+    def close_now(self) -> None:
         """Close a store to which nothing was put."""
         self._reader.close()
         self._writer.close()
@@ -376,7 +378,7 @@ def _row(response: Response) -> Row:
         completion.usage.completion,
         time.time(),
     )
-    return (*row, hash_of(row))
+    return (*row, row_checksum(row))
 
 
 def _storable(text: str) -> str:

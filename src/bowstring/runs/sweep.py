@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import UsageError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 from bowstring.models.tokens import TokenCounter, counter_or_none
 from bowstring.runs.codec import SCHEMA
 from bowstring.runs.folder import RunFolder, fingerprint
@@ -28,7 +28,7 @@ _ABOUT = 4.0  # characters a token, where no vocabulary is at hand
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class SweepResult:
     """A sweep that has ended: its folder, and its runs by the names of their settings."""
 
     folder: Path
@@ -51,7 +51,7 @@ class Sweep:
     page: Callable[[Mapping[str, Any]], str]  # draws report.html
     tell: Callable[[str], None] = field(default=lambda line: None)
 
-    def run(self) -> Swept:
+    def run(self) -> SweepResult:
         self._check_folder()
         runs = dict(zip(self.evaluations, self.running.run(), strict=True))
         summary = self._summary(runs)
@@ -61,7 +61,7 @@ class Sweep:
             page_problem = write_page(folder, lambda: self.page(summary))
         finally:
             folder.close()
-        return Swept(self.folder, runs, summary, page_problem)
+        return SweepResult(self.folder, runs, summary, page_problem)
 
     def _check_folder(self) -> None:
         """A folder that holds a run, or a sweep of something else, is not overwritten; one with other points grows."""
@@ -70,8 +70,8 @@ class Sweep:
         path = self.folder / "sweep.json"
         if path.is_file():
             try:
-                found = read_json(path.read_bytes())["fingerprint"]
-            except (NotPlain, KeyError, TypeError):
+                found = parse_strict_json(path.read_bytes())["fingerprint"]
+            except (ParseError, KeyError, TypeError):
                 return
             if found != self._fingerprint():
                 raise UsageError(f"{self.folder} holds a sweep of another model, judge or data; choose another --out")
@@ -124,9 +124,9 @@ def run_folders(folder: Path) -> list[Path]:
     if not path.is_file():
         return [folder]
     try:
-        places = [point["folder"] for point in read_json(path.read_bytes())["points"].values()]
+        places = [point["folder"] for point in parse_strict_json(path.read_bytes())["points"].values()]
         return [folder / place for place in places]
-    except (OSError, NotPlain, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ParseError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{path} cannot be read; name the runs one by one, or run the sweep again") from error
 
 

@@ -63,7 +63,7 @@ class Maker:
         """A part that can be read and has no flaw; raises Dropped after so many tries, with the last reason."""
         reason = ""
         for attempt in range(self._tries):
-            asked = again(prompt, reason) if reason and repair else prompt
+            asked = retry_prompt(prompt, reason) if reason and repair else prompt
             sampling = self._sampling(f"{what}/{key}/{attempt}", max_tokens)
             try:
                 made = await self._read(role, what, asked, sampling, read, repair=repair)
@@ -79,7 +79,7 @@ class Maker:
             reason = flaw.kind
         raise Dropped(what, key, reason)
 
-    async def say(
+    async def make_text(
         self, role: str, key: str, prompt: Prompt, check: Callable[[str], Flaw | None], *, max_tokens: int
     ) -> str:
         """A plain text, which is never told what was wrong with it: it is one side of a conversation."""
@@ -115,7 +115,7 @@ class Maker:
         return Sampling(max_tokens, self._temperature, seed=number % 2**31)
 
 
-def checked(model: type[M], raw: Any) -> M:
+def validate_entry(model: type[M], raw: Any) -> M:
     """An entry that fits a schema; raises Unreadable with the first thing that does not."""
     try:
         return model.model_validate(raw)
@@ -131,7 +131,7 @@ def _not_empty(text: str) -> str:
     return text.strip()
 
 
-def again(prompt: Prompt, reason: str) -> Prompt:
+def retry_prompt(prompt: Prompt, reason: str) -> Prompt:
     """The same request, told what was wrong with an earlier attempt, so that it is not made again."""
     *before, last = prompt.messages
     told = f"\n\n(An earlier attempt could not be used: {reason}. Avoid that.)"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from bowstring.datasets.personal import find_in
+from bowstring.datasets.personal import find_personal_data
 from bowstring.history.bm25 import FUNCTION_WORDS, singular, words
 
 _SAME = 0.8  # of the words of two texts, from which on a reader could not tell them apart
@@ -39,17 +39,17 @@ class Flaw(NamedTuple):
 
 def leaks_preference(request: str, preference: str, allowed: str = "") -> Flaw | None:
     """Whether a request tells the preference; words of the context (`allowed`) are its own to use."""
-    wanted = content(preference) - content(allowed)
-    share = len(wanted & content(request)) / len(wanted) if wanted else 0.0
+    wanted = content_words(preference) - content_words(allowed)
+    share = len(wanted & content_words(request)) / len(wanted) if wanted else 0.0
     least = _LEAKED if len(wanted) > 2 else 1.0
     return Flaw("the request leaks the preference", request[:120]) if wanted and share >= least else None
 
 
 def quotes_checklist(message: str, checklist: Iterable[str]) -> Flaw | None:
     """Whether feedback states an item instead of hinting at it."""
-    said = content(message)
+    said = content_words(message)
     for item in checklist:
-        wanted = content(item) - {"response", "answer", "message", "text"}
+        wanted = content_words(item) - {"response", "answer", "message", "text"}
         if len(wanted) > 2 and len(wanted & said) / len(wanted) >= _QUOTED:
             return Flaw("the feedback states the checklist", message[:120])
     return None
@@ -91,24 +91,24 @@ def _spoken_out(text: str) -> str:
 
 def gives_away(question: str, entity: str) -> Flaw | None:
     """Whether a question names what its answer should come from, or half of it."""
-    wanted = content(entity)
+    wanted = content_words(entity)
     telling = (wanted - _COMMON) or wanted
-    named = len(telling & content(question)) / len(telling) if telling else 0.0
+    named = len(telling & content_words(question)) / len(telling) if telling else 0.0
     return Flaw("the question gives its answer away", question[:120]) if named >= _NAMED else None
 
 
 def repeats(question: str, others: Iterable[str]) -> Flaw | None:
     """Whether a question is nearly one that was asked before."""
-    own = content(question)
+    own = content_words(question)
     for other in others:
-        if _alike(own, content(other)) >= _SAME:
+        if _alike(own, content_words(other)) >= _SAME:
             return Flaw("the question repeats another", question[:120])
     return None
 
 
 def indistinct(personalized: str, general: str) -> Flaw | None:
     """Whether a reader could not tell the personalized answer from the general one, or it is that with a preface."""
-    own, other = content(personalized), content(general)
+    own, other = content_words(personalized), content_words(general)
     wrapped = len(own & other) >= 0.95 * len(other) and len(own - other) <= _ADDED and len(other) > _ADDED
     same = _alike(own, other) >= _SAME or wrapped
     return Flaw("the personalized answer reads like the general one", personalized[:120]) if same else None
@@ -120,15 +120,15 @@ def too_long(reply: str) -> Flaw | None:
     return Flaw("the reply is longer than six sentences", reply[:120]) if len(sentences) > 2 * _MOST_SENTENCES else None
 
 
-def content(text: str) -> set[str]:
+def content_words(text: str) -> set[str]:
     """The words that carry meaning, in the singular."""
     return {singular(word) for word in words(text) if word not in FUNCTION_WORDS and not word.isdigit()}
 
 
-def personal(texts: Iterable[str]) -> Flaw | None:
+def contains_personal_data(texts: Iterable[str]) -> Flaw | None:
     """Whether there is text that looks like real personal information."""
     for text in texts:
-        for kind, found in find_in(text):
+        for kind, found in find_personal_data(text):
             return Flaw("personal information", f"{kind}: {found[:60]}")
     return None
 

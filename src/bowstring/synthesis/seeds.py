@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError, FetchError, UsageError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
-from bowstring.files.redaction import redacted
+from bowstring.files.redaction import redact
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 
 FIELD = "input persona"  # as PersonaHub calls it
 _KNOWN = (".txt", ".jsonl", ".json", ".parquet")
@@ -63,8 +63,8 @@ def _read(source: str, field: str) -> Iterator[str]:
 
 def _from_json(path: Path, field: str) -> Iterator[str]:
     try:
-        rows: Any = read_json(path.read_bytes())
-    except NotPlain as error:
+        rows: Any = parse_strict_json(path.read_bytes())
+    except ParseError as error:
         raise DataError(f"{path}: {error}") from error
     for n, row in enumerate(rows[:_MOST] if isinstance(rows, list) else [rows], 1):
         yield _text(row, field, f"{path} entry {n}")
@@ -85,8 +85,8 @@ def _from_jsonl(path: Path, field: str) -> Iterator[str]:
             if not line.strip():
                 continue
             try:
-                row: Any = read_json(line)
-            except NotPlain as error:
+                row: Any = parse_strict_json(line)
+            except ParseError as error:
                 raise DataError(f"{path} line {n}: {error}") from error
             yield _text(row, field, f"{path} line {n}")
 
@@ -121,5 +121,5 @@ def _from_hub(source: str) -> Path:
     except UsageError:
         raise
     except Exception as error:  # whatever the network does, it is one line here
-        reason = redacted((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
+        reason = redact((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
         raise FetchError(f"--seeds {source} could not be fetched: {reason}") from error

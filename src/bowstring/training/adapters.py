@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bowstring.models.loading import in_one_line
+from bowstring.models.loading import as_load_error
 from bowstring.training.settings import TrainSettings
 
 
@@ -24,7 +24,7 @@ def with_adapter(model: Any, start: Path | None, settings: TrainSettings) -> Any
             task_type="CAUSAL_LM",
         )
         return get_peft_model(model, config)
-    with in_one_line(start):
+    with as_load_error(start):
         config = PeftConfig.from_pretrained(str(start))
         config.lora_dropout = settings.dropout
         return PeftModel.from_pretrained(model, str(start), config=config, is_trainable=True)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from bowstring.files.ticks import round_steps
+from bowstring.files.ticks import axis_ticks
 
 _WIDTH, _PANEL, _GAP = 720, 170, 46
 _LEFT, _RIGHT, _TOP = 64, 16, 30
@@ -54,10 +54,10 @@ def _panel(title: str, points: Sequence[tuple[float, float]], top: float, *, smo
         return f'<polyline points="{path}" fill="none" class="{kind}"/>'
 
     parts = [f'<text x="{_LEFT}" y="{top - 9}" class="title">{escape(title)}</text>']
-    for tick in round_steps(low, high):
+    for tick in axis_ticks(low, high):
         parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" class="grid"/>')
         parts.append(f'<text x="{_LEFT - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>')
-    for tick in (step for step in round_steps(1, max(2, last)) if step == int(step) and x(step) > _LEFT + 40):
+    for tick in (step for step in axis_ticks(1, max(2, last)) if step == int(step) and x(step) > _LEFT + 40):
         parts.append(f'<text x="{x(tick):.1f}" y="{top + _PANEL + 17}" text-anchor="middle">{tick:g}</text>')
     parts.append(f'<text x="{_LEFT}" y="{top + _PANEL + 17}">step</text>')
     if not smooth:

@@ -26,7 +26,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True, slots=True)
-class ToEvaluate:
+class EvaluatorData:
     examples: Examples
     held_out: tuple[HeldOut, ...]
     fingerprint: str
@@ -37,7 +37,7 @@ def check_types(settings: TrainSettings, known: Sequence[str]) -> None:
         check_choice("type", kind, known)
 
 
-def hold_out(made: Sequence[HeldOut], settings: TrainSettings, notes: Sequence[str], what: str) -> ToEvaluate:
+def hold_out(made: Sequence[HeldOut], settings: TrainSettings, notes: Sequence[str], what: str) -> EvaluatorData:
     """Examples to train on, and those of some owners to test with."""
     owners = _held_owners({one.example.owner for one in made}, settings)
     held = [one for one in made if one.example.owner in owners]
@@ -53,7 +53,7 @@ def hold_out(made: Sequence[HeldOut], settings: TrainSettings, notes: Sequence[s
         digest.update(f"{one.example.prompt.digest}\0{one.example.answer}\0".encode("utf-8", "surrogatepass"))
     # Prompts of a type begin alike: they share their trunk.
     by_kind = [[example for example in kept if example.kind == kind] for kind in dict.fromkeys(e.kind for e in kept)]
-    return ToEvaluate(Examples(lambda: by_kind, tuple(notes)), tuple(held), digest.hexdigest())
+    return EvaluatorData(Examples(lambda: by_kind, tuple(notes)), tuple(held), digest.hexdigest())
 
 
 def _held_owners(owners: Collection[str], settings: TrainSettings) -> set[str]:

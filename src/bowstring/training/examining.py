@@ -6,15 +6,15 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from bowstring.metrics.agreement import agreement, agreement_intervals
-from bowstring.models.local import TOGETHER, LocalAnswers
+from bowstring.models.local import TOGETHER, LocalGenerator
 from bowstring.records import Completion, Sampling
 from bowstring.training.evaluators import HeldOut, Labels, grouped
 
 _ROOM = 512  # tokens that an evaluator may write
 
 
-def examine(
-    answers: LocalAnswers, held_out: Sequence[HeldOut], trained_on: Collection[str], tell: Callable[[str], None]
+def evaluate_held_out(
+    answers: LocalGenerator, held_out: Sequence[HeldOut], trained_on: Collection[str], tell: Callable[[str], None]
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Agreement with the teacher, in all and by type; and a record of every item."""
     records: list[dict[str, Any]] = []

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from bowstring.training.packs import Pack, joined
+from bowstring.training.packs import Pack, join_packs
 from bowstring.tree.packed import Forest
 
 Batch = dict[str, Any]
@@ -25,15 +25,15 @@ _ARRAYS = ("tokens", "positions", "keep", "targets", "of")
 
 def to_batch(*packs: Pack) -> Batch:
     """Packs as the tensors that a trainer moves about: one sequence, in which they follow one another."""
-    whole = joined(packs)
+    whole = join_packs(packs)
     batch = {name: torch.from_numpy(getattr(whole, name)).long() for name in _ARRAYS}
     return batch | {"trees": list(whole.trees), "answers": whole.answers, "keys": list(whole.keys)}
 
 
-def log_probabilities(model: Any, batch: Batch, *, plain: bool) -> Tensor:
-    """Of every token of every answer, in order. `plain`: branch by branch, each with the whole trunk before it, as
-    models need it whose attention is no tree's."""
-    if plain:
+def log_probabilities(model: Any, batch: Batch, *, without_tree: bool) -> Tensor:
+    """Of every token of every answer, in order. `without_tree`: branch by branch, each with the whole trunk before it
+    (models whose attention cannot be a tree)."""
+    if without_tree:
         return _one_by_one(model, batch)
     found = model(
         input_ids=batch["tokens"].unsqueeze(0),
@@ -86,13 +86,13 @@ class Sft:
     """Cross-entropy of answers: the mean over tokens, or over answers of their means."""
 
     normalise: str
-    plain: bool = False
+    without_tree: bool = False
 
     def count(self, batch: Batch) -> int:
         return len(batch["targets"]) if self.normalise == "token" else batch["answers"]
 
     def loss(self, model: Any, batch: Batch) -> tuple[Tensor, dict[str, float]]:
-        losses = -log_probabilities(model, batch, plain=self.plain)
+        losses = -log_probabilities(model, batch, without_tree=self.without_tree)
         if self.normalise == "token":
             return losses.sum(), {}
         lengths = by_answer(torch.ones_like(losses), batch)
@@ -106,13 +106,13 @@ class Dpo:
     beta: float
     reference: dict[str, tuple[float, float]]
 
-    plain: bool = False
+    without_tree: bool = False
 
     def count(self, batch: Batch) -> int:
         return len(batch["keys"])
 
     def loss(self, model: Any, batch: Batch) -> tuple[Tensor, dict[str, float]]:
-        said = log_probabilities(model, batch, plain=self.plain)
+        said = log_probabilities(model, batch, without_tree=self.without_tree)
         pairs = by_answer(said, batch).view(-1, 2)
         start = torch.tensor([self.reference[key] for key in batch["keys"]], dtype=pairs.dtype, device=pairs.device)
         rewards = self.beta * (pairs - start)

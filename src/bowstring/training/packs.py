@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from bowstring.models.rendering import Rendering
 from bowstring.training.examples import Example
-from bowstring.tree.packing import Tree, cut
+from bowstring.tree.packing import Tree, build_tree
 
 Ids = npt.NDArray[np.int32]
 _LONGEST = 32_768  # tokens of a pack of several examples: room for a long history with all questions behind it
@@ -98,14 +98,14 @@ def pack_all(
 
 
 def pack(examples: Sequence[Tokens]) -> Pack:
-    tree = cut([tokens.prompt for tokens in examples])
+    tree = build_tree([tokens.prompt for tokens in examples])
     rests = sum(len(rest) * len(tokens.answers) for tokens, rest in zip(examples, tree.branches, strict=True))
     if sum(len(tokens.prompt) for tokens in examples) < len(tree.trunk) + rests:
-        return joined([_packed([tokens], cut([tokens.prompt])) for tokens in examples])
+        return join_packs([_packed([tokens], build_tree([tokens.prompt])) for tokens in examples])
     return _packed(examples, tree)
 
 
-def joined(packs: Sequence[Pack]) -> Pack:
+def join_packs(packs: Sequence[Pack]) -> Pack:
     """Packs as one, in which they follow one another."""
     tokens = accumulate((len(p.tokens) for p in packs), initial=0)
     answers = accumulate((p.answers for p in packs), initial=0)
@@ -145,7 +145,7 @@ def _ids(values: Sequence[int]) -> Ids:
     return np.array(values, dtype=np.int32)
 
 
-def arrange(owners: Sequence[str], per_step: int, epochs: float, seed: int) -> list[int]:
+def order_packs(owners: Sequence[str], per_step: int, epochs: float, seed: int) -> list[int]:
     """The order in which packs are trained on: every `per_step` are a step, of different owners while that can be."""
     order: list[int] = []
     whole = max(round(len(owners) * epochs), 1)
@@ -175,7 +175,7 @@ def _mixed(left: Sequence[int], owners: Sequence[str], per_step: int, before: Se
     return found
 
 
-def tokenized(groups: Iterable[Sequence[Example]], render: Rendering) -> Iterator[list[Tokens]]:
+def tokenize_groups(groups: Iterable[Sequence[Example]], render: Rendering) -> Iterator[list[Tokens]]:
     """Examples as token ids, group by group."""
     for group in groups:
         prompts = render.all_tokens([example.prompt for example in group])

@@ -16,7 +16,7 @@ from bowstring.training.objectives import by_answer, log_probabilities
 from bowstring.training.trainer import collate
 
 
-def reference(trainer: Any, folder: Path, *, plain: bool) -> dict[str, tuple[float, float]]:
+def reference(trainer: Any, folder: Path, *, without_tree: bool) -> dict[str, tuple[float, float]]:
     """(better, worse) by key, of all that is trained on. Processes share the work, and meet in the folder."""
     whole = folder / "reference.json"
     args = trainer.args
@@ -32,7 +32,7 @@ def reference(trainer: Any, folder: Path, *, plain: bool) -> dict[str, tuple[flo
                 batch = collate([data[n] for n in range(start, min(start + size, len(data)))])
                 if batch["counts"] and not mine.keys() >= set(batch["keys"]):  # a second epoch brings nothing new
                     batch = trainer._prepare_inputs(batch)
-                    pairs = by_answer(log_probabilities(model, batch, plain=plain), batch).view(-1, 2)
+                    pairs = by_answer(log_probabilities(model, batch, without_tree=without_tree), batch).view(-1, 2)
                     mine = dict(zip(batch["keys"], pairs.tolist(), strict=True)) | mine
         part = folder / f".reference-{args.process_index}.json"
         part.write_text(json.dumps(mine))

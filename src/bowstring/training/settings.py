@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from bowstring.errors import UsageError, check_choice
-from bowstring.settings import check_settings, option, options_of, sort_keywords
+from bowstring.settings import check_settings, option, options_of, split_keywords
 
 Method = Literal["sft", "dpo", "judge", "matcher"]
 EVALUATORS = ("judge", "matcher")  # the methods that train those
@@ -113,7 +113,7 @@ class TrainSettings:
     def configuration(self) -> dict[str, Any]:
         """The settings that bear on this method."""
         found = asdict(self)
-        for name in set(found) - bears_on(self.method):
+        for name in set(found) - relevant_settings(self.method):
             del found[name]
         return found
 
@@ -122,7 +122,7 @@ _ASSISTANT = {"history", "drop_irrelevant", "splits", "types", "instruction"}
 _EVALUATOR = {"hold_out", "types"}
 
 
-def bears_on(method: Method) -> set[str]:
+def relevant_settings(method: Method) -> set[str]:
     """The settings that make a difference to a method."""
     common = {one.name for one in fields(TrainSettings)} - _ASSISTANT - _EVALUATOR - {"beta", "normalise"}
     return (
@@ -139,7 +139,7 @@ def bears_on(method: Method) -> set[str]:
 def settings_for(method: Method, **given: Any) -> TrainSettings:
     """The published settings of a method, with those that were given in their place (None: not given)."""
     check_choice("method", method, get_args(Method))
-    (settings,) = sort_keywords((TrainSettings,), given, where="train()", besides=_OPTIONS)
+    (settings,) = split_keywords((TrainSettings,), given, where="train()", besides=_OPTIONS)
     return TrainSettings(method, **(PUBLISHED[method] | settings))
 
 

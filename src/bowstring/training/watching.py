@@ -42,7 +42,7 @@ class Watcher:
     def callback(self) -> TrainerCallback:
         return _Callback(self)
 
-    def see(self, step: int, values: dict[str, float]) -> bool:
+    def record_step(self, step: int, values: dict[str, float]) -> bool:
         """Whether to go on; with a loss that is no number never."""
         self.log.append({"step": step, **values})
         what = self._collapse()
@@ -70,12 +70,12 @@ class Watcher:
         return bool(self.log) and not math.isfinite(self.log[-1].get("loss", 0.0))
 
 
-def readable(logs: dict[str, float]) -> dict[str, float | None]:
+def json_log_line(logs: dict[str, float]) -> dict[str, float | None]:
     """A line of Trainer's log for training.json; None for what is no number, which JSON does not have."""
-    return {name: value if math.isfinite(value) else None for name, value in _in_our_words(logs).items()}
+    return {name: value if math.isfinite(value) else None for name, value in _rename_metrics(logs).items()}
 
 
-def _in_our_words(logs: dict[str, float]) -> dict[str, float]:
+def _rename_metrics(logs: dict[str, float]) -> dict[str, float]:
     return {"lr" if name == "learning_rate" else name: float(v) for name, v in logs.items() if name != "epoch"}
 
 
@@ -88,16 +88,16 @@ class _Callback(TrainerCallback):
         """What was seen before a resume was seen."""
         for line in state.log_history:
             if "loss" in line:
-                self._watcher.see(int(line["step"]), _in_our_words(line))
+                self._watcher.record_step(int(line["step"]), _rename_metrics(line))
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002
         if not logs or "loss" not in logs:
             return
         # Every process sees the same means, and comes to the same conclusion.
-        values = _in_our_words(logs)
+        values = _rename_metrics(logs)
         self._times.append((state.global_step, time.monotonic()))
         self._watcher.watch(Step(state.global_step, state.max_steps, self._left(state), values))
-        if not self._watcher.see(state.global_step, values):
+        if not self._watcher.record_step(state.global_step, values):
             control.should_training_stop = True
 
     def _left(self, state: Any) -> float | None:

@@ -60,7 +60,7 @@ class TreeState:
         self._branch_values = [values[rows] for values in self._branch_values]
         self._branches = len(rows)
 
-    def look(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+    def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
         """Attention of new tokens, (1, heads, tokens, width), after keeping their keys and values."""
         self._open(layer, key)
         return (

@@ -17,7 +17,7 @@ from bowstring.tree.packing import Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class DecodingSettings:
     """How the answer of one branch is drawn; without a temperature, the likeliest token each time."""
 
     max_tokens: int
@@ -28,10 +28,10 @@ class Draw:
     repetition_penalty: float = 1.0
 
 
-class Chooser:
+class TokenSampler:
     """Branches of these settings; what a tree has told each of them counts for penalties."""
 
-    def __init__(self, draws: Sequence[Draw], tree: Tree, device: torch.device) -> None:
+    def __init__(self, draws: Sequence[DecodingSettings], tree: Tree, device: torch.device) -> None:
         self._draws, self._device = list(draws), device
         self._step = 0
         most = max(draw.max_tokens for draw in draws)
@@ -65,7 +65,7 @@ class Chooser:
         self._most = max(d.top_k or 1 for d in draws) if limited else None
         self._top_k = column([float(d.top_k or 2**30) for d in draws])
 
-    def choose(self, logits: Tensor) -> list[int]:
+    def sample(self, logits: Tensor) -> list[int]:
         """A token for every row of (branches, vocabulary)."""
         logits = self._penalised(logits)
         found = logits.argmax(dim=-1, keepdim=True)
@@ -102,7 +102,7 @@ class Chooser:
         return torch.where(self._seen, punished, logits)
 
 
-def _numbers(draw: Draw, n: int) -> list[float]:
+def _numbers(draw: DecodingSettings, n: int) -> list[float]:
     """From 0 to below 1, in order; the first ones do not depend on how many are asked for."""
     own = random.Random(draw.seed)  # noqa: S311 - repeatable on purpose
     return [own.random() if draw.temperature else 0.0 for _ in range(n)]

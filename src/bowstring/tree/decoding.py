@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from bowstring.tree.cache import TreeState
-from bowstring.tree.choosing import Chooser, Draw
+from bowstring.tree.choosing import DecodingSettings, TokenSampler
 from bowstring.tree.packing import Tree
 
 # The share of branches that still grow, from which on the others are taken out. On a GPU that means a new recording.
@@ -26,7 +26,7 @@ _SCORES = 1 << 22  # of a head: a branch's tokens look at one another by a mask,
 
 
 @dataclass(slots=True)
-class Drawn:
+class Generated:
     tokens: list[int] = field(default_factory=list)
     finish: Literal["stop", "length"] = "length"
 
@@ -35,7 +35,7 @@ class _Branch:
     """A branch while it grows."""
 
     def __init__(self, length: int, most: int) -> None:
-        self.drawn = Drawn()
+        self.drawn = Generated()
         self.length = length
         self.ended = False
         self._most = most
@@ -57,17 +57,17 @@ class _Branch:
 def decode(
     model: Any,
     tree: Tree,
-    draws: Sequence[Draw],
+    draws: Sequence[DecodingSettings],
     ends: Collection[int],
     *,
     chunk: int = CHUNK,
     stopped: Callable[[], bool] = lambda: False,
-) -> list[Drawn]:
+) -> list[Generated]:
     """An answer for every branch. The model must run with the tree's attention (`layers`)."""
     device = model.device
     everyone = [_Branch(len(own), draw.max_tokens) for own, draw in zip(tree.branches, draws, strict=True)]
     width = max(len(own) + draw.max_tokens for own, draw in zip(tree.branches, draws, strict=True))
-    chooser = Chooser(draws, tree, device)
+    chooser = TokenSampler(draws, tree, device)
     state = TreeState(trunk=len(tree.trunk), branches=len(everyone), width=width)
     # Numbers that are copied to a GPU wait for it to finish, so all of these go there before it has anything to do.
     trunk = torch.tensor([tree.trunk], dtype=torch.long, device=device)
@@ -79,7 +79,7 @@ def decode(
     if any(draw.max_tokens > 1 for draw in draws):
         step = _Step(model, state, len(branches), len(tree.trunk))
     while not stopped():
-        tokens = chooser.choose(logits)
+        tokens = chooser.sample(logits)
         goes_on = [branch.take(token, ends) for branch, token in zip(branches, tokens, strict=True)]
         rows = [n for n, on in enumerate(goes_on) if on]
         if not rows:

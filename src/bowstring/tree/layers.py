@@ -1,6 +1,6 @@
 """How a model's layers come to look at a tree: as an attention implementation of transformers, `NAME`.
 
-The tree goes into the model as an argument, which transformers hands on to every layer. It is asked by `look`: of a
+The tree goes into the model as an argument, which transformers hands on to every layer. It is asked by `attend`: of a
 cache that grows (`cache`), or of a whole packed sequence that is trained on (`packed`).
 
     register()
@@ -17,8 +17,8 @@ from torch import Tensor
 NAME = "bowstring_tree"
 
 
-class Looked(Protocol):
-    def look(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+class TreeAttention(Protocol):
+    def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
         """Attention of (1, heads, tokens, width); keys and values have fewer heads, or as many."""
         ...
 
@@ -30,13 +30,13 @@ def _attention(
     value: Tensor,
     _mask: Any,
     scaling: float | None = None,
-    tree: Looked | None = None,
+    tree: TreeAttention | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
     if tree is None:
         raise RuntimeError("no tree was given: call the model with tree=…")
     scale = scaling if scaling is not None else query.shape[-1] ** -0.5
-    return tree.look(module.layer_idx, query, key, value, scale).transpose(1, 2), None
+    return tree.attend(module.layer_idx, query, key, value, scale).transpose(1, 2), None
 
 
 def register() -> None:

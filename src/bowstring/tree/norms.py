@@ -17,7 +17,7 @@ from torch.nn import functional
 _ROUNDING = {torch.float32: 1e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}  # a share of the largest number
 
 
-def join_norms(model: Any) -> int:
+def fuse_norms(model: Any) -> int:
     """How many norms are one kernel from now on."""
     joined = 0
     for module in model.modules():

@@ -32,7 +32,7 @@ class Packed:
         # For every token its place in the flattened grid.
         self._place = real.flatten().nonzero().squeeze(1)
 
-    def look(self, _layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+    def attend(self, _layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
         if self._taken.device != query.device:
             self._taken, self._real, self._place = (t.to(query.device) for t in (self._taken, self._real, self._place))
         out: Tensor = _TreeAttention.apply(query, key, value, scale, self)  # type: ignore[no-untyped-call]
@@ -64,13 +64,13 @@ class Forest:
         self._trees = [Packed(trunk, branches) for trunk, branches in trees]
         self._lengths = [trunk + sum(branches) for trunk, branches in trees]
 
-    def look(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+    def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
         if len(self._trees) == 1:
-            return self._trees[0].look(layer, query, key, value, scale)
+            return self._trees[0].attend(layer, query, key, value, scale)
         looked, start = [], 0
         for tree, length in zip(self._trees, self._lengths, strict=True):
             q, k, v = (t[:, :, start : start + length] for t in (query, key, value))
-            looked.append(tree.look(layer, q, k, v, scale))
+            looked.append(tree.attend(layer, q, k, v, scale))
             start += length
         return torch.cat(looked, dim=2)
 

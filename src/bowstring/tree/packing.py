@@ -47,12 +47,12 @@ class Tree:
         return [len(self.trunk) + before for before in accumulate(lengths, initial=0)][:-1]
 
 
-def sees(query: int, key: int, segments: Sequence[int]) -> bool:
+def can_attend(query: int, key: int, segments: Sequence[int]) -> bool:
     """Whether the packed token `query` may look at the packed token `key`: the rule that every mask follows."""
     return key <= query and segments[key] in (TRUNK, segments[query])
 
 
-def cut(prompts: Sequence[Sequence[int]]) -> Tree:
+def build_tree(prompts: Sequence[Sequence[int]]) -> Tree:
     """Prompts as a tree. Each branch keeps at least one token: something has to ask for the next one."""
     if not prompts:
         raise ValueError("no prompts; expected at least one")

@@ -17,14 +17,14 @@ from torch import Tensor
 from bowstring.tree.cache import TreeState
 from bowstring.tree.layers import NAME
 from bowstring.tree.packed import Packed
-from bowstring.tree.packing import cut
+from bowstring.tree.packing import build_tree
 
 _PROMPTS = ([5, 9, 3, 7, 4], [5, 9, 3, 8, 2, 6])
 _ROUNDING = 1e-3  # how far logits may be off, as a share of their spread
 
 
 @torch.no_grad()
-def why_no_tree(model: Any) -> str | None:
+def tree_mismatch(model: Any) -> str | None:
     """What is wrong with a model as a tree; None where nothing is. It runs with the tree's attention before and
     after."""
     with _in_float32(model):
@@ -77,7 +77,7 @@ def _plainly(model: Any) -> Tensor:
 
 
 def _packed(model: Any) -> Tensor:
-    tree = cut(_PROMPTS)
+    tree = build_tree(_PROMPTS)
     lengths = [len(branch) for branch in tree.branches]
     ends = torch.tensor(lengths, device=model.device).cumsum(0) + len(tree.trunk) - 1
     found = model(
@@ -92,7 +92,7 @@ def _packed(model: Any) -> Tensor:
 
 def _decoded(model: Any) -> Tensor:
     """The trunk first, then both branches token by token; a shorter one waits at its last."""
-    tree = cut(_PROMPTS)
+    tree = build_tree(_PROMPTS)
     trunk, longest = len(tree.trunk), max(map(len, tree.branches))
     state = TreeState(trunk=trunk, branches=len(_PROMPTS), width=longest)
     with state.trunk_chunk(trunk):

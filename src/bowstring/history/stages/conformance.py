@@ -15,7 +15,7 @@ from typing import Any
 
 from bowstring.concurrency import run_anywhere
 from bowstring.history.stages.interface import Shown
-from bowstring.history.stages.own import OwnStages
+from bowstring.history.stages.user_stage import UserStages
 from bowstring.models.interface import RequestFailed
 from bowstring.records import Completion, Dialogue, Message, Prompt, Sampling
 
@@ -30,7 +30,7 @@ def check_stage(
     stage: str | type[Any], *, answer: Callable[[str], str] = lambda text: f"Noted: {text[:80]}"
 ) -> dict[str, list[Shown]]:
     """Take two users through a stage; returns what was shown to each. `answer` stands for the model that it asks."""
-    stages = OwnStages(f"python:{stage}" if isinstance(stage, str) and not stage.startswith("python:") else stage)
+    stages = UserStages(f"python:{stage}" if isinstance(stage, str) and not stage.startswith("python:") else stage)
 
     async def ask(prompt: Prompt, sampling: Sampling, *, expect: int) -> Completion:  # noqa: ARG001
         return Completion(answer(prompt.messages[-1].text))

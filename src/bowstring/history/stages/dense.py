@@ -26,7 +26,7 @@ class DenseSearch:
 
     async def rank(self, reader: Reader, unit: str, queries: Sequence[str]) -> None:
         async with self._turn:
-            wanted = [query for query in dict.fromkeys(queries) if not reader.ranked("dense", unit, query)]
+            wanted = [query for query in dict.fromkeys(queries) if not reader.has_order("dense", unit, query)]
             if wanted:
                 await asyncio.to_thread(self._rank, reader, unit, wanted)
 
@@ -37,7 +37,7 @@ class DenseSearch:
             scores = self._vectors(queries, queries=True) @ self._vectors(texts, queries=False).T
             orders = np.argsort(-scores, axis=1, kind="stable").tolist()
         for query, order in zip(queries, orders, strict=True):
-            reader.rank("dense", unit, query, order)
+            reader.set_order("dense", unit, query, order)
 
     def _vectors(self, texts: Sequence[str], *, queries: bool) -> Vectors:
         kind = "query" if queries else "document"

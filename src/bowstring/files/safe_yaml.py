@@ -14,20 +14,20 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where there is o
 _DEEPEST = 50
 
 
-class NotPlain(ValueError):
+class ParseError(ValueError):
     """Why a text is not read, in one line."""
 
 
-def read_yaml(text: str) -> Any:
+def parse_safe_yaml(text: str) -> Any:
     """The value of a text; raises NotPlain."""
     try:
         _check(text)
         return yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader
-    except NotPlain:
+    except ParseError:
         raise
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError, AttributeError, TypeError) as error:
         # AttributeError and TypeError: keys that are lists or mappings.
-        raise NotPlain(" ".join(str(error).split())[:200] or type(error).__name__) from error
+        raise ParseError(" ".join(str(error).split())[:200] or type(error).__name__) from error
 
 
 def _check(text: str) -> None:
@@ -35,10 +35,10 @@ def _check(text: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.AliasEvent):
-            raise NotPlain("aliases (*name) are not read")
+            raise ParseError("aliases (*name) are not read")
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if depth > _DEEPEST:
-            raise NotPlain("is nested too deeply")
+            raise ParseError("is nested too deeply")

@@ -27,7 +27,7 @@ from typing import Any
 from bowstring.errors import UsageError
 from bowstring.history.stages.interface import Ask, Shown
 from bowstring.models.interface import RequestFailed
-from bowstring.models.own import call_on_thread, error_in_words, load_attribute, source_hash
+from bowstring.models.user_code import call_on_thread, error_in_words, load_attribute, source_hash
 from bowstring.records import Dialogue, Message, Prompt, Sampling, Trunk
 
 _METHODS = ("open", "ingest", "retrieve")
@@ -35,7 +35,7 @@ _ROLES = ("system", "user", "assistant")
 Text = str | Sequence[Mapping[str, str]]
 
 
-class OwnAsk:
+class UserAsk:
     """The model of a stage's role, as a user's code asks it."""
 
     def __init__(self, ask: Ask) -> None:
@@ -66,14 +66,14 @@ def _messages(text: Text) -> list[Message]:
     return [Message(role, (content,)) for role, content in found]  # type: ignore[arg-type]
 
 
-class OwnStage:
+class UserStage:
     """A user's class as a stage. Whatever it raises fails the question, and not the run."""
 
     name = "history"
     per_question = True
 
     def __init__(self, made: type[Any], called: str, ask: Ask) -> None:
-        self._called, self._asks = called, OwnAsk(ask)
+        self._called, self._asks = called, UserAsk(ask)
         self._dialogues: dict[int, Dialogue] = {}
         try:
             self._stage = made(self._asks) if _takes_ask(made) else made()
@@ -134,7 +134,7 @@ class OwnStage:
             )
 
 
-class OwnStages:
+class UserStages:
     """Makes a stage per user, of the class behind `python:module:Class` or of the class itself."""
 
     def __init__(self, stage: str | type[Any]) -> None:
@@ -147,8 +147,8 @@ class OwnStages:
         self.identity = f"{self.name}#{source_hash(found) or 'unknown'}"
         self._made = found
 
-    def __call__(self, ask: Ask) -> OwnStage:
-        return OwnStage(self._made, self.name, ask)
+    def __call__(self, ask: Ask) -> UserStage:
+        return UserStage(self._made, self.name, ask)
 
 
 def _takes_ask(made: type[Any]) -> bool:

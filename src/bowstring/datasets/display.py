@@ -37,6 +37,6 @@ Block = Rule | Heading | Line | Remark
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ItemDisplay:
     json: Any
     blocks: Sequence[Block]

@@ -24,13 +24,13 @@ from contextlib import suppress
 from typing import Any, get_args
 
 from bowstring.errors import UsageError
-from bowstring.files.redaction import redacted
+from bowstring.files.redaction import redact
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
 from bowstring.records import Completion, Finish, Prompt, Sampling, Usage, fields_of
 
 
-class OwnModel:
+class UserModel:
     def __init__(self, function: Callable[..., Any], name: str, identity: str) -> None:
         call = function if inspect.isroutine(function) else type(function).__call__
         self._call = function
@@ -99,13 +99,13 @@ async def call_on_thread(function: Callable[..., Any], *arguments: Any) -> Any:
     return await done
 
 
-def load_own(name: str) -> OwnModel:
+def load_user_model(name: str) -> UserModel:
     """The model behind `python:module:name`; modules of the current folder are found."""
     parts = name.split(":")
     if len(parts) != 3 or not all(parts):
         raise UsageError(f"{name}: expected python:module:name, such as python:my_module:answer")
     found = load_attribute(name)
-    return OwnModel(_callable(found, name), name, f"{name}#{source_hash(found) or 'unknown'}")
+    return UserModel(_callable(found, name), name, f"{name}#{source_hash(found) or 'unknown'}")
 
 
 def load_attribute(name: str) -> Any:
@@ -123,7 +123,7 @@ def load_attribute(name: str) -> Any:
     return found
 
 
-def own_model(found: Any) -> OwnModel:
+def user_model(found: Any) -> UserModel:
     """A callable or a class of the user's as a model. A class is made here, once.
 
     A function or class of a module is known by its name and source from run to run. Anything else (an object with
@@ -136,12 +136,12 @@ def own_model(found: Any) -> OwnModel:
     plain = (inspect.isfunction(found) and not found.__closure__) or inspect.isclass(found)
     source = source_hash(found) if plain and "<" not in name else None
     identity = said if isinstance(said, str) else f"{name}#{source or uuid.uuid4().hex}"
-    return OwnModel(_callable(found, name), name, identity)
+    return UserModel(_callable(found, name), name, identity)
 
 
 def error_in_words(error: BaseException) -> str:
     """What the user's code raised. Whatever it asks may have quoted a key to it."""
-    return f"{type(error).__name__}: {redacted(str(error))}"
+    return f"{type(error).__name__}: {redact(str(error))}"
 
 
 def _callable(found: Any, name: str) -> Callable[..., Any]:
