@@ -1,4 +1,4 @@
-"""Small sets that come with a benchmark, written to be read: one YAML file per user or persona."""
+"""Small data sets bundled with a benchmark: one YAML file per user or persona."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bowstring.errors import MissingSplit
 
 
 def read_documents(package: str) -> tuple[list[dict[str, Any]], str]:
-    """The YAML files of a package in the order of their names, and a hash of their bytes."""
+    """Return the YAML files of a package in name order, and a hash of their bytes."""
     whole = hashlib.sha256()
     documents = []
     entries = files(package).iterdir()

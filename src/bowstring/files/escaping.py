@@ -1,11 +1,11 @@
-"""Texts of data sets and models, made harmless for where they are shown: terminals, Markdown, LaTeX, spreadsheets."""
+"""Escape text from data sets and models for the place it is shown in: terminals, Markdown, LaTeX, spreadsheets."""
 
 from __future__ import annotations
 
 import re
 
-# Everything that steers what shows a text, and the marks that reorder it; newline and tab stay.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# Control characters and bidirectional marks; newline and tab are allowed.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _LATEX = {
     **{c: f"\\{c}" for c in "&%$#_{}"},
     "\\": r"\textbackslash{}",
@@ -22,12 +22,12 @@ _LATEX = {
 
 
 def has_control_characters(text: str) -> bool:
-    return _STEERING.search(text) is not None
+    return _CONTROL.search(text) is not None
 
 
 def escape_control_characters(text: str) -> str:
-    """With control characters made visible instead of obeyed."""
-    return _STEERING.sub(lambda m: f"\\x{ord(m[0]):02x}" if ord(m[0]) < 256 else f"\\u{ord(m[0]):04x}", text)
+    """Replace control characters with visible escape sequences."""
+    return _CONTROL.sub(lambda m: f"\\x{ord(m[0]):02x}" if ord(m[0]) < 256 else f"\\u{ord(m[0]):04x}", text)
 
 
 def one_line(text: str) -> str:
@@ -43,6 +43,6 @@ def escape_latex(text: str) -> str:
 
 
 def escape_csv(text: str) -> str:
-    """A cell that a spreadsheet would take for a formula, as text; numbers stay numbers."""
+    """Escape a cell that a spreadsheet would read as a formula; numbers stay numbers."""
     formula = re.match(r"\s*[=+\-@＝＋－＠]|[\t\r\n]", text) and not re.fullmatch(r"[+-]?[\d.,]+(e[+-]?\d+)?", text)
     return f"'{escape_control_characters(text)}" if formula else escape_control_characters(text)

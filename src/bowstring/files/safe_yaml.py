@@ -1,7 +1,7 @@
-"""YAML from somebody else, a model or a file: values, and nothing that grows.
+"""Safe YAML parsing for untrusted text: plain values only, and bounded memory.
 
-A few lines with aliases can stand for more than any memory holds, so they are not read; brackets in brackets can
-exhaust a reader; and what YAML takes for a date or a number may be none.
+A few lines with aliases can expand beyond any memory, so aliases are rejected. Deep nesting can exhaust the parser, and
+what YAML reads as a date or number may be invalid.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ from typing import Any
 
 import yaml
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where there is one: the other takes seconds a megabyte
-_DEEPEST = 50
+_LOADER = getattr(
+    yaml, "CSafeLoader", yaml.SafeLoader
+)  # the C loader where available: the Python one takes seconds per megabyte
+_MAX_DEPTH = 50
 
 
 class ParseError(ValueError):
-    """Why a text is not read, in one line."""
+    """Text that was rejected; the message is a one-line reason."""
 
 
 def parse_safe_yaml(text: str) -> Any:
-    """The value of a text; raises NotPlain."""
+    """Parse YAML; raise ParseError with a one-line reason."""
     try:
         _check(text)
         return yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader
@@ -31,14 +33,14 @@ def parse_safe_yaml(text: str) -> Any:
 
 
 def _check(text: str) -> None:
-    """Look through a text before anything is made of it."""
+    """Check the events of a text before building any value from it."""
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.AliasEvent):
-            raise ParseError("aliases (*name) are not read")
+            raise ParseError("aliases (*name) are not allowed")
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             raise ParseError("is nested too deeply")

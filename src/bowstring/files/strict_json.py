@@ -1,10 +1,10 @@
-"""JSON from somebody else, or from a disk that may be at fault: values that can be written down again.
+"""Strict JSON parsing for untrusted files and for files that may be damaged.
 
->>> read_json(b'{"n": NaN}')
+>>> parse_strict_json(b'{"n": NaN}')
 Traceback (most recent call last):
-bowstring.files.safe_yaml.NotPlain: holds NaN, which is no number
+bowstring.files.safe_yaml.ParseError: contains NaN, which is not a number
 
-Python's own reader takes numbers that are none, and halves of characters that fit into no file.
+Python's own parser accepts NaN and Infinity, and lone surrogates that cannot be written to a UTF-8 file.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import Any, NoReturn
 
 from bowstring.files.safe_yaml import ParseError
 
-_MAY_BE_HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+_MAY_HOLD_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
 
 def parse_strict_json(content: bytes | str) -> Any:
-    """The value of a text; raises NotPlain, in one line."""
+    """Parse JSON; raise ParseError with a one-line reason."""
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
         found = json.loads(text, parse_constant=_refuse)
-        if _MAY_BE_HALF.search(text):
+        if _MAY_HOLD_SURROGATE.search(text):
             json.dumps(found, ensure_ascii=False).encode("utf-8")
     except ParseError:
         raise
     except UnicodeEncodeError as error:
-        raise ParseError("holds half a character") from error
+        raise ParseError("contains half of a surrogate pair") from error
     except UnicodeDecodeError as error:
         raise ParseError("is not UTF-8") from error
     except RecursionError as error:
@@ -39,4 +39,4 @@ def parse_strict_json(content: bytes | str) -> Any:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ParseError(f"holds {constant}, which is no number")
+    raise ParseError(f"contains {constant}, which is not a number")

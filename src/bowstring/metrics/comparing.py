@@ -1,10 +1,10 @@
-"""Two runs on the same items: how far apart they are, how well that is known, and what it would take to know it.
+"""Paired comparison of two runs on the same items: difference, interval, p-value, and the sample size needed.
 
 before = {"x": [Score("user 1", 1.0), Score("user 2", 0.0)]}
 after = {"x": [Score("user 1", 1.0), Score("user 2", 1.0)]}
 difference(before, after, lambda mean: 100 * mean["x"], items=2)
 
-Both sides are resampled together, by cluster: what makes a user hard is hard for both runs, and cancels out.
+Both sides are resampled together, by cluster: a user's difficulty affects both runs and cancels out.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from bowstring.metrics.intervals import (
     zero_event_upper_bound,
 )
 
-FINE_DRAWS = 10_000  # where every pair is compared: p has to stay small when it is corrected for their number
+FINE_DRAWS = 10_000  # when every pair is compared: p must stay small after correction for multiple comparisons
 LEVEL = 0.05
 POWER = 0.8
-_ROUNDING = 1e-9  # a difference as small as this is rounding
+_ROUNDING = 1e-9  # a difference this small is rounding error
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The second less the first, in the units of the metric; n counts the items that both have."""
+    """The second run minus the first, in the units of the metric; `n` counts the items that both have."""
 
     value: float
     low: float
     high: float
     p: float
-    error: float  # the standard error, by cluster
+    error: float  # clustered standard error
     n: int
     clusters: int
 
@@ -56,17 +56,17 @@ class Difference:
 
     @property
     def level(self) -> float:
-        """What p has to be below; where there are several comparisons, this is before Holm."""
+        """The significance threshold for p; with several comparisons, before Holm's correction."""
         return LEVEL
 
     @property
     def least_clusters(self) -> int:
-        """With fewer, no difference can be shown, however large."""
+        """The minimum number of clusters at which any difference can be significant."""
         return least_clusters(self.level)
 
     @property
     def detectable(self) -> float | None:
-        """The smallest true difference that so many clusters would show with 80% power; None where they show none."""
+        """The smallest true difference detectable with 80% power; None if there are too few clusters."""
         return _power_multiplier(self.level) * self.error if self.clusters >= self.least_clusters else None
 
     def as_json(self) -> dict[str, Any]:
@@ -76,8 +76,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedDifference(Difference):
-    """One of several comparisons: `corrected` is p as Holm corrects it for their number, `comparisons` how many times
-    over at the least, `left_out` counts the items that only one side has."""
+    """One of several comparisons. `corrected` is the Holm-corrected p, `comparisons` the smallest factor Holm
+    multiplies it by, `left_out` counts the items that only one side has."""
 
     corrected: float
     comparisons: int
@@ -92,12 +92,12 @@ class CorrectedDifference(Difference):
         return self.corrected < LEVEL
 
     def swapped(self) -> CorrectedDifference:
-        """The same, with the sides exchanged."""
+        """Return the same comparison with the sides exchanged."""
         return replace(self, value=-self.value, low=-self.high, high=-self.low)
 
 
 def _power_multiplier(level: float) -> float:
-    """How many standard errors a true difference has to be for 80% power, two-sided."""
+    """Return how many standard errors a true difference must be for 80% power, two-sided."""
     return NormalDist().inv_cdf(1 - level / 2) + NormalDist().inv_cdf(POWER)
 
 
@@ -110,10 +110,10 @@ def difference(
     ends: tuple[float, float] | None = None,
     fine: bool = False,
 ) -> Difference | None:
-    """A paired difference of a statistic of component means, with percentile interval and p over resampled clusters.
+    """Estimate a paired difference of a statistic of component means, with a bootstrap interval and p-value.
 
-    The scores of both sides are of the same items. None where a side lacks a component. `ends` are the least and the
-    greatest score there can be, for clusters that all differ alike, as in `estimate`. `fine` takes more draws.
+    Both sides must have scores of the same items. Return None if a side lacks a component. `ends` are the lowest and
+    highest possible score, used as in `estimate` if all clusters differ alike. `fine` takes more draws.
     """
     if not first or not all(first.values()) or not all(second.values()):
         return None
@@ -127,9 +127,10 @@ def difference(
         value = value + sign * statistic(whole)
         with np.errstate(invalid="ignore", divide="ignore"):
             drawn = drawn + sign * statistic(each)
-    drawn = drawn[np.isfinite(drawn)]  # a draw may hold no score of some component; it says nothing then
+    drawn = drawn[np.isfinite(drawn)]  # a draw may contain no score of some component; it is skipped
     low, high = np.percentile(drawn, [2.5, 97.5]) if len(drawn) else (value[0], value[0])
-    # A bootstrap of few clusters takes them for too much alike: by as much as a plain variance does.
+    # With few clusters the bootstrap underestimates the variance by a factor (n-1)/n, as the plain sample variance
+    # does.
     widened = math.sqrt(len(clusters) / (len(clusters) - 1)) if len(clusters) > 1 else 0.0
     error = widened * float(drawn.std()) if len(drawn) else 0.0
     p = _p_value(drawn, len(clusters))
@@ -142,8 +143,8 @@ def difference(
 def _unseen_difference_bounds(
     first: Means, second: Means, statistic: Callable[[Means], Floats], ends: tuple[float, float], clusters: int
 ) -> tuple[float, float]:
-    """What a difference may be where all clusters differ alike: there may be others among those who were not seen. For
-    these it could be anything, or, where so many alike are enough to show a direction, nothing at the least."""
+    """Return the range of a difference if all clusters differ alike: unseen clusters could differ in any way or, with
+    enough clusters to show a direction, at worst not at all."""
     others = zero_event_upper_bound(clusters)
     (least, most), (low, high) = (unseen_cluster_bounds(side, statistic, ends, others) for side in (first, second))
     value = float((statistic(second) - statistic(first))[0])
@@ -162,7 +163,7 @@ def _fine_bootstrap_weights(clusters: int) -> Floats:
 def _means(
     components: Mapping[str, Sequence[Score]], index: Mapping[str, int], weights: Floats
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """Each component's mean over all clusters, and over the clusters of every draw."""
+    """Return each component's mean over all clusters, and over the clusters of every draw."""
     whole, drawn = {}, {}
     for name, scores in components.items():
         at = [index[score.cluster] for score in scores]
@@ -176,9 +177,9 @@ def _means(
 
 
 def _p_value(drawn: Floats, clusters: int) -> float:
-    """Two-sided, in keeping with the interval: how small its share outside has to be to leave out zero.
+    """Return the two-sided p-value consistent with the interval: the smallest level whose interval excludes zero.
 
-    One is added on both sides, for what was found is one of the outcomes possible.
+    One is added to numerator and denominator, because the observed outcome is one of the possible ones.
     """
     beyond = min(int((drawn <= _ROUNDING).sum()), int((drawn >= -_ROUNDING).sum()))
     p = 2 * (1 + beyond) / (1 + len(drawn))
@@ -186,18 +187,18 @@ def _p_value(drawn: Floats, clusters: int) -> float:
 
 
 def _least_p(clusters: int) -> float:
-    """c clusters that all point one way do so by chance once in 2^(c-1): no p from so few can be smaller."""
+    """Return the smallest possible p: c clusters all point the same way by chance with probability 2^(1-c)."""
     return 2.0 ** (1 - clusters)
 
 
 @cache
 def least_clusters(level: float = LEVEL) -> int:
-    """How many users or personas it takes for a p below `level` to be possible at all."""
+    """Return the minimum number of users or personas for a p below `level` to be possible."""
     return next(clusters for clusters in count(1) if _least_p(clusters) < level)
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """p values corrected for being several: the smallest times their number, the next times one less, and so on."""
+    """Return p-values corrected for multiple comparisons by Holm's method."""
     corrected = [0.0] * len(ps)
     at_least = 0.0
     for rank, n in enumerate(sorted(range(len(ps)), key=lambda n: ps[n])):
@@ -207,16 +208,16 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 
 def minimum_holm_factors(clusters: Sequence[int]) -> list[int]:
-    """By how much Holm multiplies each p at the least, given the clusters of every comparison: only comparisons that
-    have more of them can have a p below its own smallest one, and stand before it."""
+    """Return the smallest factor that Holm applies to each p, given the cluster counts of all comparisons: only
+    comparisons with more clusters can have a p below this one's minimum."""
     return [sum(other <= own for other in clusters) for own in clusters]
 
 
 def clusters_needed(found: Difference, apart: float) -> int | None:
-    """How many users or personas would show a true difference of `apart` in four comparisons out of five.
+    """Return how many users or personas would detect a true difference of `apart` with 80% power.
 
-    From the standard error that was found, which shrinks with the root of their number; never fewer than can show
-    anything. None where it says nothing.
+    Extrapolated from the observed standard error, which shrinks with the square root of the cluster count, and never
+    below the minimum at which anything can be significant. None if undefined.
     """
     if found.clusters < 2 or found.error <= _ROUNDING or abs(apart) <= _ROUNDING:
         return None
@@ -225,7 +226,7 @@ def clusters_needed(found: Difference, apart: float) -> int | None:
 
 
 def rank_ranges(names: Sequence[str], beaten: Collection[tuple[str, str]]) -> dict[str, tuple[int, int]]:
-    """The best and the worst rank that each can have, given who is known to be behind whom: pairs (better, worse)."""
+    """Return the best and worst rank each name can have, given significant pairs (better, worse)."""
     return {
         name: (1 + sum(worse == name for _, worse in beaten), len(names) - sum(better == name for better, _ in beaten))
         for name in names

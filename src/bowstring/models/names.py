@@ -1,15 +1,16 @@
-"""Model names: which provider a name means, which key it needs, and whether that is here.
+"""Model names: parse a name into its provider, find its API key, and open the model.
 
 openai/NAME, anthropic/NAME, google/NAME, together/NAME, openrouter/NAME, bedrock/NAME
 openai/NAME@http://host:port/v1     any compatible server: vLLM, SGLang, Ollama, llama.cpp
-hf/ID-or-folder[+ADAPTER]           weights of your own, on PyTorch
+hf/ID-or-folder[+ADAPTER]           local weights on PyTorch
 vllm/ID-or-folder[+ADAPTER]         the same on vLLM, in this process
-embedded                            the model that ships with the install
-python:module:name                  your own code
+embedded                            the bundled model
+python:module:name                  user code
 """
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from urllib.parse import urlsplit
 
 from bowstring.errors import UsageError
 from bowstring.models.interface import Model
+from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
 
 SERVER_KEY = "BOWSTRING_API_KEY"
@@ -26,7 +28,8 @@ SERVER_KEY = "BOWSTRING_API_KEY"
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A hosted service: where it is, which variable holds its key (the first that is set), what it refuses."""
+    """A hosted service: its URL, the variables that may hold its key (the first one set is used), and unsupported
+    settings."""
 
     name: str
     url: str
@@ -65,7 +68,7 @@ PROVIDERS = {
 }
 _NAME = re.compile(r"(?P<provider>[a-z]+)/(?P<model>.+?)(?:@(?P<url>https?://\S+))?", re.DOTALL)
 
-_STEERING = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+_CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 def open_model(
@@ -75,9 +78,9 @@ def open_model(
     tell: Callable[[str], None] = lambda line: None,
     with_key: bool = True,
 ) -> Model:
-    """The model of a name, ready to be asked; or of an object of the user's own.
+    """Open a model by name, or wrap a user-supplied object.
 
-    Without `with_key` it may lack its key: enough to plan a run, not to ask.
+    With `with_key=False` the key may be missing: enough to plan a run, not to send requests.
     """
     if not isinstance(name, str):
         return _of_object(name)
@@ -98,18 +101,18 @@ def open_model(
 
         return load_user_model(name)
     match = _NAME.fullmatch(name)
-    if match is None or match["provider"] not in PROVIDERS or not match["model"].strip() or _STEERING.search(name):
-        raise UsageError(f"{_without_server(name)!r} is no model; expected embedded, python:module:name, or {_forms()}")
+    if match is None or match["provider"] not in PROVIDERS or not match["model"].strip() or _CONTROL.search(name):
+        raise UsageError(f"{_without_server(name)!r} is not a model name. {_suggestion(_without_server(name))}")
     url = _checked_url(_without_server(name), match["url"]) if match["url"] else None
     if url is None and re.search(r"@[^@]*[:/.]|:.*@", match["model"]):
         raise UsageError(
-            f"{_without_server(name)}: a server is named with its scheme, as in openai/NAME@http://host:port/v1"
+            f"{_without_server(name)}: give the server with its scheme, as in openai/NAME@http://host:port/v1"
         )
     return _of_provider(PROVIDERS[match["provider"]], match["model"], url, patience, with_key=with_key)
 
 
-def _checked_url(said_in: str, url: str) -> str:
-    """A server's address, if it is one; the error does not repeat it: there may be a password in it."""
+def _checked_url(where: str, url: str) -> str:
+    """Return a valid server URL; the error does not repeat it, because it may contain a password."""
     try:
         parts = urlsplit(url)
         sound = bool(parts.hostname) and not parts.query and not parts.fragment and (parts.port or 1) > 0
@@ -117,12 +120,12 @@ def _checked_url(said_in: str, url: str) -> str:
     except ValueError:
         sound = False
     if not sound:
-        raise UsageError(f"{said_in}: not a server's address; expected http://host:port/v1")
+        raise UsageError(f"{where}: invalid server URL; expected http://host:port/v1")
     return url.rstrip("/").removesuffix("/chat/completions")
 
 
 def _without_server(name: str) -> str:
-    """A model's name as an error may repeat it: without an address, and whatever password is in that."""
+    """Return a model name that errors may repeat: without its URL, which may contain a password."""
     model, at, _ = name.partition("@")
     if not at:
         return name[:200]
@@ -148,7 +151,7 @@ def _of_provider(
     name = f"{provider.name}/{model}" + (f"@{_public_url(url)}" if url else "")
     identity = f"{provider.name}/{model}" + (f"@{_host(url)}" if url else "")
     configured = _configured(provider.url_variable)
-    # A service's own key goes to that service only. Any other server has a key of its own, or none.
+    # A provider's key is sent only to that provider. Any other server has its own key, or none.
     own_key = _checked_key(SERVER_KEY, os.environ.get(SERVER_KEY)) if url else None
     if provider.name == "bedrock":
         from bowstring.models.bedrock import Bedrock, Credentials
@@ -177,13 +180,13 @@ def _of_provider(
 
 
 def _host(url: str) -> str:
-    """A server without its port: the same model behind another port is the same model."""
+    """Return a server without its port: the same model on another port is the same model."""
     parts = urlsplit(url)
     return f"{parts.hostname or ''}{parts.path.rstrip('/')}"
 
 
 def _public_url(url: str) -> str:
-    """A server's address without a name and password in it."""
+    """Return a URL without user name and password."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
@@ -198,10 +201,10 @@ def _key(name: str, provider: Provider, *, with_key: bool) -> str | None:
 
 
 def _checked_key(variable: str, key: str | None) -> str | None:
-    """A key as a header can carry it; spaces and line ends around it come from files and are not part of it."""
+    """Return a key that a header can carry, without surrounding whitespace (keys often come from files)."""
     key = (key or "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise UsageError(f"{variable} holds a character that no key has; set it again")
+        raise UsageError(f"{variable} contains a character that is not allowed in a key; set it again")
     return key or None
 
 
@@ -219,12 +222,22 @@ def _aws_credentials(name: str, *, with_key: bool) -> Any:
     return Credentials(region, None, access or "", secret or "", session)
 
 
-def _forms() -> str:
-    return ", ".join(f"{p}/NAME" for p in PROVIDERS) + ", openai/NAME@http://host:port/v1, hf/FOLDER, vllm/FOLDER"
+def _suggestion(name: str) -> str:
+    """Return the end of an error about an unknown model name: the nearest name, or else all forms."""
+    provider, slash, model = name.partition("/")
+    if slash and model.strip():
+        close = difflib.get_close_matches(provider, [*PROVIDERS, "hf", "vllm"], n=1, cutoff=0.7)
+        near = [f"{close[0]}/{model}"] if close and close[0] != provider else []
+    else:
+        near = difflib.get_close_matches(name, ["embedded"], n=1) or load_prices().named(name)
+    if near:
+        return f"Did you mean {near[0]}?"
+    forms = ", ".join(f"{p}/NAME" for p in PROVIDERS)
+    return f"Expected embedded, python:module:name, {forms}, openai/NAME@http://host:port/v1, hf/FOLDER or vllm/FOLDER"
 
 
 def name_of_identity(identity: str) -> str:
-    """The name that a model may be opened by again, from what a run remembers of it."""
+    """Return the name by which a model can be opened again, from the identity stored with a run."""
     if identity.startswith("embedded/"):
         return "embedded"
     return identity.partition("#")[0] if identity.startswith(("python:", "hf/", "vllm/")) else identity
