@@ -75,7 +75,7 @@ def test_questions_of_one_user_do_not_count_as_independent():
 def test_all_won_or_all_lost_is_said(outcome, rate):
     found = length_controlled([Comparison(str(n), outcome, n) for n in range(9)])
     assert (found.rate.value, found.slope) == (rate, None)
-    assert "of any length" in found.why
+    assert "whatever its length" in found.why
 
 
 def test_all_ties_are_half():

@@ -36,8 +36,8 @@ def test_what_was_asked_for_is_taken(level):
     [
         ({"good", "bad"}, (), "ordinal", "ordinal needs an order; the labels are bad, good"),
         ({"good", "bad"}, ("bad", "good"), "interval", "interval needs numbers"),
-        ({"good", "bad"}, ("bad",), None, "no place for 'good'"),
-        ({str(n) for n in range(41)}, (), "nominal", "40 different labels at most; there are 41"),
+        ({"good", "bad"}, ("bad",), None, "'good' is not in the order"),
+        ({str(n) for n in range(41)}, (), "nominal", "at most 40 different labels; there are 41"),
     ],
 )
 def test_what_labels_do_not_have_cannot_be_asked_for(found, order, level, message):

@@ -154,7 +154,7 @@ def test_code_that_comes_with_a_model_is_not_run(folder, tmp_path, monkeypatch):
         f"from pathlib import Path\nfrom transformers import LlamaConfig\nPath({str(ran)!r}).touch()\n\n"
         "class StrangeConfig(LlamaConfig):\n    model_type = 'strange'\n"
     )
-    with pytest.raises(DataError, match="not a model that can be loaded"):
+    with pytest.raises(DataError, match="the model cannot be loaded"):
         load_weights(path, dtype=None, device="cpu", tell=lambda line: None)
     assert not ran.exists()
 
@@ -213,5 +213,5 @@ def test_a_model_with_an_encoder_answers_on_the_plain_path_and_is_not_trained(fo
 
 def test_a_folder_that_is_no_model_is_named(tmp_path):
     (tmp_path / "m").mkdir()
-    with pytest.raises(DataError, match="not a model that can be loaded"):
+    with pytest.raises(DataError, match="the model cannot be loaded"):
         package.evaluate("hicupid", model=f"hf/{tmp_path / 'm'}", limit=1, out=tmp_path / "r")

@@ -14,7 +14,7 @@ from tests.support.command import bowstring
 def test_a_run_that_another_has_open_is_in_use(tmp_path):
     first = RunFolder(tmp_path / "r")
     assert is_running(tmp_path / "r")
-    with pytest.raises(RunError, match=f"is in use: process {os.getpid()} is at work on this run"):
+    with pytest.raises(RunError, match=f"is in use: process {os.getpid()} is running it"):
         RunFolder(tmp_path / "r")
     first.close()
     assert not is_running(tmp_path / "r")
@@ -50,5 +50,5 @@ def test_an_audit_of_a_run_is_not_taken_for_a_run(tmp_path):
     run = tmp_path / "runs" / "r"
     with pytest.raises(UsageError) as refused:
         read_run(audit)
-    assert str(refused.value) == f"{audit} is an audit of a run, not a run; give the run's folder, {run}"
+    assert str(refused.value) == f"{audit} is an audit, not a run; give the run's folder, {run}"
     assert read_run(run).configuration["benchmark"] == "hicupid"

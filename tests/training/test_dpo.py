@@ -133,7 +133,7 @@ def test_a_collapse_is_told_and_stops_the_training_if_it_should(users, tmp_path)
     warned = small("dpo", model, users, tmp_path / "a", **broken)
     at = warned.record["collapsed_at"]
     (line,) = [line for line in told if line.startswith("Collapse")]
-    assert line.startswith(f"Collapse at step {at}: answers to prefer lost ")
+    assert line.startswith(f"Collapse at step {at}: chosen answers lost ")
     assert line.endswith("Try a lower --lr, or SFT first (--init-from).")
     assert warned.complete
     assert len(warned.record["log"]) == warned.record["counts"]["steps"] > at

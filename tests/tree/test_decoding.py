@@ -110,5 +110,5 @@ def test_parts_merge_to_the_whole():
 def test_a_model_outside_a_tree_says_so():
     model = tiny_model("llama")
     model.set_attn_implementation(NAME)
-    with pytest.raises(RuntimeError, match="no tree was given"):
+    with pytest.raises(RuntimeError, match="the model was called without a tree"):
         model(input_ids=torch.tensor([[5]]), use_cache=False)

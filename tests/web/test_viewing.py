@@ -300,8 +300,8 @@ def test_a_link_in_place_of_a_file_is_not_followed(runs, tmp_path, name):
     shutil.move(runs / "gold" / name, secret)
     (runs / "gold" / name).symlink_to(secret)
     with Viewer(runs) as seen:
-        assert f"{name} is not a plain file" in text(seen.get("/run/gold").text)
-        assert f"{name} is not a plain file" in text(seen.get("/compare?run=gold&run=general").text)
+        assert f"{name} is not a regular file" in text(seen.get("/run/gold").text)
+        assert f"{name} is not a regular file" in text(seen.get("/compare?run=gold&run=general").text)
 
 
 def test_a_run_whose_process_is_gone_is_interrupted(runs):

@@ -1,4 +1,4 @@
-"""A row of the store, and whether it is as it was written: its last column is a hash of the others."""
+"""Rows of the store: the last column is a checksum of the others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Row = tuple[object, ...]
 
 
 def row_checksum(values: Sequence[object]) -> str:
-    """Of all columns but the last."""
+    """Return the checksum of all columns but the last."""
     return hashlib.blake2b(repr(tuple(values)).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 

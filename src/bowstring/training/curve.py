@@ -1,4 +1,4 @@
-"""The course of a training as an SVG file: a panel for each number that was logged, over the steps."""
+"""Training curves as an SVG file: one panel per logged metric, over the steps."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _WIDTH, _PANEL, _GAP = 720, 170, 46
 _LEFT, _RIGHT, _TOP = 64, 16, 30
 _SHOWN = {
     "loss": "loss",
-    "margin": "margin of the better answers' rewards",
-    "chosen_change": "log-probability of the better answers, change in nats a token",
-    "accuracy": "share of pairs in which the better answer has gained more",
+    "margin": "reward margin of the chosen answers",
+    "chosen_change": "log-probability of the chosen answers, change in nats per token",
+    "accuracy": "share of pairs in which the chosen answer gained more",
     "lr": "learning rate",
 }
 _STYLE = """text{font:12px system-ui,sans-serif;fill:#444}.title{font-weight:600;fill:#222}.grid{stroke:#ddd}
@@ -24,7 +24,7 @@ _STYLE = """text{font:12px system-ui,sans-serif;fill:#444}.title{font-weight:600
 
 
 def draw_training(log: Sequence[Mapping[str, float | None]]) -> str:
-    """All panels; values that are no numbers leave gaps."""
+    """Draw all panels; values that are not numbers leave gaps."""
     names = [name for name in _SHOWN if any(line.get(name) is not None for line in log)]
     height = _TOP + len(names) * (_PANEL + _GAP)
     parts = [
@@ -66,7 +66,7 @@ def _panel(title: str, points: Sequence[tuple[float, float]], top: float, *, smo
 
 
 def _smoothed(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """A running mean that forgets over a twentieth of the steps."""
+    """Return an exponential moving average over a twentieth of the steps."""
     keep = math.exp(-1 / max(1.0, len(points) / 20))
     found, sums, weights = [], 0.0, 0.0
     for step, value in points:

@@ -1,4 +1,4 @@
-"""Dense search as a stage of a run: each text is embedded once, and kept beside the store of responses."""
+"""Dense search as a stage: each text is embedded once, and stored beside the response store."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ VECTORS_NAME = "embeddings.sqlite"
 
 
 class DenseSearch:
-    """Tells readers in which order a dense search ranks their units."""
+    """Ranks the units of readers by dense search."""
 
     def __init__(self, embedder: Embedder, path: Path) -> None:
         self.embedder = embedder
         self._store = VectorStore(path)
-        self._turn = asyncio.Lock()  # one user at a time: the model has all cores anyway
+        self._turn = asyncio.Lock()  # one user at a time: the embedder already uses all cores
 
     async def rank(self, reader: Reader, unit: str, queries: Sequence[str]) -> None:
         async with self._turn:
