@@ -19,10 +19,10 @@ from transformers import AutoModelForCausalLM
 from bowstring.api.synthesize import synthesize
 from bowstring.benchmarks.hicupid.benchmark import HICUPID
 from bowstring.benchmarks.loading import load_hicupid
-from bowstring.models.local import LocalAnswers, LocalModel
+from bowstring.models.local import LocalGenerator, LocalModel
 from bowstring.records import Message, Prompt, Sampling, Trunk
 from bowstring.tree.decoding import decode
-from bowstring.tree.packing import cut
+from bowstring.tree.packing import build_tree
 
 Answers = list[list[int]]
 
@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=48)
     args = parser.parse_args()
     local = LocalModel(args.model.removeprefix("hf/"))
-    answers = LocalAnswers(local._load())
+    answers = LocalGenerator(local._load())
     ends = sorted(answers.ends)
     trees = [
         answers.rendering.all_tokens(prompts) for prompts in prompts_of(args.users, args.questions, args.dimensions)
@@ -82,7 +82,7 @@ def main() -> None:
     tree: Answers = []
     greedy = Sampling(args.tokens, temperature=0.0)
     for ids in trees:
-        drawn = decode(answers.model, cut(ids), [answers._draw(greedy)] * len(ids), answers.ends)
+        drawn = decode(answers.model, build_tree(ids), [answers._draw(greedy)] * len(ids), answers.ends)
         tree += [one.tokens for one in drawn]
     plain = AutoModelForCausalLM.from_pretrained(local._files.folder, dtype=answers.model.dtype)
     plain = plain.to(answers.model.device).eval()

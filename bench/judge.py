@@ -30,7 +30,7 @@ from bowstring.benchmarks.loading import load_hicupid
 from bowstring.judging import probes
 from bowstring.metrics.agreement import agreement, agreement_intervals
 from bowstring.metrics.intervals import Score, estimate
-from bowstring.models.local import TOGETHER, LocalAnswers, LocalModel
+from bowstring.models.local import TOGETHER, LocalGenerator, LocalModel
 from bowstring.records import Completion, Sampling
 
 ARMS: dict[str, tuple[str, ...]] = {"all": (), "persona": ("persona",), "warned": ()}
@@ -79,7 +79,7 @@ class Judge:
     """A trained judge, asked with the prompts of an evaluation."""
 
     def __init__(self, adapter: Path) -> None:
-        self._answers = LocalAnswers(LocalModel(f"embedded+{adapter}", print)._load())
+        self._answers = LocalGenerator(LocalModel(f"embedded+{adapter}", print)._load())
         given = {"types": QUESTION_TYPES, "shots": 0, "instruction": "system"}
         self._prompts = HicupidPrompts(HICUPID.prompts(), **given, summaries=False, branches=TOGETHER)
 

@@ -22,8 +22,8 @@ from bowstring.benchmarks.cupid.coverage import coverage_table
 from bowstring.benchmarks.cupid.training import matcher_examples
 from bowstring.benchmarks.cupid.types import INSTANCE_TYPES, Coverage
 from bowstring.benchmarks.loading import load_cupid
-from bowstring.models.local import LocalAnswers, LocalModel
-from bowstring.training.examining import examine
+from bowstring.models.local import LocalGenerator, LocalModel
+from bowstring.training.examining import evaluate_held_out
 from bowstring.training.settings import settings_for
 
 Preference = tuple[str, tuple[str, ...]]
@@ -81,7 +81,7 @@ def main() -> None:
     for name in (f"embedded+{made.folder}", "embedded"):
         # hold_out must be below 1: one preference is left out, and the model is tested on the others.
         items = matcher_examples(asked, settings_for("matcher", hold_out=0.99), CUPID.prompts()).held_out
-        numbers, _ = examine(LocalAnswers(LocalModel(name, print)._load()), items, (), print)
+        numbers, _ = evaluate_held_out(LocalGenerator(LocalModel(name, print)._load()), items, (), print)
         print(name, numbers["all"], flush=True)
 
 

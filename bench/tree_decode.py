@@ -18,11 +18,11 @@ import torch
 from peft import LoraConfig, get_peft_model
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from bowstring.tree.choosing import Draw
+from bowstring.tree.choosing import DecodingSettings
 from bowstring.tree.decoding import decode
 from bowstring.tree.layers import NAME, register
-from bowstring.tree.norms import join_norms
-from bowstring.tree.packing import cut
+from bowstring.tree.norms import fuse_norms
+from bowstring.tree.packing import build_tree
 
 SIZES = {
     "tiny": {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4},
@@ -55,7 +55,7 @@ def attend_by(model, implementation: str) -> None:
     for module in model.modules():
         vars(module).pop("forward", None)
     if implementation == NAME and model.device.type == "cuda":
-        join_norms(model)
+        fuse_norms(model)
 
 
 def wait() -> float:
@@ -87,14 +87,14 @@ def continuous(model, prompts, tokens: int) -> str:
 def timed(model, tree, tokens: int):
     """The sampled tokens, seconds of the prefill and in total, and peak memory."""
     n = len(tree.branches)
-    decode(model, tree, [Draw(2)] * n, set())
+    decode(model, tree, [DecodingSettings(2)] * n, set())
     if model.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
     start = wait()
-    decode(model, tree, [Draw(1)] * n, set())
+    decode(model, tree, [DecodingSettings(1)] * n, set())
     prefill = wait() - start
     start = wait()
-    found = decode(model, tree, [Draw(tokens)] * n, set())
+    found = decode(model, tree, [DecodingSettings(tokens)] * n, set())
     whole = wait() - start
     peak = torch.cuda.max_memory_allocated() / 2**30 if model.device.type == "cuda" else 0.0
     return found, prefill, whole, peak
@@ -140,7 +140,7 @@ def main() -> None:
             alone.append(out[0, len(prompt) :].tolist())
     reference = (wait() - start) / args.reference
     attend_by(model, NAME)
-    tree = cut(prompts)
+    tree = build_tree(prompts)
     found, prefill, whole, peak = timed(model, tree, args.tokens)
     agree = sum(a == b.tokens for a, b in zip(alone[1:], found, strict=False))
     first = sum(a[0] == b.tokens[0] for a, b in zip(alone[1:], found, strict=False))

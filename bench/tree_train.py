@@ -90,19 +90,19 @@ def main() -> None:
     def tree(implementation: str) -> None:
         attend_by(model.base_model.model, implementation)
 
-    def sft(packs, plain: bool) -> None:
+    def sft(packs, without_tree: bool) -> None:
         for batch in packs:
             with autocast:
-                loss, _ = Sft("token", plain).loss(model, batch)
+                loss, _ = Sft("token", without_tree).loss(model, batch)
             loss.backward()
 
-    def dpo(packs, plain: bool) -> None:
+    def dpo(packs, without_tree: bool) -> None:
         for batch in packs:
             with autocast, torch.no_grad(), model.disable_adapter():
-                said = by_answer(log_probabilities(model, batch, plain=plain), batch).view(-1, 2)
+                said = by_answer(log_probabilities(model, batch, without_tree=without_tree), batch).view(-1, 2)
             start = dict(zip(batch["keys"], map(tuple, said.tolist()), strict=True))
             with autocast:
-                loss, _ = Dpo(0.1, start, plain).loss(model, batch)
+                loss, _ = Dpo(0.1, start, without_tree).loss(model, batch)
             loss.backward()
 
     def upstream(packs) -> None:
@@ -118,7 +118,7 @@ def main() -> None:
     for name, step, tokens in (("SFT", sft, singles), ("DPO", dpo, pairs)):
         tree("sdpa")
         alone = one_by_one(tokens)
-        ways = {"one by one": partial(step, alone, plain=True)}
+        ways = {"one by one": partial(step, alone, without_tree=True)}
         if name == "SFT":
             ways["one by one, all logits"] = partial(upstream, alone)
         times = {}
@@ -131,19 +131,19 @@ def main() -> None:
             print(f"  {name} {way:<24} {times[way]:8.2f} s for all (timed on {len(alone)})   peak {clock.peak:.1f} GiB")
         tree(NAME)
         together = [moved(pack(tokens), device)]
-        step(together, plain=False)
+        step(together, without_tree=False)
         model.zero_grad()
         with Clock() as clock:
-            step(together, plain=False)
+            step(together, without_tree=False)
         model.zero_grad()
         ratios = ", ".join(f"{seconds / clock.seconds:.1f} x {way}" for way, seconds in times.items())
         print(f"  {name} {'as a tree':<24} {clock.seconds:8.2f} s   peak {clock.peak:.1f} GiB   {ratios}")
     few = singles[: args.reference]
     tree("sdpa")
-    sft(one_by_one(few), plain=True)
+    sft(one_by_one(few), without_tree=True)
     apart = gradients(model)
     tree(NAME)
-    sft([moved(pack(few), device)], plain=False)
+    sft([moved(pack(few), device)], without_tree=False)
     found = gradients(model)
     angle = torch.nn.functional.cosine_similarity(apart, found, dim=0).item()
     norms = f"{apart.norm():.4f} and {found.norm():.4f}"

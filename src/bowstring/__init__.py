@@ -1,11 +1,11 @@
-"""Bowstring builds, runs and trains on benchmarks of LLM personalization and memory: HiCUPID, CUPID, and your own.
+"""Bowstring builds, runs and trains on benchmarks of LLM personalization and memory: HiCUPID, CUPID, or custom ones.
 
     import bowstring
 
     run = bowstring.evaluate("hicupid", model="openai/gpt-4o-mini", judge="openai/gpt-4o-2024-11-20")
     run.metrics["metrics"]["score.total"]
 
-Importing it is light: what is heavy is loaded when it is used.
+Importing the package is cheap: heavy modules are loaded on first use.
 """
 
 from __future__ import annotations

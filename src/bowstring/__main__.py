@@ -1,4 +1,4 @@
-"""python -m bowstring …: the command, for launchers that start modules (accelerate launch -m bowstring train …)."""
+"""`python -m bowstring …`: the command line, for launchers that start modules (accelerate launch -m bowstring …)."""
 
 from bowstring.cli import main
 

@@ -1,4 +1,4 @@
-"""Coroutines: waiting for several results in a fixed order, and running one from code that is not asynchronous."""
+"""Coroutine helpers: gather results in a fixed order, and run a coroutine from synchronous code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ T = TypeVar("T")
 
 
 async def gather_in_order(*asked: Awaitable[T]) -> list[T]:
-    """All results. If several fail, the first in order is raised, and only when the others have ended."""
+    """Return all results in order. Wait for every awaitable to finish; if several fail, raise the first error in
+    order."""
     ended = await asyncio.gather(*asked, return_exceptions=True)
     for end in ended:
         if isinstance(end, BaseException):
@@ -20,10 +21,10 @@ async def gather_in_order(*asked: Awaitable[T]) -> list[T]:
 
 
 def run_anywhere(main: Callable[[], Coroutine[Any, Any, T]], interrupt: Callable[[], None] = lambda: None) -> T:
-    """Run a coroutine to its end; where an event loop is running already, as in a notebook, on a thread of its own.
+    """Run a coroutine to completion; if an event loop is already running (as in a notebook), use a separate thread.
 
-    There, Ctrl-C calls `interrupt` in the coroutine's loop and waits for the end. Elsewhere the coroutine itself
-    listens for Ctrl-C.
+    On that thread, Ctrl-C calls `interrupt` in the coroutine's loop and waits for it to finish. Without a running loop,
+    the coroutine handles Ctrl-C itself.
     """
     try:
         asyncio.get_running_loop()
@@ -47,7 +48,7 @@ def _run_on_a_thread(main: Callable[[], Coroutine[Any, Any, T]], interrupt: Call
     def work() -> None:
         try:
             results.append(asyncio.run(with_its_loop()))
-        except BaseException as error:  # raised again where it was called
+        except BaseException as error:  # re-raised in the calling thread
             errors.append(error)
 
     thread = threading.Thread(target=work)

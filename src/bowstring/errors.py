@@ -1,13 +1,13 @@
 """Every error that Bowstring raises on purpose.
 
-BowstringError          anything below; str() is one line that names the thing, the place and the way out
-├── UsageError          a command or call that cannot be meant: wrong option, unknown name (exit code 2)
-│   └── MissingSplit    a split that a data set does not have; `available` are those that it has
+BowstringError          base class; str() is one line that names the problem, the place and the fix
+├── UsageError          an invalid command or call: wrong option, unknown name (exit code 2)
+│   └── MissingSplit    a split that the data set does not have; `available` lists the splits it has
 ├── DataError           a data set that cannot be read or breaks its format (exit code 2)
-├── FetchError          something that had to be fetched and could not be (exit code 1)
-├── ModelError          no request to a model can succeed: wrong key, unknown model, no credit (exit code 1)
-├── StoreError          the store of responses cannot be read or written (exit code 1)
-└── RunError            a run that cannot go on: its folder is in use, its budget is spent (exit code 1)
+├── FetchError          a download that failed (exit code 1)
+├── ModelError          no request to the model can succeed: wrong key, unknown model, no credit (exit code 1)
+├── StoreError          the response store cannot be read or written (exit code 1)
+└── RunError            a run that cannot continue: its folder is in use, its budget is spent (exit code 1)
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class BowstringError(Exception):
     exit_code = 1
 
 
-def shown(value: object, limit: int = 60) -> str:
-    """A value as an error quotes it: on one line, and cut where it is long."""
+def quote_value(value: object, limit: int = 60) -> str:
+    """Return a value as errors quote it: on one line, truncated if it is long."""
     text = repr(value)
     return text if len(text) <= limit else f"{text[:limit]}…"
 
@@ -34,7 +34,7 @@ class UsageError(BowstringError):
 
 
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
-    """That an option has one of its values."""
+    """Raise a UsageError unless an option has one of its allowed values."""
     if value not in choices:
         raise UsageError(f"--{name} {value}: expected {', '.join(map(str, choices[:-1]))} or {choices[-1]}")
 
@@ -46,7 +46,7 @@ class MissingSplit(UsageError):
 
 
 class DataError(BowstringError):
-    """A data set that breaks its format; `problems` holds every place that was found, in order."""
+    """A data set that breaks its format; `problems` lists every problem, in order."""
 
     exit_code = 2
 

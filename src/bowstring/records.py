@@ -1,6 +1,6 @@
-"""The few types that everything passes around: histories, prompts, completions, ratings.
+"""The record types that all modules share: histories, prompts, completions, ratings.
 
-A history is a tuple of dialogues. What is asked behind it is the benchmark's own: see benchmarks/NAME/types.py.
+A history is a tuple of dialogues. Each benchmark defines its own item type: see benchmarks/NAME/types.py.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ if TYPE_CHECKING:
 Role = Literal["system", "user", "assistant"]
 Side = Literal["A", "B"]
 
-STAGE_ROLE = "history"  # of the model that stages between a history and a prompt ask
+STAGE_ROLE = "history"  # the role of the model that history stages call
 
 SIDES: tuple[Side, ...] = ("A", "B")
 
 
 def fields_of(record: Any) -> dict[str, Any]:
-    """A record's own fields, as they are. (`dataclasses.asdict` copies everything in them, and takes its time.)"""
+    """Return a record's fields without copying their values. (`dataclasses.asdict` makes deep copies, which is
+    slow.)"""
     return {name: getattr(record, name) for name in record.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a chat. Its content is a list of parts, so that a trunk can end inside it."""
+    """One chat message. Its content is a list of parts, so that a trunk can end inside a message."""
 
     role: Role
     parts: tuple[str, ...]
@@ -42,7 +43,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """One conversation of a history: `kind` is what its benchmark calls it, `when` its date where the data has one."""
+    """One conversation of a history. `kind` is the benchmark's name for it; `when` is its date, if the data has one."""
 
     id: int
     kind: str
@@ -55,11 +56,12 @@ History = tuple[Dialogue, ...]
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """What one rater, a person, a judge or a metric, says of one item.
+    """One rating of one item by one rater: a person, a judge or a metric.
 
-    `task` is what was asked, "" where nobody says; ratings of two tasks are never compared. `cluster` is whose item it
-    is, a user or persona; `type` that of the question; `personalization` how personalized the rater found it; `sides`
-    the two runs whose answers were compared, where it was not the gold one: the label is of the first.
+    `task` is the question put to the rater, "" if unknown; ratings of different tasks are never compared. `cluster` is
+    the user or persona the item belongs to; `type` is the question type; `personalization` is how personalized the
+    rater found the answer. `sides` names the two runs whose answers were compared, unless one side was the gold answer;
+    the label applies to the first.
     """
 
     item: str
@@ -73,10 +75,10 @@ class Rating:
 
 
 class Trunk:
-    """The beginning that several prompts share, and how many prompts those are.
+    """The shared beginning of several prompts, and the number of those prompts.
 
-    Its last message may go on in the branches: then they begin with a message of the same role. Everything
-    derived from it is made once, however many branches there are.
+    Its last message may continue in the branches; those then begin with a message of the same role. Everything derived
+    from a trunk is computed once, however many branches there are.
     """
 
     def __init__(self, messages: Sequence[Message], *, branches: int = 1) -> None:
@@ -89,7 +91,7 @@ class Trunk:
 
     @cached_property
     def hasher(self) -> _Hash:
-        """The hash of the text so far; a prompt's hash goes on from a copy of it."""
+        """Hash of the trunk's text; a prompt's hash continues from a copy of it."""
         hasher = hashlib.sha256()
         for n, message in enumerate(self.messages):
             hasher.update(_opening(message.role) if n == 0 else _CLOSING + _opening(message.role))
@@ -103,7 +105,7 @@ class Trunk:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A trunk and what one prompt adds to it."""
+    """A trunk and the branch that one prompt adds to it."""
 
     trunk: Trunk
     branch: tuple[Message, ...]
@@ -123,7 +125,7 @@ class Prompt:
 
     @property
     def digest(self) -> str:
-        """A hash of the whole text, by role; where the trunk ends makes no difference to it."""
+        """Hash of the whole text with roles; it does not depend on where the trunk ends."""
         hasher = self.trunk.hasher.copy()
         for n, message in enumerate(self.branch):
             if not (n == 0 and self.continues):
@@ -134,7 +136,7 @@ class Prompt:
         return hasher.hexdigest()
 
 
-# Bytes that no UTF-8 text contains, so that no text can imitate the border of a message.
+# Bytes that no UTF-8 text contains, so that no text can imitate a message boundary.
 _CLOSING = b"\xff"
 
 
@@ -148,7 +150,7 @@ def _bytes(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How an answer is drawn. None leaves a setting to the model's own default."""
+    """Sampling settings of a request. None means the model's default."""
 
     max_tokens: int
     temperature: float | None = 0.0
@@ -158,14 +160,14 @@ class Sampling:
 
 
 def request_key(model: str, prompt: Prompt, sampling: Sampling) -> str:
-    """What a response is kept under, in the store and in batches: the model, the whole prompt, how it was sampled."""
+    """Return the key of a response in the store and in batches: a hash of model, full prompt and sampling settings."""
     settings = json.dumps(fields_of(sampling), sort_keys=True)
     return hashlib.sha256(f"{model}\0{settings}\0{prompt.digest}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a request took, as the server counted it; `cached` are prompt tokens it did not process again."""
+    """Token counts of a request as reported by the server; `cached` counts prompt tokens served from a prefix cache."""
 
     prompt: int = 0
     cached: int = 0
@@ -180,7 +182,7 @@ Finish = Literal["stop", "length", "filter", "refusal"]
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model answered. `text` is without its reasoning; `finish` says why it ended."""
+    """A model's answer. `text` excludes the reasoning; `finish` says why generation ended."""
 
     text: str
     finish: Finish = "stop"
@@ -193,8 +195,8 @@ FailureKind = Literal["context", "server", "timeout", "protocol", "rejected"]
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A request that a run would make: of which role, and about how long its answer is. `estimated` where the
-    prompt depends on answers that are not there yet."""
+    """A request that a run would make: its role and its approximate answer length. `estimated` if the prompt depends on
+    answers that do not exist yet."""
 
     role: str
     prompt: Prompt
@@ -203,5 +205,5 @@ class Planned:
     estimated: bool = False
 
 
-# The stored answer of a role to a prompt, if there is one, so that a plan can see further.
+# Looks up the stored answer of a role to a prompt, if any, so that a plan can look ahead.
 Known = Callable[[str, Prompt, Sampling], str | None]

@@ -1,4 +1,4 @@
-"""Settings: dataclasses whose fields say all there is to say about an option, for commands and for calls.
+"""Settings: dataclasses whose fields define each option once, for both the command line and the Python API.
 
     @dataclass(frozen=True, slots=True)
     class Drawing:
@@ -12,9 +12,9 @@
     from_keywords(Drawing, {"sede": 1}, where="draw()")   # draw() has no setting 'sede'; did you mean seed?
     from_keywords(Drawing, {"seed": -1}, where="draw()")  # --seed -1: expected a whole number of at least 0
 
-`cli/options.py` makes the options of a command from the same fields. A field may be a str, int, float, bool, Path or
+`cli/options.py` builds command-line options from the same fields. A field may be a str, int, float, bool, Path or
 Literal, one of these or None, or a tuple of them; its type must resolve at run time. A field without `option()` is a
-setting that calls take and commands do not offer. A field of any other type takes whatever it is given.
+setting of the Python API only. A field of any other type accepts any value.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar, Union
 
-from bowstring.errors import UsageError, check_choice, shown
+from bowstring.errors import UsageError, check_choice, quote_value
 
 _METADATA = "option"
 _SCALARS = (str, int, float, bool, Path)
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of a number. `min` and `max` are allowed values; `above` and `below` are not."""
+    """Limits of a number. `min` and `max` are inclusive; `above` and `below` are exclusive."""
 
     min: float | None = None
     max: float | None = None
@@ -56,7 +56,7 @@ class Limits:
         )
 
     def __str__(self) -> str:
-        """In words: '1 to 25', 'at least 1', 'above 0', '0 to below 1'; empty without limits."""
+        """Return the limits in words: '1 to 25', 'at least 1', 'above 0', '0 to below 1'; empty without limits."""
         least = "" if self.min is None else f"{self.min:,}"
         most = f"{self.max:,}" if self.max is not None else f"below {self.below:,}" if self.below is not None else ""
         if least and most:
@@ -68,22 +68,22 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One setting: a keyword of a call, and unless `offered` is false an option of a command."""
+    """One setting: a keyword of a call and, unless `offered` is false, an option of a command."""
 
     field: str
     flag: str  # as commands spell it: --users-per-step
-    kind: type | None  # of one value: str, int, float, bool or Path; None where anything is taken
-    default: Any = MISSING  # MISSING: it must be given
+    kind: type | None  # type of one value: str, int, float, bool or Path; None accepts anything
+    default: Any = MISSING  # MISSING: required
     choices: tuple[Any, ...] = ()
-    nullable: bool = False  # None is a value
+    nullable: bool = False  # None is allowed
     several: bool = False  # the field is a tuple, and the option may be repeated
-    axis: bool = False  # the field is one value, but the option may be repeated: a sweep
+    axis: bool = False  # the field holds one value, but repeating the option makes a sweep
     limits: Limits = Limits()
     help: str = ""
-    shown_default: str | None = None  # what help says instead of the default; "" to say nothing
+    shown_default: str | None = None  # text shown in help instead of the default; "" shows nothing
     metavar: str | None = None
     offered: bool = True
-    hidden: bool = False  # offered, but not in help
+    hidden: bool = False  # accepted, but not listed in help
 
     @property
     def required(self) -> bool:
@@ -103,7 +103,7 @@ def option(
     axis: bool = False,
     hidden: bool = False,
 ) -> dict[str, Any]:
-    """Metadata of a dataclass field: how commands offer it, and which values it takes."""
+    """Return the metadata of a dataclass field: how commands offer it and which values it accepts."""
     return {
         _METADATA: {
             "help": help,
@@ -118,7 +118,7 @@ def option(
 
 
 def options_of(kind: type[Any]) -> tuple[Option, ...]:
-    """The options of a settings dataclass, in the order of its fields."""
+    """Return the options of a settings dataclass, in field order."""
     hints = typing.get_type_hints(kind)
     return tuple(_option(f, hints[f.name]) for f in dataclasses.fields(kind) if f.init)
 
@@ -148,7 +148,7 @@ def _option(field: dataclasses.Field[Any], hint: Any) -> Option:
 
 
 def _without_none(hint: Any) -> tuple[bool, Any]:
-    """Whether a type allows None, and what it is otherwise."""
+    """Return whether a type allows None, and the type without None."""
     if typing.get_origin(hint) not in (Union, types.UnionType):
         return False, hint
     members = [member for member in typing.get_args(hint) if member is not type(None)]
@@ -156,7 +156,7 @@ def _without_none(hint: Any) -> tuple[bool, Any]:
 
 
 def check_settings(settings: Any) -> None:
-    """Check every field against its type, choices and limits; a UsageError names the first that is wrong."""
+    """Check every field against its type, choices and limits; raise a UsageError for the first invalid one."""
     for one in options_of(type(settings)):
         value = getattr(settings, one.field)
         if value is None and one.nullable:
@@ -166,20 +166,20 @@ def check_settings(settings: Any) -> None:
 
 
 def check_value(one: Option, value: Any) -> None:
-    """Check one value of a setting; a UsageError says what was expected."""
+    """Check one value of a setting; raise a UsageError that says what was expected."""
     if one.choices:
         check_choice(one.flag.removeprefix("--"), value, one.choices)
     elif one.kind in (int, float):
         wanted = "a whole number" if one.kind is int else "a number"
         sound = isinstance(value, int if one.kind is int else int | float) and not isinstance(value, bool)
         if not sound or not math.isfinite(value) or not one.limits.allow(value):
-            raise UsageError(f"{one.flag} {shown(value)}: expected {wanted}{_in_words(one.limits)}")
+            raise UsageError(f"{one.flag} {quote_value(value)}: expected {wanted}{_in_words(one.limits)}")
     elif one.kind is Path:
         if not isinstance(value, str | Path):
-            raise UsageError(f"{one.flag} {shown(value)}: expected a path")
+            raise UsageError(f"{one.flag} {quote_value(value)}: expected a path")
     elif one.kind is not None and not isinstance(value, one.kind):
-        wanted = "True or False" if one.kind is bool else "a text"
-        raise UsageError(f"{one.flag} {shown(value)}: expected {wanted}")
+        wanted = "True or False" if one.kind is bool else "text"
+        raise UsageError(f"{one.flag} {quote_value(value)}: expected {wanted}")
 
 
 def _in_words(limits: Limits) -> str:
@@ -190,27 +190,27 @@ def _in_words(limits: Limits) -> str:
 
 
 def from_keywords(kind: type[T], given: Mapping[str, Any], *, where: str) -> T:
-    """Settings from keyword arguments of a call. `where` is the call, as errors name it: evaluate()."""
-    (own,) = sort_keywords((kind,), given, where=where)
+    """Build settings from the keyword arguments of a call. `where` names the call in errors, such as evaluate()."""
+    (own,) = split_keywords((kind,), given, where=where)
     return kind(**own)
 
 
-def sort_keywords(
+def split_keywords(
     kinds: Sequence[type[Any]], given: Mapping[str, Any], *, where: str, besides: Iterable[str] = ()
 ) -> tuple[dict[str, Any], ...]:
-    """Keyword arguments by the dataclass that they belong to, each value in the form that its field has.
+    """Split keyword arguments by the dataclass they belong to, converting each value to its field's form.
 
-    A path may be given as text, a float as a whole number, a tuple as any list or one value. None for a field that
-    does not take None means that it is not given. `besides` are further names that the call knows.
+    A path may be given as text, a float as an integer, a tuple as any list or a single value. None for a field that
+    does not accept None means "not given". `besides` lists further names that the call accepts.
     """
     by_name = [{one.field: one for one in options_of(kind)} for kind in kinds]
     known = [name for names in by_name for name in names]
     for name in given:
         if name not in known:
-            raise UsageError(f"{where} has no setting {name!r}; {nearest(name, [*known, *besides])}")
+            raise UsageError(f"{where} has no setting {name!r}; {did_you_mean(name, [*known, *besides])}")
     return tuple(
         {
-            name: converted(options[name], value)
+            name: convert_value(options[name], value)
             for name, value in given.items()
             if name in options and (value is not None or options[name].nullable)
         }
@@ -218,8 +218,8 @@ def sort_keywords(
     )
 
 
-def converted(one: Option, value: Any) -> Any:
-    """A value in the form that its field has; one that does not fit is left for `check_settings` to refuse."""
+def convert_value(one: Option, value: Any) -> Any:
+    """Convert a value to its field's form; an invalid value is left for `check_settings` to reject."""
     if one.several and value is not None:
         value = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else value
         return tuple(_scalar(one, each) for each in value)
@@ -238,21 +238,21 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def suggesting(function: Callable[P, R]) -> Callable[P, R]:
-    """A function whose keywords are its settings: a wrong one is a UsageError that names the nearest."""
+def suggest_keywords(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function whose keywords are settings: an unknown keyword raises a UsageError with a did-you-mean."""
     known = list(inspect.signature(function).parameters)
 
     @functools.wraps(function)
     def checked(*args: P.args, **keywords: P.kwargs) -> R:
         for name in keywords:
             if name not in known:
-                raise UsageError(f"{function.__name__}() has no setting {name!r}; {nearest(name, known)}")
+                raise UsageError(f"{function.__name__}() has no setting {name!r}; {did_you_mean(name, known)}")
         return function(*args, **keywords)
 
     return checked
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
-    """The end of an error about an unknown name: the nearest that there is, or else all of them."""
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """Return the end of an error about an unknown name: the nearest known name, or else all of them."""
     close = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {close[0]}?" if close else f"expected {', '.join(known)}"

@@ -10,7 +10,7 @@ import typer
 
 from bowstring.cli.options import add_command, changed
 from bowstring.errors import UsageError
-from bowstring.settings import check_settings, from_keywords, option, options_of, sort_keywords
+from bowstring.settings import check_settings, from_keywords, option, options_of, split_keywords
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def test_an_option_can_be_another_one_for_a_command():
         ({"share": 0}, "--share 0.0: expected a number above 0 and at most 1"),
         ({"share": float("nan")}, "--share nan: expected a number above 0 and at most 1"),
         ({"order": "none"}, "--order none: expected random or sorted"),
-        ({"splits": (1,)}, "--split 1: expected a text"),
+        ({"splits": (1,)}, "--split 1: expected text"),
         ({"exact": "yes"}, "--exact 'yes': expected True or False"),
         ({"out": 3}, "--out 3: expected a path"),
         ({"sede": 3}, "draw() has no setting 'sede'; did you mean seed?"),
@@ -147,7 +147,7 @@ def test_values_take_the_form_of_their_fields():
 
 def test_keywords_are_sorted_by_the_dataclass_that_they_belong_to():
     given = {"json": True, "data": "x", "shots": [0, 1]}
-    assert sort_keywords((Drawing, Printing), given, where="draw()") == (
+    assert split_keywords((Drawing, Printing), given, where="draw()") == (
         {"data": "x", "shots": [0, 1]},
         {"json": True},
     )

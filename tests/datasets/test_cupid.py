@@ -13,7 +13,7 @@ from bowstring.benchmarks.cupid.data import to_row, write_json
 from bowstring.benchmarks.export import export
 from bowstring.benchmarks.loading import load, load_cupid, read
 from bowstring.errors import DataError, UsageError
-from bowstring.files.names import file_name
+from bowstring.files.names import safe_file_name
 
 
 def by_key(data) -> dict[str, object]:
@@ -169,12 +169,12 @@ def test_ids_are_data_never_paths(tmp_path, persona_id):
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_file_names_are_harmless_and_never_shared(a, b):
     for id_ in (a, b):
-        name = file_name(id_, ".json")
+        name = safe_file_name(id_, ".json")
         assert len(name.encode()) < 200
         assert not set(name) & set('/\\:*?"<>|\0')
         assert not name.startswith(".")
     if a != b:
-        assert file_name(a, ".json") != file_name(b, ".json")
+        assert safe_file_name(a, ".json") != safe_file_name(b, ".json")
 
 
 json_values = st.recursive(

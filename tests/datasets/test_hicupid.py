@@ -93,7 +93,7 @@ def test_shards_of_a_split_are_one_split(hicupid_folder, names):
 def test_a_missing_shard_is_named_instead_of_passed_over(hicupid_folder):
     whole = hicupid_folder / "dialogue" / "train.parquet"
     whole.rename(hicupid_folder / "dialogue" / "train-00001-of-00002.parquet")
-    with pytest.raises(DataError, match=r"dialogue/train-00000-of-00002\.parquet: is not there"):
+    with pytest.raises(DataError, match=r"dialogue/train-00000-of-00002\.parquet: is missing"):
         load_hicupid(str(hicupid_folder))
 
 

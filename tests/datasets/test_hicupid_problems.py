@@ -60,7 +60,7 @@ def setter(row, column, value):
         (
             QA,
             setter(2, "dialogue_id", [120, None]),
-            f"{QA} row 2: dialogue_id holds a null; expected a list of integers",
+            f"{QA} row 2: dialogue_id contains a null; expected a list of integers",
         ),
         (
             QA,
@@ -80,7 +80,7 @@ def setter(row, column, value):
         (
             QA,
             lambda rows: [row.pop("personalized_answer") for row in rows],
-            f"{QA}: has no column personalized_answer; expected one with text a row",
+            f"{QA}: has no column personalized_answer; expected one with text per row",
         ),
         (
             QA,
@@ -194,7 +194,7 @@ def test_a_broken_column_does_not_hide_what_else_is_wrong(hicupid_folder):
 
     edit(hicupid_folder, QA, damage)
     assert problems(hicupid_folder) == [
-        f"{QA}: has no column question; expected one with text a row",
+        f"{QA}: has no column question; expected one with text per row",
         f"{QA} row 0: type is 'horoscope'; expected persona, profile or schedule",
         f"{QA} row 2: dialogue_id names dialogue 9999, which does not exist; expected one of user 3's",
     ]
@@ -202,7 +202,7 @@ def test_a_broken_column_does_not_hide_what_else_is_wrong(hicupid_folder):
 
 def test_a_missing_struct_is_one_problem(hicupid_folder):
     edit(hicupid_folder, QA, lambda rows: [row.pop("metadata") for row in rows])
-    assert problems(hicupid_folder) == [f"{QA}: has no column metadata; expected one with a struct a row"]
+    assert problems(hicupid_folder) == [f"{QA}: has no column metadata; expected one with a struct per row"]
     edit(hicupid_folder, QA, lambda rows: [row.update(metadata="none") for row in rows])
     assert problems(hicupid_folder) == [f"{QA}: metadata is of type string; expected a struct"]
 

@@ -74,7 +74,7 @@ def test_labels_of_others_need_no_transcripts(tmp_path):
         ("instance_type", "odd", "instance_type is 'odd'; expected consistent, contrastive or changing"),
         ("labels", ["Covered", "Not Covered"], "labels holds 'Covered'; expected Fully Covered, Partially Covered or"),
         ("labels", ["Not Covered"], "labels holds 1; expected one for each of the 2 items of the checklist"),
-        ("labels", ["Not Covered", None], "labels holds a null; expected a list of texts"),
+        ("labels", ["Not Covered", None], "labels contains a null; expected a list of texts"),
         ("labels", None, "labels is null; expected a list of texts"),
         ("checklist", [], "checklist is an empty list; expected at least one text"),
         ("preference", " ", "preference is blank; expected some text"),
@@ -105,7 +105,7 @@ def test_a_transcript_that_cannot_be_is_named_by_file_and_row(tmp_path, column, 
 @pytest.mark.parametrize("load", [load_judgements, load_coverage])
 def test_what_is_not_there_is_said(tmp_path, load, hicupid_folder):
     config = "evaluation" if load is load_judgements else "coverage"
-    with pytest.raises(DataError, match=rf"holds no {config}/\*\.parquet; expected it there, or the file itself"):
+    with pytest.raises(DataError, match=rf"contains no {config}/\*\.parquet; expected it there, or the file itself"):
         load(str(hicupid_folder))
     with pytest.raises(DataError, match="no such file or folder, and not a hub id"):
         load("nothing here")

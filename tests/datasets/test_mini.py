@@ -5,7 +5,7 @@ import re
 import pytest
 
 from bowstring.benchmarks.loading import load_cupid, load_hicupid
-from bowstring.datasets.personal import find
+from bowstring.datasets.personal import search_data_set
 from bowstring.models.tokens import embedded_counter
 
 HICUPID, CUPID = load_hicupid("mini"), load_cupid("mini")
@@ -103,5 +103,5 @@ def test_histories_are_about_as_long_as_they_are_said_to_be():
 
 
 def test_nobody_real_is_in_there():
-    assert list(find(HICUPID)) == []
-    assert list(find(CUPID)) == []
+    assert list(search_data_set(HICUPID)) == []
+    assert list(search_data_set(CUPID)) == []

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bowstring.datasets.personal import find_in
+from bowstring.datasets.personal import find_personal_data
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from bowstring.datasets.personal import find_in
     ],
 )
 def test_finds(text, kind, match):
-    assert list(find_in(text)) == [(kind, match)]
+    assert list(find_personal_data(text)) == [(kind, match)]
 
 
 @pytest.mark.parametrize(
@@ -49,15 +49,15 @@ def test_finds(text, kind, match):
     ],
 )
 def test_leaves_everyday_numbers_alone(text):
-    assert list(find_in(text)) == []
+    assert list(find_personal_data(text)) == []
 
 
 def test_many_findings_take_no_more_than_their_share():
-    assert len(list(find_in("a@mail.org " * 20_000))) == 20_000
+    assert len(list(find_personal_data("a@mail.org " * 20_000))) == 20_000
 
 
 @given(st.text(alphabet=st.sampled_from("0123456789 -+().@abDEIBN,'\n"), max_size=200) | st.text(max_size=200))
 def test_no_text_makes_the_search_crash(text):
-    for kind, match in find_in(text):
+    for kind, match in find_personal_data(text):
         assert kind
         assert match in text

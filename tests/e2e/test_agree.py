@@ -250,7 +250,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path):
     for arguments, message in [
         ((), "Missing argument 'SOURCE...'"),
         (("nowhere",), "nowhere is not there; expected the folder of a run, or a .jsonl or .csv file of ratings"),
-        (("empty",), "empty holds no run; expected the folder of one, such as runs/NAME"),
+        (("empty",), "empty is not a run; expected a run's folder, such as runs/NAME"),
         (("alone.csv",), "there is one rater, ann (2); give another run, a file of ratings, or --metrics"),
         (("open.csv",), "there is no rating to compare: 1 left open"),
         (("a.csv", "--reference", "cy"), "--reference 'cy': no such rater; there are ann, bob"),

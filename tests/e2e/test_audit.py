@@ -440,7 +440,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(fair_run, tmp_path):
     (tmp_path / "empty").mkdir()
     for arguments, message in [
         ((), "Missing argument 'RUN'"),
-        ((tmp_path / "empty",), "holds no run"),
+        ((tmp_path / "empty",), "is not a run"),
         ((run, "--checks", "vibes"), "--checks vibes: expected some of gold, general, no-history, length"),
         ((run, "--checks", ","), "--checks : expected some of gold"),
         ((run, "--checks", "length", "--matcher", "embedded"), "--matcher: the run had none of its own"),

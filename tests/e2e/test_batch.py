@@ -198,7 +198,7 @@ def test_results_that_the_server_has_no_more_are_asked_for_again(tmp_path, statu
     with BatchServer(faults=fault) as server:
         ran = bowstring(*command(server, tmp_path / "r", "--batch", "--limit", "5"))
     assert ran.code == 0, ran.err
-    assert "has its results no more" in ran.err
+    assert "its results are no longer at the server" in ran.err
     assert len(server.batches) == 3
 
 

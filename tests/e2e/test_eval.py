@@ -202,8 +202,8 @@ def test_verdicts_that_cannot_be_read_are_counted_and_are_no_ties(tmp_path):
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        (Reply(401, b'{"error": {"message": "bad key"}}'), "is the key right"),
-        (Reply(404, b'{"error": {"message": "no such model"}}'), "is the model's name right?"),
+        (Reply(401, b'{"error": {"message": "bad key"}}'), "is the key correct"),
+        (Reply(404, b'{"error": {"message": "no such model"}}'), "is the model name correct?"),
     ],
 )
 def test_a_model_that_cannot_be_used_ends_the_run_with_one_line(tmp_path, reply, said):
@@ -276,7 +276,7 @@ def test_keys_are_in_no_file(tmp_path):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--model", "gpt-4o"], "'gpt-4o' is no model"),
+        (["--model", "gpt-4o"], "'gpt-4o' is not a model name"),
         (["--model", "openai/gpt-4o"], "needs OPENAI_API_KEY in the environment (or try --model embedded)"),
         (
             ["--model", "embedded", "--history", "everything"],
@@ -285,10 +285,10 @@ def test_keys_are_in_no_file(tmp_path):
         (["--model", "embedded", "--type", "horoscope"], "--type horoscope"),
         (["--model", "embedded", "--split", "train"], "mini/hicupid has no split 'train'"),
         (["--model", "embedded", "--data", "mini/cupid"], "mini/cupid is not a hicupid data set"),
-        (["--model", "embedded", "--prompts", "nowhere"], "nowhere: no such folder of prompts"),
+        (["--model", "embedded", "--prompts", "nowhere"], "nowhere: no such prompts folder"),
         (["--model", "embedded", "--prices", "nowhere.yaml"], "nowhere.yaml cannot be read as prices"),
         (["--model", "embedded", "--limit", "0"], "--limit"),
-        (["--model", "embedded", "--judge", "nobody"], "'nobody' is no model"),
+        (["--model", "embedded", "--judge", "nobody"], "'nobody' is not a model name"),
         ([], "Missing option '--model'"),
     ],
 )
@@ -311,7 +311,7 @@ def test_own_prompts_are_used_one_by_one(tmp_path):
         refused = bowstring(*command(server, tmp_path / "s", "--prompts", str(tmp_path / "prompts")))
     assert server.requests[0].body["messages"][0] == {"role": "system", "content": "Answer like a pirate."}
     assert refused.code == 2
-    assert "prompt hicupid/judge_persona has no place for {answer_b}, {entity}" in refused.err
+    assert "prompt hicupid/judge_persona has no placeholder {answer_b}, {entity}" in refused.err
 
 
 def test_python_gives_the_same_run_as_the_command(tmp_path):

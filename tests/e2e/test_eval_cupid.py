@@ -388,7 +388,7 @@ def test_upstreams_prompts_are_imported_word_for_word_and_run(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("user_prompt: no places here", "has no place for {curr_request}, {interaction_log}"),
+        ("user_prompt: no places here", "has no placeholder {curr_request}, {interaction_log}"),
         ("!!python/object/apply:os.system ['touch /tmp/pwned']", "not YAML"),
         ("[1]", "expected system_prompt or user_prompt"),
         ("a: &a [*a, *a]", "not YAML: aliases"),
@@ -475,8 +475,8 @@ def test_a_template_that_cannot_work_is_refused_before_anything_is_asked(tmp_pat
         unknown = bowstring(*command(server, tmp_path / "r", "--prompts", str(tmp_path / "words")))
     assert server.requests == []
     assert unfilled.code == unknown.code == 2
-    assert "has no place for {interaction_log}" in unfilled.err
-    assert "asks for {persona}, which is not known here" in unknown.err
+    assert "has no placeholder {interaction_log}" in unfilled.err
+    assert "has an unknown placeholder {persona}" in unknown.err
 
 
 def test_preference_categories_are_a_group_where_a_set_has_them(tmp_path):

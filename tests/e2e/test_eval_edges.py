@@ -113,23 +113,23 @@ def test_another_configuration_does_not_overwrite_a_run(tmp_path):
         bowstring(*command(server, tmp_path / "r", "--limit", "2"))
         other = bowstring(*command(server, tmp_path / "r", "--limit", "2", "--seed", "9"))
     assert other.code == 2
-    assert "holds a run of another configuration; choose another --out" in other.err
+    assert "contains a run with a different configuration; choose another --out" in other.err
 
 
 def test_a_server_that_is_not_there_is_said_soon(tmp_path):
     ran = bowstring("eval", "hicupid", "--model", "openai/m@http://127.0.0.1:9/v1", "--out", tmp_path / "r")
     assert ran.code == 1
-    assert "is the server running, and its address right?" in ran.err.splitlines()[-1]
+    assert "is the server running, and is its address correct?" in ran.err.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("openai/m@localhost:8000/v1", "a server is named with its scheme"),
-        ("openai/m@http://[bad/v1", "not a server's address"),
-        ("openai/m@http://host:99999/v1", "not a server's address"),
-        ("openai/m@http://host/v1?api-version=3", "not a server's address"),
-        ("openai/ @http://host/v1", "is no model"),
+        ("openai/m@localhost:8000/v1", "give the server with its scheme"),
+        ("openai/m@http://[bad/v1", "invalid server URL"),
+        ("openai/m@http://host:99999/v1", "invalid server URL"),
+        ("openai/m@http://host/v1?api-version=3", "invalid server URL"),
+        ("openai/ @http://host/v1", "is not a model name"),
     ],
 )
 def test_an_address_that_cannot_be_meant_is_refused(name, message):

@@ -321,7 +321,7 @@ def test_upstreams_prompts_are_read_as_data_and_run_word_for_word(tmp_path):
     assert [m["content"] for m in asked(server)[rows[0]["question"]][-3:-1]] == ["3", "ok"]
     missing = bowstring("eval", "hicupid", "--model", "embedded", *words, "--shots", "1")
     assert missing.code == 2
-    assert "prompt hicupid/ask has no place for {examples}" in missing.err
+    assert "prompt hicupid/ask has no placeholder {examples}" in missing.err
 
 
 @pytest.mark.parametrize(
@@ -337,7 +337,7 @@ def test_upstreams_prompts_are_read_as_data_and_run_word_for_word(tmp_path):
             "INFERENCE_PROMPTS = {'few/user/1': [{'role': 'system', 'content': 'x'}]}",
             "expected a system message, or a user's and an assistant's",
         ),
-        ("(", "not Python that can be parsed"),
+        ("(", "cannot be parsed as Python"),
     ],
 )
 def test_a_file_that_is_not_upstreams_is_named_with_what_is_wrong(tmp_path, text, said):
@@ -413,10 +413,10 @@ def test_dense_search_does_not_forget_a_user_who_waits(tmp_path, monkeypatch):
 def test_a_sweep_and_a_run_do_not_overwrite_each_other(tmp_path):
     base = {"model": lambda messages: "x", "limit": 2}
     package.evaluate("hicupid", history="gold", out=tmp_path / "a" / "r", **base)
-    with pytest.raises(package.BowstringError, match="holds a run"):
+    with pytest.raises(package.BowstringError, match="contains a run"):
         package.sweep("hicupid", history=["gold", "none"], out=tmp_path / "a" / "r", **base)
     package.sweep("hicupid", history=["gold", "none"], out=tmp_path / "b" / "s", **base)
-    with pytest.raises(package.BowstringError, match="holds a sweep"):
+    with pytest.raises(package.BowstringError, match="contains a sweep"):
         package.evaluate("hicupid", history="gold", out=tmp_path / "b" / "s", **base)
 
 

@@ -66,7 +66,7 @@ def test_only_the_files_of_the_asked_splits_are_fetched(hub, tmp_path):
     for arguments in (("export", "someone/HiCUPID", tmp_path / "o2", "--split", "test_1"), ("info", "someone/HiCUPID")):
         missing = bowstring("data", *arguments, env=offline)
         assert missing.code == 1, "a part of a set is not taken for the whole"
-        assert missing.err.endswith("was never fetched, and the hub cannot be reached now\n")
+        assert missing.err.endswith("is not in the cache, and the hub cannot be reached\n")
     again = bowstring("data", "export", "someone/HiCUPID", tmp_path / "o3", "--split", "test_2", env=offline)
     assert again.code == 0, again.err
     assert "The hub was not reached" in again.err
@@ -158,8 +158,8 @@ def test_pull_says_what_came_and_what_to_do_next(hub, tmp_path):
 @pytest.mark.parametrize(
     ("name", "code", "message"),
     [
-        ("someone/nothing", 2, "someone/nothing is neither a file or folder here nor a data set on the hub"),
-        ("someone/images", 2, "someone/images on the hub holds no data set of a known layout"),
+        ("someone/nothing", 2, "someone/nothing is neither an existing file or folder nor a data set on the hub"),
+        ("someone/images", 2, "someone/images on the hub contains no data set in a known layout"),
     ],
 )
 def test_what_is_not_there_is_said_in_one_line(hub, tmp_path, name, code, message):

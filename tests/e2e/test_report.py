@@ -81,7 +81,7 @@ def test_a_file_in_the_place_of_the_reports_folder_is_left_as_it_is(run, tmp_pat
     store = run.parent / "responses.sqlite"
     before = store.read_bytes()
     ran = bowstring("report", run, "--out", store)
-    assert (ran.code, ran.err.splitlines()) == (2, [f"{store} is no folder; give another place"])
+    assert (ran.code, ran.err.splitlines()) == (2, [f"{store} is not a folder; choose another path"])
     assert store.read_bytes() == before
 
 
@@ -135,7 +135,7 @@ def test_records_that_do_not_fit_are_said(run):
     path = run / "records.jsonl"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:-3]))
-    assert "records.jsonl cannot be read: it is not as it was written" in bowstring("report", run).err
+    assert "records.jsonl cannot be read: its checksum does not match" in bowstring("report", run).err
     without_sums(run)
     assert "has 57 of 60 items" in bowstring("report", run).err
     path.write_text("".join([*lines[:-1], '{"key": 1}\n']))
@@ -147,7 +147,7 @@ def test_records_that_do_not_fit_are_said(run):
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        ("run.json", "holds no run"),
+        ("run.json", "is not a run"),
         ("metrics.json", "metrics.json cannot be read"),
         ("records.jsonl", "records.jsonl"),
     ],
@@ -168,5 +168,5 @@ def test_what_is_broken_is_said_in_a_line(run, broken, said, how):
 def test_what_is_no_run_is_said_so(tmp_path):
     ran = bowstring("report", tmp_path / "nothing")
     assert ran.code == 2
-    assert "holds no run" in ran.err
+    assert "is not a run" in ran.err
     shutil.rmtree(tmp_path, ignore_errors=True)

@@ -156,7 +156,7 @@ def test_two_processes_start_on_one_run(name, seed, faulty, record_property):
         refused = [err for err, code in ended if code and "is in use: process" in err]
         assert all(code in (0, 1) for _, code in ended), ended
         assert len(refused) < 2
-        assert all("wait for it, or give --out" in err for err in refused)
+        assert all("wait for it, or choose another --out" in err for err in refused)
         trial.until_done(arguments)
         record_property("tally", trial.check())
 
@@ -258,11 +258,11 @@ def test_a_plan_is_made_where_nothing_can_be_written(faulty, tmp_path):
         store._writer.execute("UPDATE written SET n = n")
         store._writer.commit()
         logged = log.read_bytes()
-        store.shut()
+        store.close_now()
         log.write_bytes(logged)
         done = plan()
         assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr.endswith(f"where nothing can be written: copy it with {log.name}\n"), done.stderr
+        assert done.stderr.endswith(f"from a read-only folder: copy the store together with {log.name}\n"), done.stderr
 
 
 JUMPING = """
@@ -305,7 +305,7 @@ def test_the_store_is_damaged_between_two_runs(seed, faulty, record_property):
         code, said = trial.run(arguments, look=False)
         if "was damaged" in said:
             assert code == 1
-            assert "responses are saved, the damaged file is kept as responses.sqlite.damaged-1" in said
+            assert "responses were saved; the damaged file was kept as responses.sqlite.damaged-1" in said
             assert committed(trial.store).items() <= before.items(), "nothing is invented"
             trial.after_damage()
         else:

@@ -8,7 +8,6 @@ import asyncio
 import random
 import re
 import shutil
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -90,7 +89,7 @@ def opened(path: Path) -> tuple[dict[str, Completion], str]:
         said = str(error)
         store = Store(path)
     found = {key: c for key in RESPONSES if (c := store.get(key)) is not None}
-    store.shut()
+    store.close_now()
     return found, said
 
 
@@ -113,8 +112,8 @@ def test_damage_is_found_said_and_what_is_whole_is_saved(stores, tmp_path, recor
         try:
             found, said = opened(store)
         except StoreError as refused:
-            # One bit of the header says which version wrote it: a file that may be a newer one's is not touched.
-            if "was written by a newer version" not in str(refused):
+            # One bit of the header says which version wrote it: a file of another version is not touched.
+            if "was written by another version" not in str(refused):
                 raise
             tally["refused, and untouched"] += 1
             assert {name: (folder / name).read_bytes() for name in left} == left
@@ -123,10 +122,10 @@ def test_damage_is_found_said_and_what_is_whole_is_saved(stores, tmp_path, recor
         assert all(RESPONSES[key] == completion for key, completion in found.items()), f"{where}: invented"
         if said:
             assert len(said.splitlines()) == 1
-            saved = re.search(r"was damaged \(.+\): (\d+) responses are saved", said)
+            saved = re.search(r"was damaged \(.+\): (\d+) responses were saved", said)
             assert saved, where
             assert int(saved[1]) == len(found), where
-            assert "the same command goes on, and asks for what is missing" in said
+            assert "run the same command again to resume and request the missing ones" in said
             kept = re.search(r"kept as (\S+);", said)[1]
             assert (folder / kept).read_bytes() == left["s.sqlite"], f"{where}: the damaged file is kept as it is"
             if left.get("s.sqlite-wal"):
@@ -176,7 +175,7 @@ def test_a_store_that_others_have_open_is_not_mended_under_them(stores, tmp_path
     path.write_bytes(content)
     with pytest.raises(StoreError, match="is damaged, and another process has it open: wait for it"):
         Store(path)
-    first.shut()
+    first.close_now()
     assert "was damaged" in opened(path)[1]
 
 
@@ -215,13 +214,13 @@ def test_whoever_comes_by_another_link_has_the_same_store_open(stores, tmp_path)
     store.write_bytes(content)
     with pytest.raises(StoreError, match="is damaged, and another process has it open: wait for it"):
         Store(two)
-    first.shut()
+    first.close_now()
 
 
 def test_a_link_to_a_store_that_is_not_there_yet_makes_it(tmp_path):
     link = tmp_path / "responses.sqlite"
     link.symlink_to(tmp_path / "elsewhere" / "s.sqlite")
-    Store(link).shut()
+    Store(link).close_now()
     assert link.is_symlink()
     assert (tmp_path / "elsewhere" / "s.sqlite.seal").exists()
 
@@ -233,65 +232,12 @@ def test_a_store_that_came_without_its_seal_gets_one_when_it_is_opened(stores, t
     path.with_name("s.sqlite.seal").unlink()
     store = Store(path)
     shutil.copytree(tmp_path / "s", tmp_path / "killed")
-    store.shut()
+    store.close_now()
     log = tmp_path / "killed" / "s.sqlite-wal"
     log.write_bytes(log.read_bytes()[: 32 + 20 * (4096 + 24)])
     found, said = opened(tmp_path / "killed" / "s.sqlite")
-    assert re.search(r"was damaged \(the last \d+ that were written are missing\)", said), said
+    assert re.search(r"was damaged \(the last \d+ responses written are missing\)", said), said
     assert len(found) < len(RESPONSES)
-
-
-@pytest.fixture
-def before(stores, tmp_path) -> Path:
-    """A store of the format before, whose responses had no hashes."""
-    path = tmp_path / "before.sqlite"
-    shutil.copy(stores[0], path)
-    with sqlite3.connect(path) as db:
-        (schema,) = db.execute("SELECT sql FROM sqlite_schema WHERE name = 'responses'").fetchone()
-        db.execute("ALTER TABLE responses RENAME TO now")
-        db.execute(re.sub(r",\s+hash TEXT NOT NULL", "", schema))
-        columns = ", ".join(row[1] for row in db.execute("PRAGMA table_info(responses)"))
-        assert "hash" not in columns
-        db.execute(f"INSERT INTO responses SELECT {columns} FROM now")
-        db.execute("DROP TABLE now")
-        db.execute("DROP TABLE written")
-        db.execute("PRAGMA user_version = 1")
-    db.execute("VACUUM")
-    db.close()
-    return path
-
-
-def test_a_store_of_the_format_before_is_brought_up_to_date(before):
-    assert opened(before) == (RESPONSES, "")
-    assert int(before.with_name("before.sqlite.seal").read_text()) == len(RESPONSES)
-    assert opened(before) == (RESPONSES, "")
-
-
-def test_a_seal_that_is_of_another_store_does_not_concern_one_of_the_format_before(before):
-    before.with_name("before.sqlite.seal").write_text(f"{9999:020}")
-    assert opened(before) == (RESPONSES, "")
-    assert opened(before) == (RESPONSES, "")
-
-
-def test_a_store_of_the_format_before_is_looked_up_in_as_it_is(before):
-    content = before.read_bytes()
-    store = Store(before, readonly=True)
-    assert {key: store.get(key) for key in RESPONSES} == RESPONSES
-    assert store.get("nothing") is None
-    store.shut()
-    assert before.read_bytes() == content
-
-
-@pytest.mark.parametrize("readonly", [False, True])
-def test_a_damaged_store_of_the_format_before_is_left_alone(before, readonly):
-    content = bytearray(before.read_bytes())
-    content[4096 * 3 : 4096 * 20] = bytes(4096 * 17)
-    before.write_bytes(content)
-    with pytest.raises(StoreError) as refused:
-        Store(before, readonly=readonly)
-    way_out = "it has no hashes, being of an older format, to tell what is whole of it; choose another with --store"
-    assert re.fullmatch(rf"{before} is damaged: .+; {way_out}", str(refused.value))
-    assert before.read_bytes() == content
 
 
 def test_a_file_that_never_was_a_store_is_left_alone(tmp_path):

@@ -16,7 +16,7 @@ from bowstring.benchmarks.cupid.pipeline_parts import (
     read_simulated,
 )
 from bowstring.benchmarks.hicupid.pipeline_parts import QuestionOut, read_list, read_one, read_personas, read_schedules
-from bowstring.files.plain_yaml import NotPlain, read_yaml
+from bowstring.files.safe_yaml import ParseError, parse_safe_yaml
 from bowstring.judging.sections import read_preference, read_rating, read_section
 from bowstring.judging.structured import Unreadable, read_checklist, read_labels
 from bowstring.judging.verdicts import read_pairwise, read_satisfaction
@@ -117,8 +117,8 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     ],
 )
 def test_yaml_that_is_no_plain_data_is_refused_in_a_line(text):
-    with pytest.raises(NotPlain) as why:
-        read_yaml(text)
+    with pytest.raises(ParseError) as why:
+        parse_safe_yaml(text)
     assert "\n" not in str(why.value)
     with pytest.raises(Unreadable):
         read_factors(f"```yaml\ncontext_factors:\n{text}\n```", 3)
@@ -127,5 +127,5 @@ def test_yaml_that_is_no_plain_data_is_refused_in_a_line(text):
 @settings(max_examples=300)
 @given(WRITTEN)
 def test_yaml_of_any_text(said):
-    with suppress(NotPlain):
-        read_yaml(said)
+    with suppress(ParseError):
+        parse_safe_yaml(said)

@@ -32,14 +32,14 @@ from bowstring.benchmarks.hicupid.types import Judgement
 from bowstring.benchmarks.loading import load_hicupid
 from bowstring.datasets.ratings import read_ratings
 from bowstring.errors import BowstringError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
-from bowstring.models.batch import Entry, _entry, _outcomes, _why
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
+from bowstring.models.batch import Entry, _batch_errors, _entry, _outcomes
 from bowstring.models.hubfiles import ModelFiles
 from bowstring.models.interface import RequestFailed
 from bowstring.models.names import open_model
-from bowstring.models.own import own_model
 from bowstring.models.prices import load_prices
+from bowstring.models.user_code import user_model
 from bowstring.records import (
     Completion,
     Message,
@@ -65,8 +65,8 @@ few = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scop
 @given(NO_DOCUMENTS | ANYTHING.map(as_bytes))
 def test_json(content):
     """What is read can be written down again."""
-    with suppress(NotPlain):
-        json.dumps(read_json(content), allow_nan=False, ensure_ascii=False).encode()
+    with suppress(ParseError):
+        json.dumps(parse_strict_json(content), allow_nan=False, ensure_ascii=False).encode()
 
 
 # JSON is YAML: what is damaged is written as that.
@@ -210,7 +210,7 @@ def test_a_set_that_was_made_before(tmp_path, data):
     )
     with suppress(BowstringError):
         check_out(tmp_path, config)
-        assert read_json((tmp_path / "made.json").read_bytes())["config"] == config
+        assert parse_strict_json((tmp_path / "made.json").read_bytes())["config"] == config
 
 
 ENTRY = {"model": "openai/m", "file": "file-1", "keys": ["a" * 64], "id": "batch_1", "fresh": False}
@@ -245,7 +245,7 @@ def test_results_of_a_batch(data):
     for key, outcome in _outcomes(line.decode("utf-8", "replace") + "\n" + json.dumps(LINE), "m"):
         assert isinstance(key, str)
         assert isinstance(outcome, Completion | RequestFailed)
-    _why({"errors": data.draw(ANYTHING)})
+    _batch_errors({"errors": data.draw(ANYTHING)})
 
 
 @some
@@ -372,7 +372,7 @@ def test_what_ones_own_code_returns(data):
     if isinstance(values["usage"], Usage) and data.draw(st.booleans()):
         values["usage"] = Usage(**asdict(Usage()) | {"prompt": data.draw(ANYTHING)})
     returned = data.draw(st.sampled_from([data.draw(ANYTHING), Completion(**values)]))
-    model = own_model(lambda messages: returned)
+    model = user_model(lambda messages: returned)
     with suppress(RequestFailed):
         found = asyncio.run(model.complete(PROMPT, Sampling(10)))
         assert isinstance(found.text, str)

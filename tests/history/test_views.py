@@ -79,7 +79,7 @@ def test_a_dense_order_is_told_and_not_guessed():
     told = reader()
     with pytest.raises(LookupError):
         told.show(view, evidence=(), query="q")
-    told.rank("dense", "dialogue", "q", [4, 0, 1, 2, 3])
+    told.set_order("dense", "dialogue", "q", [4, 0, 1, 2, 3])
     assert [d.id for d in told.show(view, evidence=(), query="q")] == [10, 14]
 
 

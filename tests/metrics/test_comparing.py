@@ -7,15 +7,15 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from bowstring.metrics.comparing import (
-    Against,
-    at_least_times,
+    CorrectedDifference,
     clusters_needed,
     difference,
     holm,
     least_clusters,
+    minimum_holm_factors,
     rank_ranges,
 )
-from bowstring.metrics.intervals import DRAWS, Score, estimate, resampled
+from bowstring.metrics.intervals import DRAWS, Score, bootstrap_weights, estimate
 
 USERS, QUESTIONS = 40, 6
 
@@ -98,7 +98,7 @@ def test_it_is_a_plain_bootstrap_over_whole_users():
         return 30 * means["x"] + 10 * means["y"]
 
     drawn = []
-    for weights in resampled(len(users)):
+    for weights in bootstrap_weights(len(users)):
         chosen = [user for user, times in zip(users, weights, strict=True) for _ in range(int(times))]
         values = []
         for side in sides:
@@ -153,7 +153,7 @@ def test_power_promises_nothing_that_p_forbids(comparisons):
     for users in range(2, 14):
         alone = of(*all_but_alike(users), fine=True)
         corrected = max(holm([alone.p] * comparisons))
-        found = Against(**asdict(alone), corrected=corrected, comparisons=comparisons, left_out=0)
+        found = CorrectedDifference(**asdict(alone), corrected=corrected, comparisons=comparisons, left_out=0)
         assert found.significant == (users >= least)
         assert (found.detectable is None) == (not found.significant)
         assert clusters_needed(found, found.value) == least, "however large, and however much alike"
@@ -179,9 +179,9 @@ def test_users_who_all_gain_alike_are_no_proof_that_others_do(users, apart):
 
 def test_a_comparison_with_more_users_does_not_stand_in_the_way_of_one_with_fewer():
     many, few = (of(*all_but_alike(users), fine=True) for users in (40, 6))
-    times = at_least_times([many.clusters, few.clusters])
+    times = minimum_holm_factors([many.clusters, few.clusters])
     assert times == [2, 1]
-    shown = Against(**asdict(few), corrected=holm([many.p, few.p])[1], comparisons=times[1], left_out=0)
+    shown = CorrectedDifference(**asdict(few), corrected=holm([many.p, few.p])[1], comparisons=times[1], left_out=0)
     assert shown.significant
     assert shown.detectable is not None
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bowstring.metrics.intervals import resampled
-from bowstring.metrics.length_control import Compared, fit_logistic, length_controlled
+from bowstring.metrics.intervals import bootstrap_weights
+from bowstring.metrics.length_control import Comparison, fit_logistic, length_controlled
 
 
 def compared(rng, users=60, each=6, *, at_equal=0.0, by_length=0.0, longer=0.0, taste=0.0):
@@ -15,7 +15,7 @@ def compared(rng, users=60, each=6, *, at_equal=0.0, by_length=0.0, longer=0.0, 
         for _ in range(each):
             words = rng.normal(longer, 10)
             p = 1 / (1 + np.exp(-(at_equal + own + by_length * words / 10)))
-            found.append(Compared(str(user), float(rng.random() < p), words))
+            found.append(Comparison(str(user), float(rng.random() < p), words))
     return found
 
 
@@ -55,7 +55,7 @@ def test_one_step_draws_as_wide_as_fitting_anew():
     users = sorted({c.cluster for c in rows})
     of_user = [np.flatnonzero([c.cluster == user for c in rows]) for user in users]
     anew = []
-    for weights in resampled(len(users))[:400]:
+    for weights in bootstrap_weights(len(users))[:400]:
         at = np.concatenate([np.repeat(own, int(w)) for own, w in zip(of_user, weights, strict=True)])
         anew.append(100 / (1 + np.exp(-fit_logistic(y[at], x[at])[0])))
     low, high = np.percentile(anew, [2.5, 97.5])
@@ -73,29 +73,29 @@ def test_questions_of_one_user_do_not_count_as_independent():
 
 @pytest.mark.parametrize(("outcome", "rate"), [(1.0, 100.0), (0.0, 0.0)])
 def test_all_won_or_all_lost_is_said(outcome, rate):
-    found = length_controlled([Compared(str(n), outcome, n) for n in range(9)])
+    found = length_controlled([Comparison(str(n), outcome, n) for n in range(9)])
     assert (found.rate.value, found.slope) == (rate, None)
-    assert "of any length" in found.why
+    assert "whatever its length" in found.why
 
 
 def test_all_ties_are_half():
-    found = length_controlled([Compared(str(n), 0.5, n - 4) for n in range(9)])
+    found = length_controlled([Comparison(str(n), 0.5, n - 4) for n in range(9)])
     assert found.rate.value == pytest.approx(50)
     assert found.slope.value == pytest.approx(0, abs=1e-9)
 
 
 def test_without_variation_in_length_there_is_nothing_to_control():
-    equal = length_controlled([Compared(str(n), float(n % 4 == 0), 0) for n in range(40)])
+    equal = length_controlled([Comparison(str(n), float(n % 4 == 0), 0) for n in range(40)])
     assert equal.rate.value == pytest.approx(25)
     assert equal.slope is None
     assert equal.why == "all pairs are of equal length"
-    longer = length_controlled([Compared(str(n), float(n % 4 == 0), 7) for n in range(40)])
+    longer = length_controlled([Comparison(str(n), float(n % 4 == 0), 7) for n in range(40)])
     assert longer.rate is None
     assert "by +7 words" in longer.why
 
 
 def test_where_length_alone_decides_no_rate_is_made_up():
-    found = length_controlled([Compared(str(n), float(n > 20), n - 20.5) for n in range(40)])
+    found = length_controlled([Comparison(str(n), float(n > 20), n - 20.5) for n in range(40)])
     assert found.rate is None
     assert "length alone" in found.why
 

@@ -45,12 +45,12 @@ def test_a_run_is_about_the_first_leading_metric_that_it_has():
 
 
 def test_a_group_is_described_by_one_number_or_by_one_per_task():
-    of = registry.get("hicupid").metrics({}).describing
+    of = registry.get("hicupid").metrics({}).group_metrics
     assert of(having("score.persona", "score.total", "recall.total")) == ["score.total"]
     assert of(having("score.persona", "bleu"), "bleu") == ["bleu"]
     assert of(having("recall.persona"), "score.total") == ["recall.persona"]
     assert of(having("bleu")) == []
-    of = registry.get("cupid").metrics({}).describing
+    of = registry.get("cupid").metrics({}).group_metrics
     both = having("inference.f1", "generation.score", "inference.recall")
     assert of(both) == ["inference.f1", "generation.score"]
     assert of(both, "generation.score") == ["generation.score", "inference.f1"]
@@ -73,7 +73,7 @@ def test_measures_alone_are_enough():
     names = {"other", "right", "odd"}
     assert metrics.lead(names) == "right"
     assert metrics.headlines(names) == metrics.sweep_columns(names) == ["right", "other"]
-    assert metrics.describing(names.__contains__) == ["right"]
+    assert metrics.group_metrics(names.__contains__) == ["right"]
     assert metrics.number(12.345, "odd") == "12.3"
     assert NO_METRICS.number(1234.5678, "odd") == "1,235"
 

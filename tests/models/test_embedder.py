@@ -63,7 +63,7 @@ def test_a_folder_that_is_no_model_is_named(tmp_path):
     with pytest.raises(DataError, match="expected an embedding model"):
         Embedder(str(tmp_path))
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(DataError, match="not an embedding model that can be loaded"):
+    with pytest.raises(DataError, match="cannot be loaded as an embedding model"):
         Embedder(str(tmp_path)).embed(["x"], queries=False)
 
 

@@ -8,8 +8,8 @@ import bowstring as package
 from bowstring.benchmarks.hicupid.benchmark import HICUPID
 from bowstring.benchmarks.loading import load_hicupid
 from bowstring.errors import DataError, UsageError
-from bowstring.models.loading import load_weights, why_plain
-from bowstring.models.local import LocalAnswers, _lots, _with_adapter
+from bowstring.models.loading import load_weights, no_tree_reason
+from bowstring.models.local import LocalGenerator, _split_batches, _with_adapter
 from bowstring.records import Message, Prompt, Sampling, Trunk
 from tests.support.command import bowstring_process
 from tests.support.tiny import TEMPLATE, copy_of, write_model
@@ -78,9 +78,9 @@ def test_branches_for_which_there_is_no_room_are_decoded_in_lots(folder, tmp_pat
 
 
 def test_lots_hold_no_more_than_there_is_room_for():
-    assert _lots([30] * 64) == [list(range(64))]
+    assert _split_batches([30] * 64) == [list(range(64))]
     lengths = [4000, 100, 3000, 90, 4000, 200, 70_000] * 9
-    lots = _lots(lengths)
+    lots = _split_batches(lengths)
     assert sorted(n for lot in lots for n in lot) == list(range(len(lengths)))
     assert all(len(lot) == 1 or len(lot) * max(lengths[n] for n in lot) <= 65_536 for lot in lots)
     assert len(lots) == 9 + 3, "what cannot be with others is alone"
@@ -154,7 +154,7 @@ def test_code_that_comes_with_a_model_is_not_run(folder, tmp_path, monkeypatch):
         f"from pathlib import Path\nfrom transformers import LlamaConfig\nPath({str(ran)!r}).touch()\n\n"
         "class StrangeConfig(LlamaConfig):\n    model_type = 'strange'\n"
     )
-    with pytest.raises(DataError, match="not a model that can be loaded"):
+    with pytest.raises(DataError, match="the model cannot be loaded"):
         load_weights(path, dtype=None, device="cpu", tell=lambda line: None)
     assert not ran.exists()
 
@@ -173,7 +173,7 @@ def test_what_a_tree_would_get_wrong_takes_the_plain_path(changed, said):
     config = LlamaConfig()
     for name, value in changed.items():
         setattr(config, name, value)
-    assert said in why_plain(config)
+    assert said in no_tree_reason(config)
 
 
 def test_the_plain_path_answers_and_says_so(tmp_path):
@@ -201,9 +201,9 @@ def test_a_model_with_an_encoder_answers_on_the_plain_path_and_is_not_trained(fo
     model = BartForConditionalGeneration(BartConfig(vocab_size=known, init_std=1.0, **sizes, **heads, **ends)).eval()
     model.save_pretrained(path)
     weights = load_weights(path, dtype=torch.float32, device="cpu", tell=lambda line: None)
-    assert weights.plain == "it is not decoder-only"
+    assert weights.no_tree_reason == "it is not decoder-only"
     prompt = Prompt(Trunk([]), (Message("user", ("What should I do on Sunday with my brother",)),))
-    [answer] = LocalAnswers(weights).answer([prompt], [Sampling(6, temperature=0.0)], lambda: False)
+    [answer] = LocalGenerator(weights).answer([prompt], [Sampling(6, temperature=0.0)], lambda: False)
     given = torch.tensor([weights.rendering.tokens(prompt)])
     wanted = model.generate(given, attention_mask=torch.ones_like(given), do_sample=False, max_new_tokens=6)[0]
     assert answer.text == weights.tokenizer.decode(wanted, skip_special_tokens=True).strip() != ""
@@ -213,5 +213,5 @@ def test_a_model_with_an_encoder_answers_on_the_plain_path_and_is_not_trained(fo
 
 def test_a_folder_that_is_no_model_is_named(tmp_path):
     (tmp_path / "m").mkdir()
-    with pytest.raises(DataError, match="not a model that can be loaded"):
+    with pytest.raises(DataError, match="the model cannot be loaded"):
         package.evaluate("hicupid", model=f"hf/{tmp_path / 'm'}", limit=1, out=tmp_path / "r")

@@ -205,8 +205,8 @@ def test_reasoning_is_kept_apart_from_the_answer(text, expected):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("gpt-4o", "'gpt-4o' is no model; expected embedded, python:module:name, or openai/NAME"),
-        ("nope/x", "'nope/x' is no model"),
+        ("gpt-4o", "'gpt-4o' is not a model name. Did you mean openai/gpt-4o?"),
+        ("nope/x", "'nope/x' is not a model name. Expected embedded, python:module:name, openai/NAME"),
         ("openai/gpt-4o", "openai/gpt-4o needs OPENAI_API_KEY in the environment (or try --model embedded)"),
         ("google/g", "google/g needs GEMINI_API_KEY or GOOGLE_API_KEY"),
         ("bedrock/x", "bedrock/x needs AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),

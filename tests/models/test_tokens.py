@@ -65,9 +65,9 @@ def test_a_models_own_tokenizer_is_used_by_folder_or_file(tmp_path):
 
 def test_a_file_that_is_no_tokenizer_is_named(tmp_path):
     (tmp_path / "tokenizer.json").write_text(json.dumps({"a": 1}))
-    with pytest.raises(DataError, match=r"tokenizer\.json: not a tokenizer\.json that can be read"):
+    with pytest.raises(DataError, match=r"tokenizer\.json: cannot be read as a tokenizer\.json"):
         named_counter(str(tmp_path))
-    with pytest.raises(DataError, match="no such tokenizer"):
+    with pytest.raises(DataError, match="tokenizer not found"):
         named_counter("no such//thing")
 
 

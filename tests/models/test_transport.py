@@ -76,7 +76,7 @@ def test_what_may_pass_is_tried_again(reply):
         (Reply(500, b"oops"), "server", "500 oops"),
         (Reply(502, b"<html>Bad gateway</html>"), "server", "502"),
         (Reply(close=True), "server", "disconnected"),
-        (Reply(200, b"[]"), "protocol", "answered out of form"),
+        (Reply(200, b"[]"), "protocol", "sent a malformed answer"),
         (NEVER, "timeout", "did not answer in time"),
     ],
 )
@@ -108,9 +108,9 @@ def test_a_context_that_is_too_long_is_known_as_such_and_not_tried_again(message
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        (Reply(401, error("Incorrect API key")), "is the key right"),
-        (Reply(403, error("no access")), "is the key right"),
-        (Reply(404, error("The model `m` does not exist", code="model_not_found")), "is the model's name right?"),
+        (Reply(401, error("Incorrect API key")), "is the key correct"),
+        (Reply(403, error("no access")), "is the key correct"),
+        (Reply(404, error("The model `m` does not exist", code="model_not_found")), "is the model name correct?"),
         (Reply(429, error("You exceeded your quota", code="insufficient_quota")), "no credit left"),
         (Reply(402, error("pay up")), "no credit left"),
     ],

@@ -198,7 +198,7 @@ def test_reasoning_is_kept_apart_and_cached_tokens_are_those_vllm_reports(vllm, 
 def test_an_answer_that_vllm_gave_up_is_none(vllm, folder):
     vllm.finish = "abort"
     [failed] = ask(f"vllm/{folder}", prompts("I like tea", questions=1), Sampling(10))
-    assert (failed.kind, failed.reason) == ("server", "vLLM ended it by 'abort'")
+    assert (failed.kind, failed.reason) == ("server", "vLLM ended with 'abort'")
 
 
 def test_whatever_vllm_raises_is_one_line_that_names_the_model(vllm, folder):

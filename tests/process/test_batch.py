@@ -24,7 +24,7 @@ def test_a_batch_is_collected_by_a_later_process_and_never_sent_twice(tmp_path, 
         _, err = first.communicate(timeout=LIMIT)
         if how == signal.SIGINT:
             assert first.returncode == 130
-            assert "batch_0 goes on at the server; the same command collects it." in err
+            assert "batch_0 is still running at the server; run the same command again to collect it." in err
             assert not metrics(tmp_path / "r")["complete"]
             assert metrics(tmp_path / "r")["failed"] == 0
         server.polls = 0

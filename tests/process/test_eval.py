@@ -106,7 +106,7 @@ def test_a_second_process_on_a_run_says_so_and_stops(tmp_path):
         wait_for_requests(server, 1)
         second = bowstring(*args)
         assert second.code == 1
-        assert f"{tmp_path / 'r'} is in use: process {first.pid} is at work on this run" in second.err
+        assert f"{tmp_path / 'r'} is in use: process {first.pid} is running it" in second.err
         server.allowed = math.inf
         other = bowstring(*command(server, tmp_path / "other", "--limit", "2"))
         assert other.code == 0, "another run of the same store goes on"

@@ -69,8 +69,8 @@ def test_a_process_that_ends_in_a_trace(tmp_path):
     """An error that nobody foresaw shows where it came from, and no key."""
     (tmp_path / "own.py").write_text(OWN)
     (tmp_path / "main.py").write_text(
-        "import sys\nimport bowstring.models.own, own\nfrom bowstring.cli import main\n"
-        "bowstring.models.own.load_own = lambda name: own.Ending()\nmain(sys.argv[1:])\n"
+        "import sys\nimport bowstring.models.user_code, own\nfrom bowstring.cli import main\n"
+        "bowstring.models.user_code.load_user_model = lambda name: own.Ending()\nmain(sys.argv[1:])\n"
     )
     done = subprocess.run(
         [sys.executable, "main.py", *("eval", "hicupid", "--model", "python:own:Ending", "--limit", "2", "--out", "r")],

@@ -53,5 +53,5 @@ def test_a_string_that_doubles_does_not_grow_for_ever():
 
 @pytest.mark.parametrize("source", ["X = (", "\0", "X = " + "[" * 5000])
 def test_what_is_not_python_is_named(source):
-    with pytest.raises(DataError, match=r"c\.py: not Python that can be parsed"):
+    with pytest.raises(DataError, match=r"c\.py: cannot be parsed as Python"):
         read_constants(source, "c.py")

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bowstring.prompts.sharing import share
+from bowstring.prompts.sharing import share_trunk
 from bowstring.records import Message
 
 chats = st.lists(
@@ -17,7 +17,7 @@ chats = st.lists(
 
 @given(chats)
 def test_sharing_never_changes_a_prompt(prompts):
-    for before, after in zip(prompts, share(prompts), strict=True):
+    for before, after in zip(prompts, share_trunk(prompts), strict=True):
         assert [(m.role, m.text) for m in after.messages] == [(m.role, m.text) for m in before]
         assert after.branch, "each keeps something of its own"
 
@@ -26,7 +26,7 @@ def test_the_trunk_ends_where_the_prompts_part():
     log = Message("user", ("log", "request", "infer"))
     other = Message("user", ("log", "request", "answer"))
     system = Message("system", ("s",))
-    first, second = share([(system, log), (system, other)])
+    first, second = share_trunk([(system, log), (system, other)])
     assert first.trunk is second.trunk
     assert first.trunk.branches == 2
     assert first.trunk.messages == (system, Message("user", ("log", "request")))
@@ -34,6 +34,6 @@ def test_the_trunk_ends_where_the_prompts_part():
 
 
 def test_a_prompt_that_is_alone_shares_nothing():
-    (alone,) = share([(Message("user", ("a", "b")),)])
+    (alone,) = share_trunk([(Message("user", ("a", "b")),)])
     assert alone.trunk.messages == ()
     assert alone.trunk.branches == 1

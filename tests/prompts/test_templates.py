@@ -26,7 +26,7 @@ def test_only_plain_names_are_placeholders(text):
 
 
 def test_an_unknown_placeholder_is_named():
-    with pytest.raises(DataError, match=r"prompt t asks for \{colour\}, which is not known here"):
+    with pytest.raises(DataError, match=r"prompt t has an unknown placeholder \{colour\}"):
         Template("t", None, "{colour}").user_parts(x="y")
 
 
@@ -36,7 +36,7 @@ def test_an_unknown_placeholder_is_named():
         ("[1, 2]", "expected system_prompt or user_prompt"),
         ("user_prompt: [a]", "to be text"),
         ("user_prompt: 'unclosed", "not YAML"),
-        ("system_prompt: hello", r"has no place for \{answer\}"),
+        ("system_prompt: hello", r"has no placeholder \{answer\}"),
     ],
 )
 def test_a_prompt_that_cannot_be_used_says_why(tmp_path, content, message):

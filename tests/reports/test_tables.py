@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from bowstring.files.escaping import in_csv
+from bowstring.files.escaping import escape_csv
 from bowstring.reports.tables import Table, Value, sweep_tables, tables_of, to_csv, to_latex, to_markdown
 
 TABLE = Table(
@@ -40,12 +40,12 @@ def test_csv_is_read_by_programs_and_runs_nothing_in_a_spreadsheet():
     ["=cmd|'/c calc'!A0", "+1+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "-", " =1", "\n=1", "＝1+1", "＠SUM(A1)"],
 )
 def test_formulas_are_text(cell):
-    assert in_csv(cell).startswith("'")
+    assert escape_csv(cell).startswith("'")
 
 
 @pytest.mark.parametrize("cell", ["-7.5", "+1.5", "1e-05", "-1e-05", "text", "", "1,000.5"])
 def test_numbers_stay_numbers(cell):
-    assert in_csv(cell) == cell
+    assert escape_csv(cell) == cell
 
 
 def test_latex_says_what_was_meant():

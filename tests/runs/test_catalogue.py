@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bowstring.runs.catalogue import Catalogue, Kept, Unreadable, read_json
+from bowstring.runs.catalogue import Catalogue, FileCache, Unreadable, read_json_object
 from bowstring.runs.folder import RunFolder
 
 CONFIG = {"benchmark": "hicupid", "model": "m", "judge": "j", "data": {"name": "mini"}, "settings": {"history": "full"}}
@@ -63,9 +63,9 @@ def test_a_run_runs_as_long_as_its_process_does(tmp_path):
             "run.json is not JSON: Unterminated string starting at: line 1 column 12 (char 11)",
         ),
         ("run.json", "[]", "run.json is not a JSON object"),
-        ("run.json", '{"status": "resting"}', "run.json has no status that a run can have"),
-        ("run.json", '{"status": ["complete"]}', "run.json has no status that a run can have"),
-        ("run.json", '{"status": "complete", "config": {}}', "run.json has no configuration of a run"),
+        ("run.json", '{"status": "resting"}', "run.json has no valid status"),
+        ("run.json", '{"status": ["complete"]}', "run.json has no valid status"),
+        ("run.json", '{"status": "complete", "config": {}}', "run.json has no run configuration"),
         ("run.json", b"\xff\xfe\x00", "run.json is not UTF-8"),
         ("run.json", "[" * 100_000, "run.json is nested too deeply"),
         ("run.json", None, "run.json is missing"),
@@ -102,14 +102,14 @@ def test_links_are_not_followed(tmp_path):
     entries = found(runs)
     assert entries.keys() == {"link", "inside"}
     assert entries["link"].reason == "is a link: links are not followed"
-    assert entries["inside"].reason == "run.json is not a plain file"
+    assert entries["inside"].reason == "run.json is not a regular file"
 
 
 def test_a_pipe_in_place_of_a_file_is_not_waited_for(tmp_path):
     write_run(tmp_path / "r").joinpath("run.json").unlink()
     os.mkfifo(tmp_path / "r" / "run.json")
     os.mkfifo(tmp_path / "r" / ".lock")
-    assert found(tmp_path)["r"].reason == "run.json is not a plain file"
+    assert found(tmp_path)["r"].reason == "run.json is not a regular file"
 
 
 @pytest.mark.parametrize("name", ["..", "../outside", "/etc", "r/..", "r/../../outside", "", ".", "r/", "r\x00"])
@@ -142,7 +142,7 @@ def test_a_name_steers_nothing(tmp_path):
 def test_what_was_made_of_a_file_is_kept_until_it_changes(tmp_path):
     made = []
     path = tmp_path / "a.json"
-    kept = Kept(lambda folder: made.append(folder) or read_json(folder / "a.json"), ("a.json",), most=2)
+    kept = FileCache(lambda folder: made.append(folder) or read_json_object(folder / "a.json"), ("a.json",), most=2)
     path.write_text('{"n": 1}')
     assert [kept.of(tmp_path)["n"] for _ in range(3)] == [1, 1, 1]
     assert len(made) == 1

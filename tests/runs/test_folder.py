@@ -6,18 +6,18 @@ import os
 import pytest
 
 from bowstring.errors import DataError, RunError, UsageError
-from bowstring.runs.folder import RunFolder, is_at_work, read_records, read_run
+from bowstring.runs.folder import RunFolder, is_running, read_records, read_run
 from tests.support.command import bowstring
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no flock")
 def test_a_run_that_another_has_open_is_in_use(tmp_path):
     first = RunFolder(tmp_path / "r")
-    assert is_at_work(tmp_path / "r")
-    with pytest.raises(RunError, match=f"is in use: process {os.getpid()} is at work on this run"):
+    assert is_running(tmp_path / "r")
+    with pytest.raises(RunError, match=f"is in use: process {os.getpid()} is running it"):
         RunFolder(tmp_path / "r")
     first.close()
-    assert not is_at_work(tmp_path / "r")
+    assert not is_running(tmp_path / "r")
     RunFolder(tmp_path / "r").close()
 
 
@@ -30,7 +30,7 @@ def test_without_locks_a_run_is_at_work_if_it_says_so(tmp_path, monkeypatch):
 
     RunFolder(tmp_path / "r").close()
     monkeypatch.setattr(fcntl, "flock", refused)
-    assert is_at_work(tmp_path / "r")
+    assert is_running(tmp_path / "r")
 
 
 def test_records_that_are_missing_are_named_with_the_way_out(tmp_path):
@@ -50,5 +50,5 @@ def test_an_audit_of_a_run_is_not_taken_for_a_run(tmp_path):
     run = tmp_path / "runs" / "r"
     with pytest.raises(UsageError) as refused:
         read_run(audit)
-    assert str(refused.value) == f"{audit} is an audit of a run, not a run; give the run's folder, {run}"
+    assert str(refused.value) == f"{audit} is an audit, not a run; give the run's folder, {run}"
     assert read_run(run).configuration["benchmark"] == "hicupid"

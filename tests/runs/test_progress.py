@@ -9,7 +9,7 @@ import pytest
 
 import bowstring
 from bowstring.errors import ModelError, RunError
-from bowstring.runs.folder import RunFolder, is_at_work
+from bowstring.runs.folder import RunFolder, is_running
 from tests.support.server import Reply, Server
 
 
@@ -74,13 +74,13 @@ def test_a_run_that_failed_says_why_and_how_far_it_came(tmp_path):
 
 
 def test_who_is_at_work_can_be_seen(tmp_path):
-    assert not is_at_work(tmp_path)
+    assert not is_running(tmp_path)
     folder = RunFolder(tmp_path)
-    assert is_at_work(tmp_path)
+    assert is_running(tmp_path)
     with pytest.raises(RunError, match="is in use"):
         RunFolder(tmp_path)
     folder.close()
-    assert not is_at_work(tmp_path)
+    assert not is_running(tmp_path)
 
 
 def test_looking_keeps_nobody_from_starting(tmp_path):
@@ -89,7 +89,7 @@ def test_looking_keeps_nobody_from_starting(tmp_path):
 
     def look():
         while not ended.is_set():
-            is_at_work(tmp_path)
+            is_running(tmp_path)
             time.sleep(0.0005)
 
     looking = threading.Thread(target=look)

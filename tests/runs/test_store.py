@@ -129,7 +129,7 @@ def test_a_database_of_something_else_is_left_alone(tmp_path, readonly, table, n
     before = path.read_bytes()
     with pytest.raises(StoreError) as refused:
         Store(path, readonly=readonly)
-    said = f"{path} is no store but a database of something else, with {named}; choose another with --store"
+    said = f"{path} is not a store but another database, with {named}; choose another with --store"
     assert str(refused.value) == said
     assert path.read_bytes() == before
 
@@ -145,14 +145,14 @@ def test_an_empty_file_becomes_a_store(tmp_path):
     for name in ("none.sqlite", "bare.sqlite"):
         looked_at = Store(tmp_path / name, readonly=True)
         assert looked_at.get("x") is None
-        looked_at.shut()
+        looked_at.close_now()
         put(tmp_path / name, [response(1, Trunk(()))])
         assert get(tmp_path / name, response(1, Trunk(())).key).text == "answer 1"
 
 
-def test_a_store_of_a_newer_version_is_left_alone(tmp_path):
+def test_a_store_of_another_version_is_left_alone(tmp_path):
     put(tmp_path / "s.sqlite", [response(1, Trunk(()))])
     with sqlite3.connect(tmp_path / "s.sqlite") as db:
         db.execute("PRAGMA user_version = 99")
-    with pytest.raises(StoreError, match="written by a newer version"):
+    with pytest.raises(StoreError, match="written by another version"):
         get(tmp_path / "s.sqlite", "x")

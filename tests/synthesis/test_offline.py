@@ -15,7 +15,7 @@ from bowstring.benchmarks.hicupid.offline import OfflineHicupid, truth_of
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import Persona, Question
 from bowstring.benchmarks.loading import load_cupid, load_hicupid
-from bowstring.datasets.personal import find_in
+from bowstring.datasets.personal import find_personal_data
 from bowstring.history import Reader, parse_view
 from bowstring.history.bm25 import stems
 from bowstring.judging.verdicts import read_pairwise, read_satisfaction
@@ -212,8 +212,8 @@ def test_no_bank_holds_what_looks_like_personal_information():
     found = []
     for name in DIMENSIONS:
         of = dimension(name)
-        found += [hit for t in texts([of.lines, [r.shows for r in of.relations]]) for hit in find_in(t)]
-    found += [hit for t in texts([people(), work()]) for hit in find_in(t)]
+        found += [hit for t in texts([of.lines, [r.shows for r in of.relations]]) for hit in find_personal_data(t)]
+    found += [hit for t in texts([people(), work()]) for hit in find_personal_data(t)]
     assert found == []
 
 

@@ -46,10 +46,10 @@ def uses(folder, users):
 @pytest.mark.parametrize(
     ("holds", "said"),
     [
-        ([], "noad holds no adapter (adapter_config.json)"),
+        ([], "noad is not an adapter: it has no adapter_config.json"),
         (
             ["adapter_config.json"],
-            "noad holds no weights of an adapter (adapter_model.safetensors or adapter_model.bin)",
+            "noad has no adapter weights (adapter_model.safetensors or adapter_model.bin)",
         ),
     ],
 )
@@ -67,7 +67,7 @@ def test_a_folder_without_an_adapter_is_not_sought_on_the_hub(use, holds, said, 
 def test_a_training_that_has_not_finished_is_no_adapter_yet(use, asked, unfinished, folder, users, tmp_path):
     (tmp_path / "t1").symlink_to(unfinished)
     ran = asked(*uses(folder, users)[use], f"hf/{folder}+t1" if use == "eval" else "t1")
-    assert (ran.code, ran.err.splitlines()) == (2, ["t1 has not finished training; run its command again"])
+    assert (ran.code, ran.err.splitlines()) == (2, ["t1 has not finished training; run its training command again"])
 
 
 def test_an_adapter_that_is_whole_is_used_without_a_word_to_the_hub(asked, folder, users, tmp_path):

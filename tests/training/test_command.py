@@ -36,9 +36,12 @@ def train(folder, users, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--model", "/no/such/folder"), "hf//no/such/folder: no such folder, and no hub id; expected one of them"),
-        (("--model", "."), "hf/.: not a model that can be loaded"),
-        (("--init-from", "/no/such/adapter"), "the adapter /no/such/adapter: no such folder, and no hub id"),
+        (("--model", "/no/such/folder"), "hf//no/such/folder: neither an existing folder nor a valid hub id"),
+        (("--model", "."), "hf/.: the model cannot be loaded"),
+        (
+            ("--init-from", "/no/such/adapter"),
+            "the adapter /no/such/adapter: neither an existing folder nor a valid hub id",
+        ),
         (("--data", "mini"), "mini/hicupid or mini/cupid"),
         (("--type", "horoscope"), "horoscope"),
         (("--history", "nonsense"), "--history nonsense: expected full, gold, none, last:N"),
@@ -61,8 +64,8 @@ def test_what_cannot_be_meant_is_said_in_one_line(words, message, train, tmp_pat
 @pytest.mark.parametrize(
     ("out", "said"),
     [
-        ("afile", "{0}/afile is no folder; give another place"),
-        ("afile/x", "{0}/afile is no folder, and {0}/afile/x would be in it; give another place"),
+        ("afile", "{0}/afile is not a folder; choose another path"),
+        ("afile/x", "{0}/afile is not a folder, so {0}/afile/x cannot be created; choose another path"),
     ],
 )
 def test_a_file_in_the_place_of_the_adapters_folder_is_said_first_of_all(method, out, said, tmp_path, capsys):
@@ -77,9 +80,9 @@ def test_a_file_in_the_place_of_the_adapters_folder_is_said_first_of_all(method,
 def test_what_is_no_folder_here_and_no_name_on_the_hub_is_not_sought_there(users, tmp_path):
     (tmp_path / "afile").write_text("mine")
     for option, name, said in (
-        ("--model", "afile", "hf/afile is a file; expected a folder, or a hub id"),
-        ("--init-from", "afile", "the adapter afile is a file; expected a folder, or a hub id"),
-        ("--init-from", "nosuch", "the adapter nosuch: no such folder; expected one, or a hub id (OWNER/NAME)"),
+        ("--model", "afile", "hf/afile is a file; expected a folder or a hub id"),
+        ("--init-from", "afile", "the adapter afile is a file; expected a folder or a hub id"),
+        ("--init-from", "nosuch", "the adapter nosuch: no such folder; expected a folder or a hub id (OWNER/NAME)"),
     ):
         with Hub({}) as hub:
             words = ("train", "sft", "--data", users, "--out", "a", option, name)
@@ -93,7 +96,7 @@ def test_what_the_hub_does_not_have_is_no_folder_here_either(users, tmp_path):
         ran = bowstring(*words, env=hub.env(tmp_path / "home"), cwd=tmp_path)
     assert hub.asked
     assert ran.code == 2
-    assert ran.err.splitlines()[-1] == "hf/no/such: no such folder here, and nothing to be seen on the hub"
+    assert ran.err.splitlines()[-1] == "hf/no/such: no such folder, and no accessible model of that id on the hub"
 
 
 def test_whose_limit_it_is_that_all_examples_pass_is_said(train, folder, tmp_path):
@@ -287,4 +290,4 @@ def test_damaged_weights_are_said_in_one_line(train, folder, tmp_path):
     (tmp_path / "m" / "model.safetensors").write_bytes(whole[: len(whole) // 2])
     code, _, lines = train("sft", "--model", tmp_path / "m")
     assert code == 2
-    assert "not a model that can be loaded" in lines[-1]
+    assert "the model cannot be loaded" in lines[-1]

@@ -15,7 +15,7 @@ from bowstring.benchmarks.loading import load_hicupid
 from bowstring.errors import RunError
 from bowstring.models.loading import load_weights
 from bowstring.training.objectives import Dpo, to_batch
-from bowstring.training.packs import pack_all, tokenized
+from bowstring.training.packs import pack_all, tokenize_groups
 from bowstring.training.reference import reference
 from bowstring.training.settings import settings_for
 from bowstring.training.watching import Watcher
@@ -60,7 +60,7 @@ def test_what_is_said_of_a_step_is_the_mean_over_its_pairs(tmp_path):
     users = random_users(3, 2, 1, answers=2)
     packs = pack_all(users, branches=3, max_length=512, seed=0).packs
     trainer = trainer_on(tiny_model("llama", attn_implementation=NAME), packs, [0, 1, 2], 3, None, tmp_path)
-    start = reference(trainer, tmp_path, plain=False)
+    start = reference(trainer, tmp_path, without_tree=False)
     keys = sorted(start, key=int)
     off = {key: (0.001 * n, -0.002) for n, key in enumerate(keys)}
     shifted = {key: (start[key][0] - off[key][0], start[key][1] - off[key][1]) for key in keys}
@@ -113,7 +113,7 @@ def test_behind_sft_the_reference_is_sfts_adapter_without_its_dropout(folder, us
     data = load_hicupid(str(users), splits=["train"])
     rendering = load_weights(folder, dtype=torch.float32, device="cpu", tell=lambda line: None).rendering
     examples = hicupid_examples(data, settings_for("dpo", limit=3), HICUPID.prompts())
-    tokens = [example for group in tokenized(examples.groups(), rendering) for example in group]
+    tokens = [example for group in tokenize_groups(examples.groups(), rendering) for example in group]
     base = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     adapted = PeftModel.from_pretrained(copy.deepcopy(base), str(sft.folder)).eval()
     assert {e.key for e in tokens} == kept.keys()
@@ -133,7 +133,7 @@ def test_a_collapse_is_told_and_stops_the_training_if_it_should(users, tmp_path)
     warned = small("dpo", model, users, tmp_path / "a", **broken)
     at = warned.record["collapsed_at"]
     (line,) = [line for line in told if line.startswith("Collapse")]
-    assert line.startswith(f"Collapse at step {at}: answers to prefer lost ")
+    assert line.startswith(f"Collapse at step {at}: chosen answers lost ")
     assert line.endswith("Try a lower --lr, or SFT first (--init-from).")
     assert warned.complete
     assert len(warned.record["log"]) == warned.record["counts"]["steps"] > at
@@ -156,17 +156,17 @@ def test_a_loss_that_is_no_number_is_a_collapse(method, folder, users, tmp_path)
 def test_a_single_bad_step_is_no_collapse():
     watcher = Watcher(lambda step: None, lambda line: None, stop_on_collapse=True)
     for n, change in enumerate([0.1, -4.0, -0.1, 0.0, 0.0, -0.2, -0.2, -0.2, -0.2], 1):
-        assert watcher.see(n, {"loss": 0.7, "chosen_change": change})
+        assert watcher.record_step(n, {"loss": 0.7, "chosen_change": change})
     assert watcher.collapsed is None
     changes = [-1.0, -1.5, -1.5, -1.5]
-    assert [watcher.see(n, {"loss": 0.1, "chosen_change": c}) for n, c in enumerate(changes, 10)][-1] is False
+    assert [watcher.record_step(n, {"loss": 0.1, "chosen_change": c}) for n, c in enumerate(changes, 10)][-1] is False
 
 
 def test_margins_that_explode_are_a_collapse():
     said = []
     watcher = Watcher(lambda step: None, said.append, stop_on_collapse=False)
     for n, margin in enumerate([10.0, 20.0, 40.0, 45.0, 60.0, 90.0], 1):
-        assert watcher.see(n, {"loss": 0.0, "chosen_change": 0.1, "margin": margin})
+        assert watcher.record_step(n, {"loss": 0.0, "chosen_change": 0.1, "margin": margin})
     assert watcher.collapsed == 6
     assert said == ["Collapse at step 6: margins explode, margin 90.0. Try a lower --lr, or SFT first (--init-from)."]
 

@@ -118,7 +118,9 @@ def test_a_judge_that_is_asked_in_other_words_is_noted(tmp_path):
     )  # fmt: skip
     assert ran.code == 0, ran.err
     notes = json.loads((tmp_path / "r" / "metrics.json").read_text())["notes"]
-    assert any(n.endswith("trained on other words than it was asked with: hicupid/judge_persona") for n in notes)
+    assert any(
+        n.endswith("trained with different prompts than it was evaluated with: hicupid/judge_persona") for n in notes
+    )
 
 
 def coverage(n: int) -> list[Coverage]:

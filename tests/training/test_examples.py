@@ -161,7 +161,7 @@ def test_only_the_train_split_is_trained_on_unless_another_is_named(folder, user
         ("mini/hicupid", {"splits": ("test_1",), "types": ("changing",)}, "changing"),
         ("mini/hicupid", {"splits": ("train",)}, "mini/hicupid has no split 'train'; it has test_1 or test_2"),
         ("mini/hicupid", {"splits": ("test_1",), "history": "summary"}, "--history summary: expected full, gold"),
-        ("mini/hicupid", {"history": "gold", "drop_irrelevant": 2}, "--drop-irrelevant is for --history full"),
+        ("mini/hicupid", {"history": "gold", "drop_irrelevant": 2}, "--drop-irrelevant needs --history full"),
     ],
 )
 def test_what_a_benchmark_does_not_have_is_refused(data, given, message, folder, tmp_path):

@@ -12,7 +12,7 @@ from bowstring.benchmarks.hicupid.benchmark import HICUPID
 from bowstring.benchmarks.hicupid.training import hicupid_examples
 from bowstring.benchmarks.loading import load_hicupid
 from bowstring.models.loading import load_weights
-from bowstring.training.packs import arrange, pack, pack_all, tokenized
+from bowstring.training.packs import order_packs, pack, pack_all, tokenize_groups
 from bowstring.training.settings import settings_for
 from tests.support.ordinary import random_users
 from tests.support.tiny import TEMPLATE, write_model
@@ -23,14 +23,14 @@ steps = st.integers(1, 9)
 
 @given(owners, steps, st.integers(0, 3))
 def test_every_epoch_has_every_pack_once(of, per_step, seed):
-    order = arrange(of, per_step, 3, seed)
+    order = order_packs(of, per_step, 3, seed)
     for n in range(3):
         assert sorted(order[n * len(of) : (n + 1) * len(of)]) == list(range(len(of)))
 
 
 @given(owners, steps)
 def test_an_owner_comes_twice_in_a_step_only_when_all_that_are_left_did(of, per_step):
-    order = arrange(of, per_step, 2, 0)
+    order = order_packs(of, per_step, 2, 0)
     for start in range(0, len(order), per_step):
         met: set[str] = set()
         for place in range(start, min(start + per_step, len(order))):
@@ -53,23 +53,23 @@ def can_be_distinct(of: list[str], per_step: int) -> bool:
 
 @given(owners, steps, st.integers(0, 3))
 def test_steps_are_of_different_owners_whenever_some_order_is(of, per_step, seed):
-    found = [[of[n] for n in step] for step in in_steps(arrange(of, per_step, 1, seed), per_step)]
+    found = [[of[n] for n in step] for step in in_steps(order_packs(of, per_step, 1, seed), per_step)]
     assert all(len(set(step)) == len(step) for step in found) == can_be_distinct(of, per_step)
 
 
 def test_the_order_is_the_seeds_and_each_epochs_own():
     of = [str(n) for n in range(20)]
-    order = arrange(of, 4, 2, 0)
-    assert order == arrange(of, 4, 2, 0)
-    assert order != arrange(of, 4, 2, 1)
+    order = order_packs(of, 4, 2, 0)
+    assert order == order_packs(of, 4, 2, 0)
+    assert order != order_packs(of, 4, 2, 1)
     assert order[:20] != order[20:]
 
 
 @pytest.mark.parametrize(("epochs", "packs"), [(0.5, 5), (1.0, 10), (2.3, 23), (0.01, 1)])
 def test_epochs_may_be_broken_and_something_is_always_trained_on(epochs, packs):
-    order = arrange(["a", "b"] * 5, 3, epochs, 0)
+    order = order_packs(["a", "b"] * 5, 3, epochs, 0)
     assert len(order) == packs
-    assert order == arrange(["a", "b"] * 5, 3, 3, 0)[:packs], "a shorter training is the beginning of a longer one"
+    assert order == order_packs(["a", "b"] * 5, 3, 3, 0)[:packs], "a shorter training is the beginning of a longer one"
 
 
 @pytest.mark.parametrize(("examples", "sizes"), [(33, [17, 16]), (32, [32]), (65, [22, 22, 21]), (1, [1])])
@@ -147,7 +147,7 @@ def test_answers_end_as_the_template_ends_them(template, end, tmp_path):
     weights = load_weights(path, dtype=torch.float32, device="cpu", tell=lambda line: None)
     data = load_hicupid("mini")
     examples = hicupid_examples(data, settings_for("dpo", limit=3), HICUPID.prompts())
-    (group,) = tokenized(examples.groups(), weights.rendering)
+    (group,) = tokenize_groups(examples.groups(), weights.rendering)
     for tokens in group:
         for answer in tokens.answers:
             assert weights.tokenizer.convert_ids_to_tokens(answer[-1]) == end

@@ -31,6 +31,6 @@ def test_a_split_of_which_no_adapter_would_come_is_refused(name, value, folder, 
     ours = load_config_from_file(str(RECIPES / "fsdp.yaml")).fsdp_config | {name: value}
     for key, said in {"accelerate_use_fsdp": "true", **ours}.items():
         monkeypatch.setenv(key.upper(), str(said))
-    with pytest.raises(UsageError, match=f"^{name} is {value}, and must be .* in accelerate's configuration"):
+    with pytest.raises(UsageError, match=f"^{name} is {value}, but must be .* in accelerate's configuration"):
         small("sft", folder, users, tmp_path / "a")
     assert not (tmp_path / "a").exists()

@@ -144,7 +144,7 @@ def test_a_finished_training_is_left_alone_and_another_is_not_mixed_into_it(fold
 def test_a_training_that_could_not_begin_leaves_its_folder_free(folder, users, tmp_path):
     first = small("sft", folder, users, tmp_path / "first", limit=4)
     (first.folder / "adapter_model.safetensors").write_bytes(b"half")
-    with pytest.raises(DataError, match="not a model that can be loaded"):
+    with pytest.raises(DataError, match="the model cannot be loaded"):
         small("sft", folder, users, tmp_path / "a", limit=4, init_from=str(first.folder))
     assert not (tmp_path / "a" / "training.json").exists()
     told: list[str] = []

@@ -7,7 +7,7 @@ import pytest
 from bowstring.api.train import train
 from bowstring.cli.train import method_options
 from bowstring.errors import UsageError
-from bowstring.training.settings import Method, bears_on, settings_for
+from bowstring.training.settings import Method, relevant_settings, settings_for
 
 
 @pytest.mark.parametrize("method", get_args(Method))
@@ -15,7 +15,7 @@ def test_help_shows_the_defaults_that_a_call_has(method):
     settings = settings_for(method)
     shown = {one.field: one.default for one in method_options(method) if hasattr(settings, one.field)}
     assert shown == {name: getattr(settings, name) for name in shown}
-    assert shown.keys() == bears_on(method) - {"method"} - ({"dropout"} if method == "dpo" else set())
+    assert shown.keys() == relevant_settings(method) - {"method"} - ({"dropout"} if method == "dpo" else set())
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import copy
 import pytest
 import torch
 
-from bowstring.tree.norms import join_norms
+from bowstring.tree.norms import fuse_norms
 from tests.support.tiny import FAMILIES, tiny_model
 
 PROMPT = torch.tensor([[5, 9, 3, 7, 4, 8]])
@@ -25,14 +25,14 @@ def model_with_uneven_norms(family: str):
 def test_a_models_logits_stay_as_they_are(family):
     model = model_with_uneven_norms(family)
     before = model(PROMPT).logits
-    assert join_norms(model) == NORMS[family]
+    assert fuse_norms(model) == NORMS[family]
     torch.testing.assert_close(model(PROMPT).logits, before, rtol=1e-4, atol=1e-4)
 
 
 def test_and_so_do_its_gradients():
     model = model_with_uneven_norms("llama")
     other = copy.deepcopy(model)
-    join_norms(other)
+    fuse_norms(other)
     for one in (model, other):
         one(PROMPT, labels=PROMPT).loss.backward()
     for mine, theirs in zip(other.parameters(), model.parameters(), strict=True):
@@ -44,14 +44,14 @@ def test_in_half_precision_they_are_the_same_to_rounding_and_of_the_same_type():
     given = torch.randn(1, 50, 32, dtype=torch.bfloat16)
     norm = model.model.norm
     before = norm(given)
-    assert join_norms(model) == NORMS["llama"]
+    assert fuse_norms(model) == NORMS["llama"]
     assert norm(given).dtype == torch.bfloat16
     torch.testing.assert_close(norm(given), before, rtol=2e-2, atol=2e-2)
 
 
 def test_a_copy_of_a_model_has_norms_of_its_own():
     model = model_with_uneven_norms("llama")
-    join_norms(model)
+    fuse_norms(model)
     other = copy.deepcopy(model)
     with torch.no_grad():
         other.model.norm.weight.zero_()
@@ -72,4 +72,4 @@ def test_a_norm_that_only_has_the_name_is_left_alone(wrong):
             size = given.pow(2).mean(-1, keepdim=True) if wrong != "root" else given.abs().mean(-1, keepdim=True) ** 2
             return given * torch.rsqrt(size + eps) * (self.weight + (wrong == "weight"))
 
-    assert join_norms(torch.nn.Sequential(StrangeRMSNorm())) == 0
+    assert fuse_norms(torch.nn.Sequential(StrangeRMSNorm())) == 0

@@ -6,7 +6,7 @@ import torch
 from bowstring.tree.attention import Part, _plain_back, attend, attend_back, merge
 from bowstring.tree.layers import NAME, register
 from bowstring.tree.packed import Packed
-from bowstring.tree.packing import Tree, cut, sees
+from bowstring.tree.packing import Tree, build_tree, can_attend
 from tests.support.tiny import FAMILIES, random_prompts, tiny_model
 
 register()
@@ -35,7 +35,7 @@ def gradients(model) -> list[torch.Tensor]:
 def test_outputs_and_gradients_are_those_of_separate_prompts(family, checkpointing):
     model = tiny_model(family).train()
     prompts = random_prompts(5, trunk=40, longest=9)
-    tree = cut(prompts)
+    tree = build_tree(prompts)
     weights = [torch.randn(len(prompt), 97) for prompt in prompts]  # any loss: a weighted sum of all logits
     expected = alone(model, prompts)
     sum((logits * weight).sum() for logits, weight in zip(expected, weights, strict=True)).backward()
@@ -55,7 +55,7 @@ def test_outputs_and_gradients_are_those_of_separate_prompts(family, checkpointi
 def test_branches_that_share_nothing_are_a_tree_too():
     model = tiny_model("llama")
     prompts = [[5, 9, 30], [44, 7], [80]]
-    tree = cut(prompts)
+    tree = build_tree(prompts)
     assert tree.trunk == ()
     torch.testing.assert_close(together(model, tree), torch.cat(alone(model, prompts)), rtol=1e-4, atol=1e-4)
 
@@ -67,13 +67,13 @@ def test_gradients_are_numbers_however_far_apart_the_scores_are():
     key[:, :, 4] = 100.0
     value = torch.randn(1, 2, 9, 8)
     leaves = [t.requires_grad_() for t in (query, key, value)]
-    out = Packed(3, [2, 4]).look(0, *leaves, 0.3)
+    out = Packed(3, [2, 4]).attend(0, *leaves, 0.3)
     found = torch.autograd.grad(out, leaves, torch.randn_like(out))
     assert all(grad.isfinite().all() for grad in found)
 
 
 def test_the_mask_is_the_rule_of_the_packing():
-    """What a token's output depends on, found by changing one token at a time, is what `sees` says."""
+    """What a token's output depends on, found by changing one token at a time, is what `can_attend` says."""
     model = tiny_model("llama")
     tree = Tree((3, 4, 5), ((6, 7), (8,), (9, 10, 11)))
     before = together(model, tree)
@@ -86,7 +86,7 @@ def test_the_mask_is_the_rule_of_the_packing():
             parts.append(tuple(changed[at : at + len(branch)]))
             at += len(branch)
         moved = (together(model, Tree(tuple(changed[:n]), tuple(parts))) - before).abs().amax(-1) > 1e-6
-        assert moved.tolist() == [sees(query, key, tree.segments) for query in range(len(tree.tokens))]
+        assert moved.tolist() == [can_attend(query, key, tree.segments) for query in range(len(tree.tokens))]
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -7,7 +7,7 @@ import transformers
 from bowstring.models.hubfiles import model_folder
 from bowstring.models.loading import load_weights
 from bowstring.tree.layers import NAME, register
-from bowstring.tree.trial import why_no_tree
+from bowstring.tree.trial import tree_mismatch
 from tests.support.tiny import FAMILIES, tiny_model
 
 register()
@@ -17,7 +17,7 @@ register()
 def test_families_that_are_trees_pass(family):
     model = tiny_model(family)
     model.set_attn_implementation(NAME)
-    assert why_no_tree(model) is None
+    assert tree_mismatch(model) is None
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -30,7 +30,7 @@ def test_a_layer_that_looks_twice_is_found_out(dtype):
     torch.manual_seed(0)
     model = transformers.DiffLlamaForCausalLM(config).eval().to(dtype)
     model.set_attn_implementation(NAME)
-    assert why_no_tree(model)
+    assert tree_mismatch(model)
 
 
 def test_positions_by_index_are_found_out():
@@ -38,7 +38,7 @@ def test_positions_by_index_are_found_out():
     config = transformers.BloomConfig(vocab_size=97, hidden_size=32, n_layer=2, n_head=4)
     torch.manual_seed(0)
     model = transformers.BloomForCausalLM(config).eval()
-    assert why_no_tree(model)
+    assert tree_mismatch(model)
 
 
 def test_half_precision_is_no_reason():
@@ -46,7 +46,7 @@ def test_half_precision_is_no_reason():
     weights = load_weights(
         model_folder("embedded", "hf/embedded", print), dtype=torch.bfloat16, device="cpu", tell=print
     )
-    assert weights.plain is None
+    assert weights.no_tree_reason is None
     assert {weight.dtype for weight in weights.model.parameters()} == {torch.bfloat16}
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in weights.model.modules())
 
@@ -55,7 +55,7 @@ def test_the_reason_is_said():
     model = tiny_model("llama")
     model.set_attn_implementation(NAME)
     model.model.layers[0].self_attn.register_forward_pre_hook(_fails_with_a_tree, with_kwargs=True)
-    assert why_no_tree(model) == "ValueError: no trees here"
+    assert tree_mismatch(model) == "ValueError: no trees here"
 
 
 def _fails_with_a_tree(_module, _args, kwargs):

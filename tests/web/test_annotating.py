@@ -298,7 +298,7 @@ def test_ratings_can_be_read_for_agreement(asked, tmp_path):
     assert (tmp_path / "not" / "yet" / "people.jsonl").read_text() == (tmp_path / "people.jsonl").read_text()
     for out, said in (
         (tmp_path / "not", f"{tmp_path / 'not'} is a folder; expected a file to write"),
-        (db / "people.jsonl", f"{db} is no folder; give another place"),
+        (db / "people.jsonl", f"{db} is not a folder; choose another path"),
     ):
         ran = command("annotate", "export", db, "--out", out)
         assert (ran.code, ran.err.splitlines()) == (2, [said])

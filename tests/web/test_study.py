@@ -429,7 +429,7 @@ def test_conversations_are_found_from_any_folder_and_missed_where_the_set_is_gon
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["{}/nothing"], "holds no run"),
+        (["{}/nothing"], "is not a run"),
         (["{}/one", "--task", "rate"], "--task rate is for cupid runs; these are hicupid"),
         (["{}/cupid", "--task", "compare"], "these are cupid: rate or coverage"),
         (["{}/one", "--task", "comparr"], "--task 'comparr' is not a task of hicupid runs; did you mean compare?"),

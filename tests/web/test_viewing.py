@@ -11,7 +11,7 @@ import pytest
 from markupsafe import escape
 
 import bowstring
-from bowstring.files.escaping import visible
+from bowstring.files.escaping import escape_control_characters
 from bowstring.reports import page
 from tests.support.viewer import TOKEN, Viewer, copied
 
@@ -216,7 +216,7 @@ def test_odd_names_work_and_are_text(runs, name):
     copied(runs / "gold", runs / name)
     with Viewer(runs) as seen:
         listed = seen.get("/")
-        assert visible(name) in names(listed)
+        assert escape_control_characters(name) in names(listed)
         assert f'name="run" value="{escape(name)}"' in listed.text
         assert "<script>alert" not in listed.text
         shown = seen.get("/run/" + quote(name))
@@ -300,8 +300,8 @@ def test_a_link_in_place_of_a_file_is_not_followed(runs, tmp_path, name):
     shutil.move(runs / "gold" / name, secret)
     (runs / "gold" / name).symlink_to(secret)
     with Viewer(runs) as seen:
-        assert f"{name} is not a plain file" in text(seen.get("/run/gold").text)
-        assert f"{name} is not a plain file" in text(seen.get("/compare?run=gold&run=general").text)
+        assert f"{name} is not a regular file" in text(seen.get("/run/gold").text)
+        assert f"{name} is not a regular file" in text(seen.get("/compare?run=gold&run=general").text)
 
 
 def test_a_run_whose_process_is_gone_is_interrupted(runs):

@@ -9,7 +9,7 @@ import signal
 import pytest
 from playwright.sync_api import expect
 
-from bowstring.files.escaping import visible
+from bowstring.files.escaping import escape_control_characters
 from tests.support.processes import LIMIT, start, wait_until
 from tests.support.server import Server
 from tests.support.viewer import Viewer, copied, opened
@@ -165,7 +165,7 @@ def test_hostile_names_and_contents_are_text(browser, runs):
     (runs / "killed" / "progress.json").write_text(json.dumps({"done": 1, "total": 2, "usage": usage}))
     with Viewer(runs) as seen, opened(browser) as (page, errors):
         page.goto(seen.link)
-        for name in [*map(visible, NAMES), "killed"]:
+        for name in [*map(escape_control_characters, NAMES), "killed"]:
             page.get_by_role("checkbox", name=f"mark {name}", exact=True).check()
             link = page.get_by_role("rowheader").get_by_role("link", name=name, exact=True)
             link.click()

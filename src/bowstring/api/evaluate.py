@@ -24,7 +24,7 @@ from bowstring.benchmarks.interface import Benchmark, Context
 from bowstring.benchmarks.loading import load
 from bowstring.benchmarks.of_run import open_run
 from bowstring.datasets.dataset import DataSet
-from bowstring.datasets.problems import one_of
+from bowstring.datasets.problems import join_choices
 from bowstring.errors import DataError, UsageError
 from bowstring.judging import builtin
 from bowstring.models.batch import Batch
@@ -37,11 +37,11 @@ from bowstring.records import STAGE_ROLE
 from bowstring.reports.items import histories_of
 from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import write_sweep_page
-from bowstring.runs.folder import EndedRun, default_name, fingerprint, read_manifest
+from bowstring.runs.folder import EndedRun, fingerprint, read_manifest, run_folder_name
 from bowstring.runs.runner import Record, Snapshot
 from bowstring.runs.running import Evaluation, Run, Running, RunOptions, check_budget
-from bowstring.runs.sweep import Sweep, Swept, slug, variant_name
-from bowstring.settings import Option, option, options_of, sort_keywords
+from bowstring.runs.sweep import Sweep, SweepResult, slug, variant_name
+from bowstring.settings import Option, option, options_of, split_keywords
 from bowstring.studies.validity import with_audit
 
 LEDGER_NAME = "batches"
@@ -122,7 +122,7 @@ def sweep(
     watch: Watch = lambda snapshot: None,
     tell: Tell = lambda line: None,
     **settings: Any,
-) -> Swept:
+) -> SweepResult:
     """Evaluate a model under several settings at once: `history`, `shots` or `instruction` may be lists."""
     given = {"model": model, "judge": judge, "data": data, **settings}
     return prepare_sweep(benchmark, like=like, watch=watch, tell=tell, **given).run()
@@ -142,7 +142,7 @@ def prepare_sweep(benchmark: str | None = None, *, tell: Tell = lambda line: Non
     prints = [fingerprint(evaluation.configuration) for evaluation in running.evaluations]
     options = running.options
     subject = first.configuration["model"] or "retrieval"
-    name = default_name(f"{first.benchmark}-sweep", subject, fingerprint({"of": prints}))
+    name = run_folder_name(f"{first.benchmark}-sweep", subject, fingerprint({"of": prints}))
     folder = options.out or options.runs / name
     return Sweep(dict(zip(names, running.evaluations, strict=True)), running, folder, write_sweep_page, tell)
 
@@ -163,7 +163,7 @@ def _prepare(
     if repeated is not None:
         name, given = _like(repeated, name, given)
     if name is None:
-        raise UsageError(f"which benchmark? expected {one_of(registry.names())}, or a run to repeat (--like RUN)")
+        raise UsageError(f"which benchmark? expected {join_choices(registry.names())}, or a run to repeat (--like RUN)")
     benchmark = registry.get(name)
     subject, options, chosen = _sorted_settings(benchmark, given, several=several)
     named = _roles(benchmark, chosen[0], {role: getattr(subject, role) for role in ("model", "judge", "matcher")})
@@ -256,7 +256,7 @@ def _folder(options: RunOptions, configuration: Mapping[str, Any], one: Any, cho
         folder = options.out / slug(variant_name(one, chosen))
     else:
         subject = configuration["model"] or "retrieval"
-        name = default_name(configuration["benchmark"], subject, fingerprint(configuration))
+        name = run_folder_name(configuration["benchmark"], subject, fingerprint(configuration))
         folder = options.out or options.runs / name
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is not a folder; choose another --out")
@@ -289,7 +289,7 @@ def _sorted_settings(
     """Keyword arguments, told apart by whom they concern; settings once for every combination of the axes."""
     where = "sweep()" if several else "evaluate()"
     kinds = (Subject, benchmark.settings, RunOptions)
-    subject, own, options = sort_keywords(kinds, benchmark.settle(dict(given), several=several), where=where)
+    subject, own, options = split_keywords(kinds, benchmark.settle(dict(given), several=several), where=where)
     for one in options_of(benchmark.settings):
         if one.axis and not several and isinstance(own.get(one.field), list):
             raise UsageError(f"{one.field} is a list; expected one value (bowstring.sweep takes several)")

@@ -23,7 +23,7 @@ from bowstring.benchmarks.loading import load
 from bowstring.benchmarks.synthesis import Pipeline, Synthesis
 from bowstring.concurrency import run_anywhere
 from bowstring.datasets.card import Origin
-from bowstring.datasets.personal import find
+from bowstring.datasets.personal import search_data_set
 from bowstring.errors import UsageError
 from bowstring.models.interface import Model, RequestFailed
 from bowstring.models.names import open_model
@@ -33,12 +33,12 @@ from bowstring.models.transport import Patience
 from bowstring.records import Usage
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
-from bowstring.runs.folder import default_name, fingerprint
+from bowstring.runs.folder import fingerprint, run_folder_name
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
 from bowstring.runs.running import STORE_NAME
 from bowstring.runs.store import Store
-from bowstring.settings import options_of, sort_keywords
-from bowstring.synthesis.finishing import at_work_on, begin, check_out, finish
+from bowstring.settings import options_of, split_keywords
+from bowstring.synthesis.finishing import check_out, finish, lock_folder, mark_started
 from bowstring.synthesis.making import Dropped, Maker
 from bowstring.synthesis.quality import Quality
 from bowstring.synthesis.seeds import load_seeds
@@ -117,7 +117,7 @@ class PreparedSynthesis:
 
     def run(self) -> Made:
         """Make everything, or with `preview` the first few, and write the set where nothing is missing."""
-        with nullcontext() if self.preview else at_work_on(self.folder):
+        with nullcontext() if self.preview else lock_folder(self.folder):
             made = run_anywhere(self._run, self._interrupt)
             if not (made.stopped or made.failed or self.preview):
                 self._write(made)
@@ -182,7 +182,7 @@ class PreparedSynthesis:
     def _write(self, made: Made) -> None:
         if not made.items:
             return
-        begin(self.folder, self.configuration)
+        mark_started(self.folder, self.configuration)
         self.synthesis.write(made.items, self.folder)
         by = self.configuration["models"]["model"]
         made_by = (
@@ -249,7 +249,7 @@ def prepare_synthesis(
         "seeds": fingerprint({"seeds": seeds}),
         "prompts": prompts.fingerprints,
     }
-    name = default_name(benchmark, models["model"].identity, fingerprint(configuration))
+    name = run_folder_name(benchmark, models["model"].identity, fingerprint(configuration))
     folder = options.out or _SETS / name
     if not options.preview:
         check_out(folder, configuration)
@@ -283,7 +283,7 @@ def synthesize_offline(benchmark: str, *, tell: Tell = lambda line: None, **give
     offline = generator.open(settings)
     configuration = {"benchmark": benchmark, "model": "offline", "seed": settings.seed, **offline.configuration}
     check_out(folder, configuration)
-    begin(folder, configuration)
+    mark_started(folder, configuration)
     quality = offline.write(folder, _Counting(tell, synthesis.thing.many))
     title = f"{of.title}, generated offline ({n:,} {synthesis.thing.many})"
     _finish(folder, configuration, quality, made_by=generator.made_by, title=title)
@@ -311,7 +311,7 @@ def _synthesis_of(name: str) -> tuple[Benchmark, Synthesis]:
 
 def _sorted(synthesis: Synthesis, given: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     kinds = (synthesis.roles, synthesis.settings, SynthesisOptions)
-    return sort_keywords(kinds, given, where=_CALL, besides=("offline",) if synthesis.offline else ())
+    return split_keywords(kinds, given, where=_CALL, besides=("offline",) if synthesis.offline else ())
 
 
 def _finish(folder: Path, configuration: Mapping[str, Any], quality: Quality, *, made_by: str, title: str) -> None:
@@ -319,7 +319,9 @@ def _finish(folder: Path, configuration: Mapping[str, Any], quality: Quality, *,
     data = load(str(folder), str(configuration["benchmark"]))
     many = len(data.history_keys()) > _MANY
     counter = None if many else counter_or_none("embedded", lambda line: None)
-    card = card_of(data, Origin("cc-by-4.0", made_by), [] if many else list(find(data)), counter, title=title)
+    card = card_of(
+        data, Origin("cc-by-4.0", made_by), [] if many else list(search_data_set(data)), counter, title=title
+    )
     finish(folder, configuration, quality, card)
 
 

@@ -23,20 +23,20 @@ from bowstring.benchmarks.interface import Benchmark, Training, needed
 from bowstring.benchmarks.loading import load
 from bowstring.datasets.dataset import DataSet
 from bowstring.errors import MissingSplit, UsageError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.writing import check_folder
 from bowstring.models.hubfiles import TRAINING, ModelFiles, model_files
 from bowstring.models.loading import Weights, load_weights, require_torch
 from bowstring.prompts import PromptFolder
-from bowstring.runs.folder import RunFolder, fingerprint, is_at_work
-from bowstring.settings import sort_keywords
+from bowstring.runs.folder import RunFolder, fingerprint, is_running
+from bowstring.settings import split_keywords
 from bowstring.training.adapters import card, with_adapter
 from bowstring.training.arguments import last_checkpoint, steps_between_checkpoints, trainer_arguments
 from bowstring.training.curve import draw_training
 from bowstring.training.evaluators import HeldOut
 from bowstring.training.examples import Examples
-from bowstring.training.packs import Packing, arrange, pack_all, tokenized
+from bowstring.training.packs import Packing, order_packs, pack_all, tokenize_groups
 from bowstring.training.settings import EVALUATORS, TrainOptions, TrainSettings, settings_for
 
 _TRAIN = "train"  # the split
@@ -78,7 +78,7 @@ def train(
     lr …). Those that are not given are the published ones of the method.
     """
     require_torch()
-    of_run, of_training = sort_keywords(
+    of_run, of_training = split_keywords(
         (TrainOptions, TrainSettings), {"data": str(data), "out": Path(out), **given}, where="train()"
     )
     settings, options = settings_for(method, **of_training), TrainOptions(**of_run)
@@ -189,9 +189,9 @@ class _Job:
                 raise UsageError(f"{self.out} is not empty, and no training of ours; give another --out")
             return None
         try:
-            found: dict[str, Any] = read_json(path.read_bytes())
+            found: dict[str, Any] = parse_strict_json(path.read_bytes())
             same = found["fingerprint"] == fingerprint(self.configuration)
-        except (NotPlain, KeyError, TypeError) as error:
+        except (ParseError, KeyError, TypeError) as error:
             raise UsageError(f"{path} is no record of a training of ours; give another --out") from error
         if fresh:
             return None
@@ -207,7 +207,7 @@ class _Job:
         may be, is no such; of several processes the first looks, for then it is at work there itself."""
         left = any((self.out / _CHECKPOINTS).glob("*")) or any(self.out.glob("adapter_*"))
         main = self.arguments.process_index == 0
-        return bool(found.get("status") == "running") and not left and not (main and is_at_work(self.out))
+        return bool(found.get("status") == "running") and not left and not (main and is_running(self.out))
 
     def _clear(self) -> None:
         """Take away what a training leaves, and nothing else."""
@@ -228,7 +228,7 @@ class _Job:
         from transformers import PrinterCallback, set_seed
 
         from bowstring.training.trainer import PackSet, TreeTrainer
-        from bowstring.training.watching import Watcher, readable
+        from bowstring.training.watching import Watcher, json_log_line
 
         s, arguments = self.settings, self.arguments
         set_seed(s.seed)
@@ -237,10 +237,12 @@ class _Job:
             raise UsageError(f"{self.files.folder}: not decoder-only, and only such models are trained here")
         packing = self._pack(weights)
         # Where a pack holds fewer examples than it might, as many more of them make the same batch.
-        per_step = s.users_per_step * (s.branches if weights.plain else round(len(packing.packs) / packing.lots))
+        per_step = s.users_per_step * (
+            s.branches if weights.no_tree_reason else round(len(packing.packs) / packing.lots)
+        )
         if per_step % arguments.world_size:
             raise UsageError(f"--users-per-step {per_step}: expected a multiple of {arguments.world_size} processes")
-        order = arrange([pack.owner for pack in packing.packs], per_step, s.epochs, s.seed)
+        order = order_packs([pack.owner for pack in packing.packs], per_step, s.epochs, s.seed)
         steps = math.ceil(len(order) / per_step)
         most = _AT_A_TIME if arguments.device.type == "cuda" else _AT_A_TIME_ELSEWHERE
         together = _together(per_step // arguments.world_size, packing.longest, most)
@@ -272,7 +274,7 @@ class _Job:
         elif before is not None:
             self.tell("No checkpoint yet: beginning at step 1.")
         trainer.train(resume_from_checkpoint=str(last) if last else None)
-        record["log"] = [readable(line) for line in trainer.state.log_history if "loss" in line]
+        record["log"] = [json_log_line(line) for line in trainer.state.log_history if "loss" in line]
         record["collapsed_at"] = watcher.collapsed
         stopped = watcher.broken or (watcher.collapsed is not None and stop_on_collapse)
         record["status"] = "collapsed" if stopped else "complete"
@@ -291,17 +293,17 @@ class _Job:
         from bowstring.training.objectives import Dpo, Sft
         from bowstring.training.reference import reference
 
-        plain = weights.plain is not None
+        without_tree = weights.no_tree_reason is not None
         if self.settings.method != "dpo":
-            return Sft(self.settings.normalise, plain)
+            return Sft(self.settings.normalise, without_tree)
         self.tell("Computing the reference: log-probabilities by the model as it starts …")
-        return Dpo(self.settings.beta, reference(trainer, self.out, plain=plain), plain)
+        return Dpo(self.settings.beta, reference(trainer, self.out, without_tree=without_tree), without_tree)
 
     def _pack(self, weights: Weights) -> Packing:
         self.tell("Reading and packing the examples …")
         limit = min(self.settings.max_length, weights.limit)
-        groups = tokenized(self.examples.groups(), weights.rendering)
-        branches = 1 if weights.plain else self.settings.branches
+        groups = tokenize_groups(self.examples.groups(), weights.rendering)
+        branches = 1 if weights.no_tree_reason else self.settings.branches
         packing = pack_all(groups, branches=branches, max_length=limit, seed=self.settings.seed)
         if not packing.packs:
             raise UsageError(f"all {packing.too_long:,} examples are longer than {self._way_out(limit)}")
@@ -317,8 +319,8 @@ class _Job:
 
     def _notes(self, weights: Weights, packing: Packing, limit: int) -> list[str]:
         notes = [*self.examples.notes]
-        if weights.plain:
-            notes.append(f"one example is trained on at a time: {weights.plain}")
+        if weights.no_tree_reason:
+            notes.append(f"one example is trained on at a time: {weights.no_tree_reason}")
         if packing.too_long:
             notes.append(f"left out {packing.too_long:,} examples longer than {limit:,} tokens")
         if len(packing.packs) > packing.lots:
@@ -345,18 +347,18 @@ class _Job:
                 "packed_tokens": packing.packed_tokens,
                 "separate_tokens": packing.separate_tokens,
             },
-            "plain": weights.plain,
+            "plain": weights.no_tree_reason,
             "processes": self.arguments.world_size,
             "versions": {"bowstring": __version__}
             | {name: version(name) for name in ("torch", "transformers", "peft", "accelerate")},
         }
 
     def _test(self, folder: RunFolder, weights: Weights) -> dict[str, Any]:
-        from bowstring.models.local import LocalAnswers
-        from bowstring.training.examining import examine
+        from bowstring.models.local import LocalGenerator
+        from bowstring.training.examining import evaluate_held_out
 
         kinds = {example.kind for group in self.examples.groups() for example in group}
-        found, records = examine(LocalAnswers(weights), self.held_out, kinds, self.tell)
+        found, records = evaluate_held_out(LocalGenerator(weights), self.held_out, kinds, self.tell)
         folder.write_lines("held_out.jsonl", records)
         return found
 

@@ -28,7 +28,7 @@ from bowstring.prompts import PromptFolder
 from bowstring.runs.codec import KEYS_ONLY, Codec
 from bowstring.runs.items import Items
 from bowstring.runs.runner import Record
-from bowstring.training.evaluators import ToEvaluate
+from bowstring.training.evaluators import EvaluatorData
 from bowstring.training.examples import Examples
 from bowstring.training.settings import TrainSettings
 
@@ -180,7 +180,9 @@ class Training(Protocol):
         """What an assistant learns from a data set, by SFT or DPO."""
         ...
 
-    def evaluator(self, source: str, revision: str | None, settings: TrainSettings, folder: PromptFolder) -> ToEvaluate:
+    def evaluator(
+        self, source: str, revision: str | None, settings: TrainSettings, folder: PromptFolder
+    ) -> EvaluatorData:
         """What an evaluator learns from transcripts or labels, and what is held out to test it."""
         ...
 

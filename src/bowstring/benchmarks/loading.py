@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from bowstring.benchmarks import registry
 from bowstring.datasets.dataset import DataSet
+from bowstring.datasets.display import ItemDisplay
 from bowstring.datasets.layout import Choice, Configs
-from bowstring.datasets.problems import one_of, raise_if_any, shown
+from bowstring.datasets.problems import join_choices, quote_value, raise_if_any
 from bowstring.datasets.reading import Reading
-from bowstring.datasets.shown import Shown
 from bowstring.datasets.sources import MINI, Source, locate
 from bowstring.errors import UsageError
 
@@ -39,7 +39,7 @@ def load(
     bundled = bundled_sets(name, benchmark)
     if bundled and len(bundled) > 1:
         ways = [f"{name}/{other}" for other in bundled]
-        raise UsageError(f"{name} is {_number(len(bundled))} data sets; say which: {one_of(ways)}")
+        raise UsageError(f"{name} is {_number(len(bundled))} data sets; say which: {join_choices(ways)}")
     choice = choice or Choice(tuple(splits), tuple(leave_out), configs)
     reading = read(name, benchmark, revision=revision, choice=choice)[0]
     raise_if_any(reading.problems, name)
@@ -101,10 +101,10 @@ def bundled_sets(name: str, benchmark: str | None) -> tuple[str, ...] | None:
     return None
 
 
-def look_up(sets: Sequence[DataSet], id_: str) -> Shown:
+def look_up(sets: Sequence[DataSet], id_: str) -> ItemDisplay:
     """A user, question or instance by the id a person types: the sets are searched in turn."""
     for data in sets:
         if (found := data.look_up(id_)) is not None:
             return found
     where = " or ".join(data.name for data in sets)
-    raise UsageError(f"{shown(id_)} is not in {where}; {'; '.join(data.ids() for data in sets)}")
+    raise UsageError(f"{quote_value(id_)} is not in {where}; {'; '.join(data.ids() for data in sets)}")

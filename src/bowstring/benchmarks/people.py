@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from bowstring.datasets.dataset import DataSet
-from bowstring.datasets.problems import one_of
+from bowstring.datasets.problems import join_choices
 from bowstring.datasets.ratings import COMPARE, item_id
 from bowstring.judging.verdicts import NO, YES, YES_OR_NO
 from bowstring.metrics.measures import Measure, mean
@@ -66,7 +66,7 @@ class Task:
     @property
     def expected(self) -> str:
         """Its labels, as an error names them."""
-        return self.expects or one_of(self.labels)
+        return self.expects or join_choices(self.labels)
 
     def rated(self, criterion: str) -> tuple[str, ...]:
         """What is rated by a criterion: each answer of a page."""

@@ -8,7 +8,7 @@ from typing import Protocol
 from bowstring.benchmarks.interface import Context
 from bowstring.history.stages.dense import VECTORS_NAME, DenseSearch
 from bowstring.history.stages.interface import Ask
-from bowstring.history.stages.own import OwnStages
+from bowstring.history.stages.user_stage import UserStages
 from bowstring.history.views import View
 from bowstring.models.embedder import Embedder
 from bowstring.records import STAGE_ROLE, Completion, Prompt, Sampling
@@ -32,9 +32,9 @@ def dense_search(settings: Sequence[HasHistory], context: Context) -> DenseSearc
     return DenseSearch(Embedder(dense.retriever, context.tell), context.store.with_name(VECTORS_NAME))
 
 
-def own_stages(view: View) -> OwnStages | None:
+def own_stages(view: View) -> UserStages | None:
     """What makes the stages of a user's own class, if that is the view."""
-    return OwnStages(view.name) if view.kind == "python" else None
+    return UserStages(view.name) if view.kind == "python" else None
 
 
 def stage_asker(askers: Mapping[str, Asker]) -> Ask:

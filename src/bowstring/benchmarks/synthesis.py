@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from bowstring.benchmarks.interface import Noun
-from bowstring.datasets.shown import Block
+from bowstring.datasets.display import Block
 from bowstring.prompts import PromptFolder
 from bowstring.synthesis.making import Maker
 from bowstring.synthesis.quality import Quality

@@ -140,7 +140,7 @@ def _outcomes(records: Sequence[Record]) -> Iterable[Figure]:
 
 def _scale_in_words(scale: Scale, higher_is_better: bool, names: Sequence[str]) -> str:
     ceiling = f"; {scale.ceiling:g} is {scale.ceiling_means}" if scale.ceiling is not None else ""
-    return f"{', '.join(names)}: {scale.words}, {'higher' if higher_is_better else 'lower'} is better{ceiling}."
+    return f"{', '.join(names)}: {scale.range_text}, {'higher' if higher_is_better else 'lower'} is better{ceiling}."
 
 
 def verdict_in_words(record: Record) -> str:

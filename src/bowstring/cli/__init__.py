@@ -165,9 +165,9 @@ def _usage_line(error: Exception, command: str) -> str:
 
 def _say(line: str, code: int) -> int:
     from bowstring.cli.output import plain
-    from bowstring.files.redaction import redacted
+    from bowstring.files.redaction import redact
 
-    print(plain(redacted(" ".join(line.splitlines()))), file=sys.stderr)
+    print(plain(redact(" ".join(line.splitlines()))), file=sys.stderr)
     return code
 
 
@@ -175,7 +175,7 @@ def _say_unforeseen() -> int:
     """An error that nobody meant: with its whole trace, for a report of it, and without keys."""
     import traceback
 
-    from bowstring.files.redaction import redacted
+    from bowstring.files.redaction import redact
 
-    print(redacted(traceback.format_exc()), end="", file=sys.stderr)
+    print(redact(traceback.format_exc()), end="", file=sys.stderr)
     return 1

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from bowstring.benchmarks import registry
 from bowstring.cli.output import counted, plain
-from bowstring.datasets.problems import one_of
+from bowstring.datasets.problems import join_choices
 
 _LABELS_SHOWN = 10
 _RATERS_SHOWN = 8
@@ -56,7 +56,7 @@ def _print_task(task: str, agreed: Mapping[str, Any], left_out: Sequence[Mapping
         to.print(_confusion(pair["confusion"], agreed["labels"], *(numbers[name] for name in pair["raters"])))
     if agreed["disputed"]:
         to.print(_disputed(agreed["disputed"], numbers))
-    clusters = f"by {one_of(_cluster_words(task))}"
+    clusters = f"by {join_choices(_cluster_words(task))}"
     by = {"item": "by item: no source says whose items these are", "cluster": clusters}
     told = f"95% intervals, resampled {by.get(agreed['clusters'], f'{clusters} where known, else by item')}.\n"
     to.print(told, style="dim", markup=False)

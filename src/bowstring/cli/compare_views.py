@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bowstring.cli.output import counted, plain
-from bowstring.metrics.comparing import Against
+from bowstring.metrics.comparing import CorrectedDifference
 from bowstring.metrics.intervals import Estimate
 from bowstring.reports.compare_page import cluster_word, p_value, power_notes, ranks_note, signed
 from bowstring.studies.compare import Comparison
@@ -83,7 +83,7 @@ def _differences(compared: Comparison, metrics: Sequence[str], name: str) -> Tab
     return table
 
 
-def _difference(compared: Comparison, found: Against, metric: str) -> dict[str, str]:
+def _difference(compared: Comparison, found: CorrectedDifference, metric: str) -> dict[str, str]:
     mark = "" if found.trusted else "*"
     return {
         "differs": signed(compared, found.value, metric),

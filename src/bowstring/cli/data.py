@@ -99,12 +99,12 @@ def validate(
     """Every problem of a data set: file, row, column, and what was expected. Exit code 2 if there is any."""
     from bowstring.benchmarks.loading import read
     from bowstring.cli.output import counted, plain, print_json
-    from bowstring.datasets.personal import find
+    from bowstring.datasets.personal import search_data_set
 
     readings = read(src, _checked(benchmark), revision=revision)
     problems = [p for reading in readings for p in reading.problems]
     warnings = [w for reading in readings for w in reading.warnings]
-    findings = [f for reading in readings if pii and reading.data is not None for f in find(reading.data)]
+    findings = [f for reading in readings if pii and reading.data is not None for f in search_data_set(reading.data)]
     if json:
         print_json(
             {
@@ -244,13 +244,15 @@ def card(
     from bowstring.benchmarks.cards import card_of, known_origin
     from bowstring.benchmarks.loading import load
     from bowstring.cli.output import tell
-    from bowstring.datasets.personal import find
+    from bowstring.datasets.personal import search_data_set
     from bowstring.files.writing import make_parent
     from bowstring.models.tokens import counter_or_none
 
     data = load(src, _checked(benchmark), revision=revision)
     origin = known_origin(data.name, license=license_, made=made)
-    text = card_of(data, origin, list(find(data)), counter_or_none(tokenizer, tell), title=title or Path(src).name)
+    text = card_of(
+        data, origin, list(search_data_set(data)), counter_or_none(tokenizer, tell), title=title or Path(src).name
+    )
     if out is None:
         print(text, end="")
         return

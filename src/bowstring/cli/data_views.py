@@ -12,7 +12,7 @@ from rich.text import Text
 
 from bowstring.cli.output import plain
 from bowstring.datasets.describe import CountTable, Description
-from bowstring.datasets.shown import Block, Heading, Line, Remark, Rule, Shown
+from bowstring.datasets.display import Block, Heading, ItemDisplay, Line, Remark, Rule
 
 _MOST = 8  # groups of an axis shown before "and … more"
 
@@ -65,7 +65,7 @@ def _balance(about: Mapping[str, Any]) -> Padding:
     return Padding(table, (1, 0, 1, 2), expand=False)
 
 
-def print_shown(found: Shown, to: Console) -> None:
+def print_shown(found: ItemDisplay, to: Console) -> None:
     """A user, a question or an instance, to read."""
     print_blocks(found.blocks, to)
 

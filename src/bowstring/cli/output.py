@@ -6,12 +6,12 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from bowstring.files.escaping import visible
+from bowstring.files.escaping import escape_control_characters
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-plain = visible  # what commands print of data sets and models goes through it
+plain = escape_control_characters  # what commands print of data sets and models goes through it
 
 
 def console() -> Console:

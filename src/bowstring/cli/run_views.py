@@ -16,7 +16,7 @@ from bowstring.reports.points import columns_of, lead_of
 from bowstring.reports.tables import COUNTS
 from bowstring.runs.plan import Plan, RolePlan
 from bowstring.runs.running import Run
-from bowstring.runs.sweep import Swept
+from bowstring.runs.sweep import SweepResult
 
 
 def print_plan(plan: Plan, to: Console) -> None:
@@ -50,7 +50,7 @@ def print_plan(plan: Plan, to: Console) -> None:
     to.print(note, style="dim", markup=False)
 
 
-def print_sweep(swept: Swept, to: Console) -> None:
+def print_sweep(swept: SweepResult, to: Console) -> None:
     """A row a point: what it saw, how it scored."""
     points, metric_set = swept.summary["points"], metrics_of(swept.summary)
     main = lead_of(points, metric_set)

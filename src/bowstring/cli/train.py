@@ -9,7 +9,7 @@ import typer
 
 from bowstring.cli.options import add_command, changed
 from bowstring.settings import Option, options_of
-from bowstring.training.settings import EVALUATORS, PUBLISHED, Method, TrainOptions, TrainSettings, bears_on
+from bowstring.training.settings import EVALUATORS, PUBLISHED, Method, TrainOptions, TrainSettings, relevant_settings
 
 app = typer.Typer(
     help="Train a LoRA adapter for local weights, with every history read once.\n\n"
@@ -37,7 +37,7 @@ _JSON = Option("json", "--json", bool, False, help="Print training.json instead 
 
 def method_options(method: Method) -> tuple[Option, ...]:
     """The options of a method: what bears on it, with its published defaults."""
-    used = bears_on(method) - ({"dropout"} if method == "dpo" else set())
+    used = relevant_settings(method) - ({"dropout"} if method == "dpo" else set())
     settings = tuple(one for one in options_of(TrainSettings) if one.offered and one.field in used)
     for name, value in PUBLISHED[method].items():
         if name in used:

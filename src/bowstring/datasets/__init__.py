@@ -1,4 +1,4 @@
-"""Data sets: files, columns, ids, and whether they are sound; whatever benchmark a set is of.
+"""Data sets of any benchmark: files, columns, ids, and validation.
 
-What is asked of a model, and what a score is, does not live here.
+Prompts and scoring are elsewhere.
 """

@@ -1,4 +1,4 @@
-"""Small sets that come with a benchmark, written to be read: one YAML file per user or persona."""
+"""Small data sets bundled with a benchmark: one YAML file per user or persona."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import yaml
 
-from bowstring.datasets.problems import one_of
+from bowstring.datasets.problems import join_choices
 from bowstring.errors import MissingSplit
 
 
 def read_documents(package: str) -> tuple[list[dict[str, Any]], str]:
-    """The YAML files of a package in the order of their names, and a hash of their bytes."""
+    """Return the YAML files of a package in name order, and a hash of their bytes."""
     whole = hashlib.sha256()
     documents = []
     entries = files(package).iterdir()
@@ -28,4 +28,4 @@ def read_documents(package: str) -> tuple[list[dict[str, Any]], str]:
 def check_splits(name: str, available: Sequence[str], splits: Collection[str]) -> None:
     for split in splits:
         if split not in available:
-            raise MissingSplit(f"{name} has no split {split!r}; it has {one_of(available)}", available)
+            raise MissingSplit(f"{name} has no split {split!r}; it has {join_choices(available)}", available)

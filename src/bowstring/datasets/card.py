@@ -1,4 +1,4 @@
-"""A dataset card for the hub: a YAML header, and what a reader should know before using the set."""
+"""Dataset cards for the hub: a YAML header, and what a reader should know before using the set."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bowstring.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who made a set, how, and what its licence allows."""
+    """Who made a data set, how, and its licence."""
 
     license: str
     made: str
@@ -25,21 +25,21 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 
 
 def origin_of(name: str, known_origins: Mapping[str, Origin], *, license: str | None, made: str | None) -> Origin:
-    """What is known of a set's origin, with what the caller says instead; an error where nobody knows."""
+    """Return the known origin of a set, overridden by the caller's values; raise an error if it is unknown."""
     known = known_origins.get(name.lower())
     if known is None and (license is None or made is None):
-        raise UsageError(f"where {name} comes from is not known here: say it with --license and --made")
+        raise UsageError(f"the origin of {name} is unknown: give --license and --made")
     return Origin(license or known.license, made or known.made) if known else Origin(license or "", made or "")
 
 
 def write_card(
     found: Description, origin: Origin, findings: Sequence[Finding], *, title: str, benchmark: str, default: str = ""
 ) -> str:
-    """The card as Markdown. `findings` come from the search for personal data, `benchmark` is how people call it, and
-    `default` the config that the hub should call so."""
+    """Return the card as Markdown. `findings` come from the search for personal data, `benchmark` is the benchmark's
+    display name, and `default` is the hub's default config."""
     about = found.about
     counts = found.card_counts or found.counts
-    title = " ".join(title.split())  # a line of its own, such as ---, would end the header
+    title = " ".join(title.split())  # a line such as --- would end the header
     header = yaml.safe_dump(_header(found, origin, title, default), sort_keys=False, allow_unicode=True)
     sections = [
         f"# {title}",
@@ -75,7 +75,7 @@ def _header(found: Description, origin: Origin, title: str, default: str) -> dic
 
 
 def _path(files: Sequence[str]) -> str | list[str]:
-    """One file by its name, instance files by their folder, shards one by one."""
+    """Return one file by its name, instance files by their folder, shards one by one."""
     if len(files) == 1:
         return files[0]
     folders = {f.rpartition("/")[0] for f in files}
@@ -108,14 +108,14 @@ def _risks(who: str, origin: Origin, findings: Sequence[Finding]) -> str:
         kinds[finding.kind] = kinds.get(finding.kind, 0) + 1
     if kinds:
         listed = ", ".join(f"{n} × {kind}" for kind, n in kinds.items())
-        personal = f"a search by form found text that looks like real personal information: {listed}. Look at it."
+        personal = f"a pattern search found text that looks like real personal information: {listed}. Review it."
     else:
-        personal = "a search by form for addresses, phone, card and identity numbers found none."
+        personal = "a pattern search for addresses, phone, card and identity numbers found none."
     return "\n".join(
         [
-            f"- Bias: people in it are made up, and carry the stereotypes of whoever wrote them, by {who} among "
-            "others. The balance above shows what is over-represented; scores on it say nothing about groups "
-            "it lacks.",
+            f"- Bias: the people in it are invented and may carry stereotypes of their authors, for example by {who}. "
+            "The balance above shows what is over-represented; scores on it say nothing about groups "
+            "that are missing.",
             f"- Personal information: {personal}",
             "- Contamination: once public, its text may be in a model's training data. Compare with a run that "
             "shows no history.",
@@ -139,5 +139,5 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Data inside Markdown: on one line, and unable to break out of its cell or to become HTML."""
+    """Escape data inside Markdown: one line, unable to break out of its cell or to become HTML."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

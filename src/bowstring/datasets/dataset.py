@@ -1,7 +1,7 @@
-"""A data set in memory, of whatever benchmark: histories, what is asked behind them, and how both are described.
+"""A data set in memory, of any benchmark: histories, the items asked about them, and how both are described.
 
-A benchmark's set says what its histories and items are. How it is described, shown, searched and written follows from
-that, and may be said better by the benchmark itself.
+A benchmark's subclass defines its histories and items. Description, display, search and export follow from these and
+can be overridden.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from bowstring.datasets.describe import CountTable, Description, describe_histories, spread_of, words
+from bowstring.datasets.display import Block, Heading, ItemDisplay, Line, Rule
 from bowstring.datasets.layout import Parts
-from bowstring.datasets.shown import Block, Heading, Line, Rule, Shown
 from bowstring.errors import UsageError
 from bowstring.models.tokens import TokenCounter
 from bowstring.records import Dialogue, History
 
 
 class AskedItem(Protocol):
-    """What is asked behind a history: a question, a request."""
+    """An item asked about a history: a question or a request."""
 
     @property
     def key(self) -> str:
-        """Its identity in the set, as text; never a path."""
+        """The item's id in the set, as text; never a path."""
         ...
 
     @property
@@ -34,13 +34,13 @@ class AskedItem(Protocol):
 
     @property
     def evidence(self) -> tuple[int, ...]:
-        """Ids of the dialogues that hold what its answer needs."""
+        """Ids of the dialogues that contain what the answer needs."""
         ...
 
 
 class DataSet(ABC):
     benchmark: ClassVar[str]
-    has_json_layout: ClassVar[bool] = False  # whether it can be written as JSON too
+    has_json_layout: ClassVar[bool] = False  # whether it can also be written as JSON
     name: str
     fingerprint: str
     parts: Parts
@@ -51,36 +51,36 @@ class DataSet(ABC):
 
     @abstractmethod
     def items(self) -> Sequence[Any]:
-        """Everything that is asked, in the order of the data: each has what `AskedItem` has."""
+        """All items, in data order; each has the fields of `AskedItem`."""
 
     @abstractmethod
     def history_keys(self) -> Sequence[str]:
-        """What its histories are called, in order."""
+        """The names of the histories, in order."""
 
     @abstractmethod
     def history_named(self, key: str) -> History: ...
 
     @abstractmethod
     def history_key(self, item: Any) -> str:
-        """The history that an item stands behind."""
+        """Return the name of an item's history."""
 
     @abstractmethod
     def asked(self, item: Any) -> str:
-        """The text of an item: the question, the request."""
+        """Return the text of an item: the question or the request."""
 
     def texts(self, item: Any) -> Iterator[tuple[str, str]]:
-        """The texts of an item, each with the name of its field; what is searched for personal information."""
+        """Yield the texts of an item with their field names; these are searched for personal information."""
         yield "question", self.asked(item)
 
     def split_of(self, item: Any) -> str:
         return str(getattr(item, "split", self.splits[0]))
 
-    def about_dialogue(self, item_or_key: str, dialogue: Dialogue) -> str:  # noqa: ARG002
-        """What a page writes over a dialogue of the history of this name."""
+    def dialogue_heading(self, item_or_key: str, dialogue: Dialogue) -> str:  # noqa: ARG002
+        """Return the heading of a dialogue in the history of this name."""
         return " · ".join(filter(None, (dialogue.kind, dialogue.when)))
 
     def describe(self, counter: TokenCounter | None) -> Description:
-        """What `data info` shows and a dataset card says."""
+        """Return what `data info` and the dataset card show."""
         items = self.items()
         kinds = list(dict.fromkeys(item.type for item in items))
         by_split = {split: Counter(i.type for i in items if self.split_of(i) == split) for split in self.splits}
@@ -104,11 +104,11 @@ class DataSet(ABC):
             headline=f"{self.benchmark}: {len(keys):,} histories, {len(items):,} items",
             counts=CountTable(("items", *kinds, "all"), rows),
             items=len(items),
-            summary=f"{len(keys):,} histories of dialogues, and {len(items):,} items that are asked behind them.",
+            summary=f"{len(keys):,} histories of dialogues, and {len(items):,} items asked about them.",
         )
 
     def places(self) -> Iterator[tuple[str, str]]:
-        """Every text of the set, with the place it stands in."""
+        """Yield every text of the set with its place."""
         for key in self.history_keys():
             for dialogue in self.history_named(key):
                 for message in dialogue.messages:
@@ -117,15 +117,15 @@ class DataSet(ABC):
             for field, text in self.texts(item):
                 yield f"{item.key} {field}", text
 
-    def look_up(self, id_: str) -> Shown | None:
-        """An item by its key, or a history by its own, to read; None if there is neither."""
+    def look_up(self, id_: str) -> ItemDisplay | None:
+        """Return an item or a history by its key, for display; None if there is neither."""
         item = next((i for i in self.items() if i.key == id_), None)
         if item is not None:
             history = self.history_named(self.history_key(item))
             blocks: list[Block] = [Rule(f"{item.key}, {item.type}")]
             blocks += [Line(field, text) for field, text in self.texts(item)]
             blocks += self._read_out(self.history_key(item), [d for d in history if d.id in item.evidence])
-            return Shown({"key": item.key, "type": item.type, **dict(self.texts(item))}, blocks)
+            return ItemDisplay({"key": item.key, "type": item.type, **dict(self.texts(item))}, blocks)
         if id_ not in self.history_keys():
             return None
         history = self.history_named(id_)
@@ -133,18 +133,18 @@ class DataSet(ABC):
             {"id": d.id, "kind": d.kind, "when": d.when, "messages": [[m.role, m.text] for m in d.messages]}
             for d in history
         ]
-        return Shown({"key": id_, "dialogues": dialogues}, [Rule(id_), *self._read_out(id_, history)])
+        return ItemDisplay({"key": id_, "dialogues": dialogues}, [Rule(id_), *self._read_out(id_, history)])
 
     def _read_out(self, key: str, dialogues: Sequence[Dialogue]) -> Iterator[Block]:
         for dialogue in dialogues:
-            yield Heading(f"dialogue {dialogue.id}, {self.about_dialogue(key, dialogue)}".rstrip(", "))
+            yield Heading(f"dialogue {dialogue.id}, {self.dialogue_heading(key, dialogue)}".rstrip(", "))
             yield from (Line(message.role, message.text) for message in dialogue.messages)
 
     def ids(self) -> str:
-        """What can be looked up, in words, for the message that something is not there."""
+        """Return example ids, for the error that an id does not exist."""
         histories, items = self.history_keys(), self.items()
         return f"items are like {items[0].key}, histories like {histories[0]}"
 
     def write(self, folder: Path, *, splits: Sequence[str], first: int | None, as_json: bool) -> list[Path]:  # noqa: ARG002
-        """Write the set, or a part of it, in its layout; `first` keeps that many users or personas."""
-        raise UsageError(f"{self.benchmark} data sets cannot be exported: the benchmark does not say how")
+        """Write the set, or a part of it, in its layout; `first` limits it to that many users or personas."""
+        raise UsageError(f"{self.benchmark} data sets cannot be exported: the benchmark does not support it")

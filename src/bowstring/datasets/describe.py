@@ -1,4 +1,4 @@
-"""What is in a data set: counts, lengths, balance. Numbers only; how they are shown is the caller's."""
+"""Statistics of a data set: counts, lengths, balance. Numbers only; display is up to the caller."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from bowstring.models.tokens import TokenCounter
 from bowstring.records import History
 
-_AT_ONCE = 50  # histories in memory while their tokens are counted
+_AT_ONCE = 50  # histories tokenized at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +36,15 @@ class CountTable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """`about` is everything, ready for JSON: at least name, benchmark, parts, lengths, tokenizer and balance."""
+    """`about` holds everything, ready for JSON: at least name, benchmark, parts, lengths, tokenizer and balance."""
 
     about: Mapping[str, Any]
     headline: str
     counts: CountTable
     items: int
     summary: str  # a sentence or two for the dataset card
-    card_counts: CountTable | None = None  # where the card's table is another one
-    attributes: str = "occupation and role"  # of the people in it, by which they may be stereotypes
+    card_counts: CountTable | None = None  # if the card shows a different table
+    attributes: str = "occupation and role"  # attributes of the people in it that may be stereotyped
 
 
 def words(text: str) -> int:
@@ -56,7 +56,7 @@ def texts_of(history: History) -> Iterator[str]:
 
 
 def describe_histories(histories: Iterable[History], counter: TokenCounter | None) -> tuple[list[float], list[float]]:
-    """Words and, with a counter, tokens of each history: sums over its messages, without what a template adds."""
+    """Return the words and, with a counter, the tokens per history: sums over messages, without template tokens."""
     word_counts: list[float] = []
     tokens: list[float] = []
     left = iter(histories)

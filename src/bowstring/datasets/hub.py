@@ -1,7 +1,6 @@
-"""Data sets on the Hugging Face hub: files are fetched once, kept in the hub's own cache, and used offline.
+"""Data sets on the Hugging Face hub: files are downloaded once into the hub's cache, and used offline.
 
-`HF_ENDPOINT`, `HF_HOME`, `HF_TOKEN` and `HF_HUB_OFFLINE` are huggingface_hub's and work as its documentation
-says.
+`HF_ENDPOINT`, `HF_HOME`, `HF_TOKEN` and `HF_HUB_OFFLINE` are settings of huggingface_hub; see its documentation.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bowstring.errors import DataError, FetchError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
-from bowstring.files.redaction import redacted
+from bowstring.files.redaction import redact
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 
 _log = logging.getLogger("bowstring")
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A repository's files on this disk, at one commit. `listing` names all it has, fetched or not, if known."""
+    """A repository's files on disk, at one commit. `listing` names all its files, downloaded or not, if known."""
 
     folder: Path
     commit: str
@@ -36,9 +35,9 @@ def fetch(
     *,
     into: Path | None = None,
 ) -> Snapshot:
-    """Fetch the files that `choose` picks from the repository's listing; without a network, use the cache."""
+    """Download the files that `choose` selects from the repository's listing; without a network, use the cache."""
     from huggingface_hub import HfApi, snapshot_download
-    from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError: its HTTP library's own
+    from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError of its HTTP library
         GatedRepoError,
         HfHubHTTPError,
         HFValidationError,
@@ -53,20 +52,27 @@ def fetch(
         info = HfApi().dataset_info(repo_id, revision=revision)
         listing = tuple(s.rfilename for s in info.siblings or ())
     except GatedRepoError as error:
-        raise FetchError(f"{repo_id} asks you to accept its terms: do so on its hub page, then set HF_TOKEN") from error
+        raise FetchError(
+            f"{repo_id} requires you to accept its terms: do so on its hub page, then set HF_TOKEN"
+        ) from error
     except HFValidationError as error:
-        raise DataError(f"{repo_id} is neither a file or folder here nor a hub id") from error
+        raise DataError(f"{repo_id} is neither an existing file or folder nor a valid hub id") from error
     except RevisionNotFoundError as error:
         raise DataError(f"{repo_id} on the hub has no revision {revision!r}") from error
     except RepositoryNotFoundError as error:
         raise DataError(
-            f"{repo_id} is neither a file or folder here nor a data set on the hub "
+            f"{repo_id} is neither an existing file or folder nor a data set on the hub "
             "(a private one needs HF_TOKEN in the environment)"
         ) from error
     except (OfflineModeIsEnabled, HfHubHTTPError, HTTPError, OSError) as error:
         return _without_hub(repo_id, revision, into, _first_line(error), error)
-    except (ValueError, TypeError, AttributeError, KeyError) as error:  # not a hub's answer: a portal, a proxy
-        return _without_hub(repo_id, revision, into, "it answers, but not as a hub does", error)
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+        KeyError,
+    ) as error:  # the answer is not from a hub: a captive portal or proxy
+        return _without_hub(repo_id, revision, into, "the server's answer is not a hub's", error)
     files = choose(listing)
     try:
         folder = snapshot_download(
@@ -80,7 +86,7 @@ def fetch(
 
 
 def _quiet() -> None:
-    """What the hub's library has to say beside its errors is not for our users."""
+    """Silence the hub library's log output."""
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
     disable_progress_bars()
@@ -88,9 +94,9 @@ def _quiet() -> None:
 
 
 def _without_hub(repo_id: str, revision: str | None, into: Path | None, reason: str, cause: Exception) -> Snapshot:
-    """What earlier fetches left in the cache."""
+    """Return what earlier downloads left in the cache."""
     if into is not None:
-        raise FetchError(f"{repo_id} could not be fetched: the hub cannot be reached: {reason}") from cause
+        raise FetchError(f"{repo_id} could not be downloaded: the hub cannot be reached: {reason}") from cause
     cache = _cache(repo_id)
     ref = cache / "refs" / (revision or "main")
     commit = ref.read_text().strip() if ref.is_file() else revision or ""
@@ -104,17 +110,17 @@ def _without_hub(repo_id: str, revision: str | None, into: Path | None, reason: 
 
 
 def _noted(path: Path) -> tuple[str, ...] | None:
-    """A listing that was noted; None where there is none, or it is damaged."""
+    """Return a recorded listing; None if missing or damaged."""
     try:
-        found = read_json(path.read_bytes())
-    except (OSError, NotPlain):
+        found = parse_strict_json(path.read_bytes())
+    except (OSError, ParseError):
         return None
     sound = isinstance(found, list) and all(isinstance(name, str) for name in found)
     return tuple(found) if sound else None
 
 
 def _remember(repo_id: str, revision: str | None, commit: str, listing: Iterable[str]) -> None:
-    """Note what the repository has and which commit a name stood for: offline, a part that is missing is known."""
+    """Record the repository's listing and the commit of a revision, so that missing parts are known offline."""
     cache = _cache(repo_id)
     noted = _listing_file(cache, commit)
     noted.parent.mkdir(parents=True, exist_ok=True)
@@ -137,4 +143,4 @@ def _listing_file(cache: Path, commit: str) -> Path:
 
 
 def _first_line(error: Exception) -> str:
-    return redacted((str(error).splitlines() or [type(error).__name__])[0])[:200]
+    return redact((str(error).splitlines() or [type(error).__name__])[0])[:200]

@@ -1,7 +1,7 @@
-"""Text that looks like real personal information: e-mail and street addresses, phone, card and id numbers.
+"""Search for text that looks like real personal information: e-mail and street addresses, phone, card and id numbers.
 
-Found by form, and by check digit where there is one. What is reserved for examples (example.com, 555-01xx)
-is left alone. A finding is a place for a person to look, not a verdict.
+Text is matched by pattern, and by check digit where there is one. Values reserved for examples (example.com, 555-01xx)
+are ignored. A finding is for a person to review, not a verdict.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _STREETS = (
 )
 
 
-# Numbers set aside for films and examples: North America's 555-01xx, and Ofcom's.
+# Phone numbers reserved for fiction: North America's 555-01xx, and Ofcom's.
 _FICTION = re.compile(r"(?:55501\d\d|79460\d{3}|4960\d{3}|7700900\d{3})$")
 
 
@@ -48,7 +48,7 @@ def _is_iban(text: str) -> bool:
 
 
 def _is_reachable(text: str) -> bool:
-    """A phone number that is not one of those set aside for fiction, with as many digits as numbers have."""
+    """Return whether a phone number has a plausible number of digits and is not reserved for fiction."""
     digits = re.sub(r"\D", "", text)
     return 7 <= len(digits) <= 15 and not _FICTION.search(digits) and len(set(digits)) > 2
 
@@ -58,7 +58,7 @@ def _is_deliverable(text: str) -> bool:
     return not re.search(r"(^|\.)(example\.(com|org|net)|example|test|invalid|localhost)$", domain)
 
 
-# kind, form, and the check that a match must pass. Earlier kinds claim their text before later ones look.
+# Kind, pattern, and the check that a match must pass. Earlier kinds take precedence over later ones.
 _KINDS: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
     ("e-mail address", re.compile(r"[\w.+-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+"), _is_deliverable),
     ("bank account", re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"), _is_iban),
@@ -95,8 +95,8 @@ _KINDS: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
 )
 
 
-def find_in(text: str) -> Iterator[tuple[str, str]]:
-    """(kind, match) for everything in a text that looks like personal information."""
+def find_personal_data(text: str) -> Iterator[tuple[str, str]]:
+    """Yield (kind, match) for everything in a text that looks like personal information."""
     if "@" not in text and not any(c.isdigit() for c in text):
         return
     for kind, form, holds in _KINDS:
@@ -112,7 +112,7 @@ def find_in(text: str) -> Iterator[tuple[str, str]]:
         yield from ((kind, match) for match in found)
 
 
-def find(data: DataSet) -> Iterator[Finding]:
+def search_data_set(data: DataSet) -> Iterator[Finding]:
     for place, text in data.places():
-        for kind, match in find_in(text):
+        for kind, match in find_personal_data(text):
             yield Finding(place, kind, match)

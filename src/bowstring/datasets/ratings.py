@@ -1,10 +1,10 @@
-"""Ratings in files, and what they are ratings of.
+"""Read rating files, and build the ids of rated items.
 
     read_ratings(Path("people.csv")), item_id("compare", "3/120", [question, gold, answer])
 
-A file has a rating a row: CSV with the columns `item`, `rater` and `label`, or JSONL with fields of these names, such
-as `bowstring annotate export` writes. Known besides: `task`, `cluster`, `type`, `gold`, `criteria`, `sources`. Where
-the sources are two runs, these were compared with each other: a task of its own, which no judge of theirs shares.
+A file has one rating per row: CSV with the columns `item`, `rater` and `label`, or JSONL with the same fields, such
+as `bowstring annotate export` writes. Optional: `task`, `cluster`, `type`, `gold`, `criteria`, `sources`. If the
+sources are two runs, their answers were compared with each other: a separate task, which no judge shares.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from bowstring.datasets.problems import one_of, shown
+from bowstring.datasets.problems import join_choices, quote_value
 from bowstring.errors import DataError, UsageError
 from bowstring.records import Rating
 
-# Tasks that mean the same in every file, whatever the benchmark.
-COMPARE = "compare"  # an answer with the gold one, or with another run's: win, tie or lose
-PERSONAL = "personal"  # a personalized with a general answer
+# Tasks with the same meaning in every file, whatever the benchmark.
+COMPARE = "compare"  # an answer against the gold one or another run's: win, tie or lose
+PERSONAL = "personal"  # a personalized against a general answer
 COLUMNS = ("item", "rater", "label")
 CRITERION = "personalization"
-GOLD = "gold answer"  # the source that an answer is compared with, unless that is another run
+GOLD = "gold answer"  # the source an answer is compared with, unless that is another run
 _SEPARATORS = (",", ";", "\t")
 _SUFFIXES = (".csv", ".tsv", ".jsonl")
 
 
 def item_id(task: str, key: str, texts: Sequence[str], *where: str) -> str:
-    """The id of what is rated: the task, the record's key, what else tells its items apart, and a hash of the very
-    texts that a rater sees.
+    """Return the id of a rated item: the task, the record's key, further qualifiers, and a hash of the exact texts that
+    a rater sees.
 
-    So two judges meet on an answer whatever run or model it comes from, and never on two different answers.
+    So two judges match on the same answer whatever run or model it comes from, and never on two different answers.
     """
     digest = hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
     return "/".join([task, key, *where, digest[:12]])
@@ -45,18 +45,18 @@ def item_id(task: str, key: str, texts: Sequence[str], *where: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReadRatings:
-    """The ratings of one source, each with its place; `left_out` counts others by task, rater and reason."""
+    """The ratings of one source, each with its place; `left_out` counts skipped ones by task, rater and reason."""
 
     source: str
     rows: list[tuple[str, Rating]] = field(default_factory=list)
     left_out: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    about: dict[str, str] = field(default_factory=dict)  # by item, a text that says what it is
+    about: dict[str, str] = field(default_factory=dict)  # description by item
 
 
 def read_ratings(path: Path) -> ReadRatings:
-    """A file's ratings. A row without a label is one that was left open; a gold check tests the rater, not the item."""
+    """Read a file's ratings. A row without a label was left open; a gold check tests the rater, not the item."""
     if path.suffix.lower() not in _SUFFIXES:
-        raise UsageError(f"{path}: expected the folder of a run, or a file that ends in {one_of(_SUFFIXES)}")
+        raise UsageError(f"{path}: expected the folder of a run, or a file that ends in {join_choices(_SUFFIXES)}")
     read = ReadRatings(str(path))
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -67,12 +67,12 @@ def read_ratings(path: Path) -> ReadRatings:
         raise DataError(f"{path} is not UTF-8 text: save it as UTF-8") from error
     _name_study(read)
     if not read.rows and not read.left_out:
-        raise DataError(f"{path} has no ratings; expected a row a rating, with item, rater and label")
+        raise DataError(f"{path} has no ratings; expected one row per rating, with item, rater and label")
     return read
 
 
 def _name_study(read: ReadRatings) -> None:
-    """The gold checks of a study of two runs are that study's, though their answers come from elsewhere."""
+    """Assign the gold checks of a study of two runs to that study, although their answers come from elsewhere."""
     studies = {rating.task if rating.sides else None for _, rating in read.rows}
     study = studies.pop() if len(studies) == 1 else None
     if study is not None:
@@ -87,9 +87,9 @@ def _json_rows(file: IO[str], path: Path) -> Iterator[tuple[str, dict[str, Any]]
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{path} line {n}: is not JSON; expected an object a line") from error
+            raise DataError(f"{path} line {n}: is not JSON; expected one object per line") from error
         if not isinstance(row, dict):
-            raise DataError(f"{path} line {n}: is {shown(row)}; expected an object with item, rater and label")
+            raise DataError(f"{path} line {n}: is {quote_value(row)}; expected an object with item, rater and label")
         yield f"{path} line {n}", row
 
 
@@ -101,11 +101,11 @@ def _table_rows(file: IO[str], path: Path) -> Iterator[tuple[str, dict[str, Any]
         names = [(name or "").strip() for name in rows.fieldnames or ()]
         if missing := [column for column in COLUMNS if column not in names]:
             found = f"; it has {', '.join(names)[:200]}" if any(names) else ""
-            raise DataError(f"{path} line 1: no column {one_of(missing)}; expected item, rater and label{found}")
+            raise DataError(f"{path} line 1: no column {join_choices(missing)}; expected item, rater and label{found}")
         rows.fieldnames = names
         for row in rows:
             if None in row:
-                raise DataError(f"{path} line {rows.line_num}: has more cells than the head has columns")
+                raise DataError(f"{path} line {rows.line_num}: has more cells than the header has columns")
             yield f"{path} line {rows.line_num}", row
     except csv.Error as error:
         raise DataError(f"{path} line {rows.reader.line_num}: cannot be read as CSV: {error}") from error
@@ -118,7 +118,7 @@ def _take(row: Mapping[str, Any], place: str, read: ReadRatings) -> None:
         if not texts[name]:
             raise DataError(f"{place}: has no {name}; expected item, rater and label")
     if "label" not in row:
-        raise DataError(f"{place}: has no label; expected item, rater and label (null or empty where it was left open)")
+        raise DataError(f"{place}: has no label; expected item, rater and label (null or empty if it was left open)")
     task = texts["task"] or ""
     if _is_true(row.get("gold")):
         read.left_out[task, str(rater), "gold check"] += 1
@@ -133,7 +133,7 @@ def _take(row: Mapping[str, Any], place: str, read: ReadRatings) -> None:
 
 
 def _sides(sources: Any) -> tuple[str, str] | None:
-    """The two runs of an export whose answers were compared with each other."""
+    """Return the two runs of an export whose answers were compared with each other."""
     if not isinstance(sources, list) or len(sources) != 2 or not all(isinstance(name, str) for name in sources):
         return None
     first, second = (" ".join(name.split()) for name in sources)
@@ -141,7 +141,7 @@ def _sides(sources: Any) -> tuple[str, str] | None:
 
 
 def _text(value: Any, name: str, place: str) -> str | None:
-    """A cell as text, and nothing is None."""
+    """Return a cell as text; None if it is empty."""
     if isinstance(value, str):
         return " ".join(value.split()) or None
     if value is None:
@@ -150,7 +150,7 @@ def _text(value: Any, name: str, place: str) -> str | None:
         return str(value).lower()
     if isinstance(value, int | float) and math.isfinite(value):
         return str(int(value)) if float(value).is_integer() else repr(value)
-    raise DataError(f"{place}: {name} is {shown(value)}; expected a text or a number")
+    raise DataError(f"{place}: {name} is {quote_value(value)}; expected text or a number")
 
 
 def _is_true(value: Any) -> bool:
@@ -158,14 +158,14 @@ def _is_true(value: Any) -> bool:
 
 
 def _degree(criteria: Any, place: str) -> str | None:
-    """How personalized a rater found what they saw; in a table, the criteria are JSON."""
+    """Return how personalized the rater found the answer; in a table, the criteria are JSON."""
     if isinstance(criteria, str):
         try:
             criteria = json.loads(criteria) if criteria.strip() else None
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{place}: criteria are {shown(criteria)}; expected a JSON object") from error
+            raise DataError(f"{place}: criteria are {quote_value(criteria)}; expected a JSON object") from error
     if criteria is None:
         return None
     if not isinstance(criteria, Mapping):
-        raise DataError(f"{place}: criteria are {shown(criteria)}; expected an object")
+        raise DataError(f"{place}: criteria are {quote_value(criteria)}; expected an object")
     return _text(criteria.get(CRITERION), CRITERION, place)

@@ -1,4 +1,4 @@
-"""What comes of reading a data set: the set, or every problem that keeps it from being used."""
+"""The result of reading a data set: the set, or all problems that make it unusable."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bowstring.datasets.sources import Source
 from bowstring.datasets.tables import Column, Rows, read_rows
 
 Data = TypeVar("Data", covariant=True)
-Locate = Callable[[Choice], Source]  # the same set, with another part of it
+Locate = Callable[[Choice], Source]  # locates another part of the same set
 
 
 @dataclass(slots=True)
 class Reading(Generic[Data]):
-    """A data set as it was read: None where it cannot be used, and then `problems` says why."""
+    """The result of reading a data set: `data` is None if it is unusable, and then `problems` says why."""
 
     data: Data | None
     problems: Sequence[Problem]
@@ -27,7 +27,7 @@ class Reading(Generic[Data]):
 def read_parts(
     source: Source, config: str, columns: tuple[Column, ...], problems: list[Problem]
 ) -> tuple[dict[str, Rows], bool]:
-    """The splits of a config that could be read, and whether these are all of them."""
+    """Return the readable splits of a config, and whether these are all of them."""
     parts: dict[str, Rows] = {}
     splits = source.parts.get(config, {})
     for split, files in splits.items():
@@ -40,4 +40,4 @@ def read_parts(
 
 def problems_of_shards(files: Sequence[str]) -> list[Problem]:
     shard = missing_shards(files)
-    return [Problem(shard, None, None, "is not there, though its name and its neighbours say so")] if shard else []
+    return [Problem(shard, None, None, "is missing, although the names of the other shards imply it")] if shard else []

@@ -1,6 +1,6 @@
-"""Where data comes from: a hub id, a folder, a file, or `mini`, made into files on this disk.
+"""Locate a data set by name: a hub id, a folder, a file, or `mini`, as files on this disk.
 
-mini                    the bundled sets; mini/NAME where the benchmark is not clear
+mini                    the bundled sets; mini/NAME if the benchmark is ambiguous
 12kimih/HiCUPID         a data set on the hub
 path/to/set             a folder in a benchmark's layout
 path/to/test.parquet    one file: a table, an instance, or one split of a set
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bowstring.datasets import hub
 from bowstring.datasets.layout import Choice, Format, Parts, find_configs
-from bowstring.datasets.problems import one_of
+from bowstring.datasets.problems import join_choices
 from bowstring.errors import DataError, FetchError, MissingSplit, UsageError
 
 MINI = "mini"
@@ -26,17 +26,17 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w][\w.-]*")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A data set's files: its name as the user wrote it, and where its parts lie under `root`."""
+    """A data set's files: its name as the user wrote it, and where its parts are under `root`."""
 
     name: str
     benchmark: str
     root: Path
     parts: Parts
-    splits: tuple[str, ...] = ()  # of its items: all that it has
+    splits: tuple[str, ...] = ()  # all splits of its items
     revision: str | None = None
 
     def fingerprint(self) -> str:
-        """A hash of the bytes of every file in use, in the order of their names."""
+        """A hash of the bytes of every file in use, in name order."""
         whole = hashlib.sha256()
         for path in sorted(p for splits in self.parts.values() for files in splits.values() for p in files):
             with (self.root / path).open("rb") as file:
@@ -53,9 +53,9 @@ def locate(
     revision: str | None = None,
     choice: Choice | None = None,
 ) -> Source:
-    """Find the files behind a name, fetching them from the hub where they are not here.
+    """Find the files of a named data set, downloading them from the hub if needed.
 
-    `formats` are asked in their order which of them the files are in; that of `benchmark` first.
+    `formats` are tried in order, the one of `benchmark` first.
     """
     choice = choice or Choice()
     asked = sorted(formats, key=lambda form: form.benchmark != benchmark)
@@ -78,12 +78,12 @@ def locate(
 
 
 def locate_config(name: str, config: str, benchmark: str, *, revision: str | None = None) -> Source:
-    """The files of one config alone, whatever else is there: in a folder, on the hub, or the one file that is named."""
+    """Find the files of one config, ignoring the rest: in a folder, on the hub, or a single named file."""
 
     def parts_of(listing: Iterable[str]) -> Source:
         parts = find_configs(listing, (config,))
         if not parts:
-            raise DataError(f"{name} holds no {config}/*.parquet; expected it there, or the file itself")
+            raise DataError(f"{name} contains no {config}/*.parquet; expected it there, or the file itself")
         return Source(name, benchmark, Path(), parts)
 
     path = _as_path(name)
@@ -114,7 +114,8 @@ def pull(
     into: Path | None,
     tell: Callable[[str], None],
 ) -> Source:
-    """Fetch a hub data set, all splits of its default configs or of all, into the cache or a folder of the user's."""
+    """Download a hub data set, all splits of its default configs or of all configs, into the cache or a given
+    folder."""
     if not _HUB_ID.fullmatch(name):
         raise UsageError(f"{name} is not a hub id; expected something like 12kimih/HiCUPID")
     choice = Choice(configs="every" if every_config else "default")
@@ -123,7 +124,7 @@ def pull(
         return _on_hub(name, revision, formats, choice)
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise UsageError(f"{into} is not an empty folder; choose another for --to")
-    # Whole or not at all: what a broken connection leaves is not a data set. The next try goes on from it.
+    # All or nothing: an interrupted download is not a data set. The next attempt resumes it.
     unfinished = into.with_name(f".{into.name}.unfinished")
     unfinished.mkdir(parents=True, exist_ok=True)
     tell(f"Fetching {name} …")
@@ -139,7 +140,7 @@ def _expected(formats: Sequence[Format]) -> str:
 
 
 def _found(paths: Sequence[str], formats: Sequence[Format]) -> tuple[Format, Parts] | None:
-    """The first format that the files are in."""
+    """Return the first format that the files match."""
     for form in formats:
         if (parts := form.find_parts(paths)) is not None:
             return form, parts
@@ -149,7 +150,7 @@ def _found(paths: Sequence[str], formats: Sequence[Format]) -> tuple[Format, Par
 def _in_folder(name: str, root: Path, formats: Sequence[Format], choice: Choice) -> tuple[Format, Source, Choice]:
     paths = files_below(root)
     if (found := _found(paths, formats)) is None:
-        what = "is an empty folder" if not paths else "holds no data set"
+        what = "is an empty folder" if not paths else "contains no data set"
         raise DataError(f"{name}: {what}; {_expected(formats)}")
     form, parts = found
     return form, _source(name, form, root, parts), choice
@@ -160,7 +161,7 @@ def _source(name: str, form: Format, root: Path, parts: Parts) -> Source:
 
 
 def files_below(root: Path, depth: int = 4) -> list[str]:
-    """Relative paths of files, linked ones too; no deeper than a data set goes, so that a loop of links ends."""
+    """Return relative paths of files, following links, to a limited depth, so that a loop of links ends."""
     found = []
     for folder, folders, names in os.walk(root, followlinks=True):
         inside = Path(folder).relative_to(root)
@@ -171,14 +172,14 @@ def files_below(root: Path, depth: int = 4) -> list[str]:
 
 
 def _of_file(name: str, path: Path, formats: Sequence[Format], choice: Choice) -> tuple[Format, Source, Choice]:
-    """The set that a file belongs to, and the choice of what the file stands for."""
+    """Return the set that a file belongs to, and the choice that the file stands for."""
     if path.suffix not in (".parquet", ".json"):
         raise DataError(f"{name}: expected a .parquet or .json file, or a folder")
     for form in formats:
         if (around := form.around_file(path)) is not None:
             splits = around.splits or choice.splits
             return form, _source(name, form, around.root, around.parts), replace(choice, splits=splits)
-    raise DataError(f"{name}: holds no data set; {_expected(formats)}")
+    raise DataError(f"{name}: contains no data set; {_expected(formats)}")
 
 
 def _on_hub(
@@ -186,7 +187,7 @@ def _on_hub(
 ) -> Source:
     def parts_of(listing: Iterable[str]) -> Source:
         if (found := _found(list(listing), formats)) is None:
-            raise DataError(f"{name} on the hub holds no data set of a known layout; {_expected(formats)}")
+            raise DataError(f"{name} on the hub contains no data set in a known layout; {_expected(formats)}")
         form, parts = found
         return _narrowed(form, _source(name, form, Path(), parts), choice)
 
@@ -196,7 +197,7 @@ def _on_hub(
 def _fetched(
     name: str, revision: str | None, parts_of: Callable[[Iterable[str]], Source], into: Path | None = None
 ) -> Source:
-    """The parts that are wanted of a repository's listing, with their files on this disk."""
+    """Return the wanted parts of a repository's listing, with their files on disk."""
 
     def choose(listing: Iterable[str]) -> list[str]:
         return [path for part in parts_of(listing).parts.values() for files in part.values() for path in files]
@@ -206,14 +207,14 @@ def _fetched(
     source = replace(parts_of(listing), root=snapshot.folder, revision=snapshot.commit)
     for path in choose(listing):
         if not (snapshot.folder / path).is_file():
-            raise FetchError(f"{path} of {name} was never fetched, and the hub cannot be reached now")
+            raise FetchError(f"{path} of {name} is not in the cache, and the hub cannot be reached")
     return source
 
 
 def _narrowed(form: Format, source: Source, choice: Choice) -> Source:
     for split in choice.splits:
         if split not in source.splits:
-            have = one_of(source.splits) if source.splits else "no questions at all"
+            have = join_choices(source.splits) if source.splits else "no questions at all"
             raise MissingSplit(f"{source.name} has no split {split!r}; it has {have}", source.splits)
     configs = form.default_configs if choice.configs == "default" else form.configs
     parts = {config: files for config, files in source.parts.items() if config in configs}

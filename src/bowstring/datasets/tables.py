@@ -1,4 +1,4 @@
-"""Parquet files read as one checked table: columns of the right type, every value there, problems by row."""
+"""Read Parquet files as one validated table: columns of the right type, no missing values, problems by row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bowstring.datasets.problems import Problem, one_of, shown
+from bowstring.datasets.problems import Problem, join_choices, quote_value
 
 _KINDS = {
     "integer": pa.int64(),
@@ -27,14 +27,14 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column that a table must have: its name (dots lead into structs) and what it holds."""
+    """A required column: its name (dots lead into structs) and its kind."""
 
     name: str
     kind: str  # a key of _KINDS
     may_be_null: bool = False
     may_be_blank: bool = False
-    may_be_absent: bool = False  # then all its values are null
-    also: tuple[str, ...] = ()  # other names it goes by
+    may_be_absent: bool = False  # its values are then null
+    also: tuple[str, ...] = ()  # alternative names
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -43,17 +43,17 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows of one or several files, with the way back from a row to its place.
+    """Rows of one or several files, with the original place of each row.
 
-    Rows without an id are reported and left out, so that later checks can rely on ids. A set with any
-    problem is never used, so nothing is lost silently.
+    Rows without an id are reported and excluded, so that later checks can rely on ids. A set with any problem is never
+    used, so nothing is lost silently.
     """
 
     table: pa.Table
     files: tuple[str, ...]
     starts: tuple[int, ...]
     places: npt.NDArray[np.int64]
-    broken: frozenset[str] = frozenset()  # columns that could not be read, here as nulls
+    broken: frozenset[str] = frozenset()  # columns that could not be read; their values are null
 
     def problem(self, row: int, column: str | None, message: str) -> Problem:
         place = int(self.places[row])
@@ -61,7 +61,7 @@ class Rows:
         return Problem(self.files[at], place - self.starts[at], column, message)
 
     def has(self, *columns: str) -> bool:
-        """Whether these columns can be relied on."""
+        """Return whether these columns were read without problems."""
         return self.broken.isdisjoint(columns)
 
     def place(self, row: int) -> str:
@@ -76,12 +76,12 @@ class Rows:
 
 
 def where(mask: npt.NDArray[np.bool_]) -> list[int]:
-    """The rows at which `mask` is true, as plain numbers."""
+    """Return the row numbers at which `mask` is true."""
     return [int(row) for row in np.flatnonzero(mask)]
 
 
 def check_column_choice(rows: Rows, column: str, choices: Sequence[str]) -> Iterator[Problem]:
-    """Values of a text column that are none of the choices; nulls and blanks are the column's own matter."""
+    """Yield a problem for every value that is not one of the choices; nulls and blanks are checked elsewhere."""
     if not rows.has(column):
         return
     values = rows.table[column].combine_chunks()
@@ -89,11 +89,11 @@ def check_column_choice(rows: Rows, column: str, choices: Sequence[str]) -> Iter
     blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(values)), 0)
     wrong = pc.fill_null(pc.and_not(pc.invert(known), blank), False)
     for row in where(pc.and_(wrong, values.is_valid()).to_numpy(zero_copy_only=False)):
-        yield rows.problem(row, column, f"is {shown(values[int(row)].as_py())}; expected {one_of(choices)}")
+        yield rows.problem(row, column, f"is {quote_value(values[int(row)].as_py())}; expected {join_choices(choices)}")
 
 
 def read_rows(root: Path, files: Sequence[str], columns: Sequence[Column], problems: list[Problem]) -> Rows | None:
-    """The named columns of these files; unknown ones are ignored. None where a file cannot be read at all."""
+    """Read the named columns of these files; unknown ones are ignored. None if a file cannot be read at all."""
     tables = {}
     for name in files:
         try:
@@ -107,7 +107,7 @@ def read_rows(root: Path, files: Sequence[str], columns: Sequence[Column], probl
 
 
 def rows_of(tables: Mapping[str, pa.Table], columns: Sequence[Column], problems: list[Problem]) -> Rows:
-    """The same for tables that are in memory, by the names that problems should give them."""
+    """Like `read_rows`, for tables in memory, by the names used in problems."""
     broken: set[str] = set()
     starts, at, checked = [], 0, []
     for name, table in tables.items():
@@ -142,7 +142,7 @@ def _has_ids(table: pa.Table, columns: Sequence[Column]) -> npt.NDArray[np.bool_
 def _read_column(table: pa.Table, file: str, column: Column, problems: list[Problem]) -> pa.Array | None:
     def report(name: str | None, message: str) -> None:
         problem = Problem(file, None, name, message)
-        if problem not in problems:  # several columns may lie below one that is wrong
+        if problem not in problems:  # several columns may be inside an invalid struct
             problems.append(problem)
 
     head = next((name for name in column.heads if name in table.column_names), None)
@@ -150,7 +150,7 @@ def _read_column(table: pa.Table, file: str, column: Column, problems: list[Prob
         return pa.nulls(table.num_rows, _KINDS[column.kind])
     if head is None:
         fields = "a struct" if "." in column.name else _article(column.kind)
-        report(None, f"has no column {one_of(column.heads)}; expected one with {fields} a row")
+        report(None, f"has no column {join_choices(column.heads)}; expected one with {fields} per row")
         return None
     if table.column_names.count(head) > 1:
         report(None, f"has the column {head} twice; expected it once")
@@ -177,7 +177,7 @@ def _read_column(table: pa.Table, file: str, column: Column, problems: list[Prob
 
 
 def _converted(array: pa.Array, column: Column, file: str, problems: list[Problem]) -> tuple[pa.Array, set[int]]:
-    """The array in the type we use; values that do not fit it are reported and become null."""
+    """Convert the array to our type; values that do not fit are reported and become null."""
     target = _KINDS[column.kind]
     if _fits(array, target):
         return array.cast(target), set()
@@ -200,7 +200,7 @@ def _fits(array: pa.Array, target: pa.DataType) -> bool:
 
 
 def _bad_rows(array: pa.Array, target: pa.DataType, start: int) -> Iterator[int]:
-    # A copy of each half: a slice is validated and cast with the buffers of the whole.
+    # Copy each half: a slice is validated and cast with the buffers of the whole array.
     if _fits(pa.concat_arrays([array]), target):
         return
     if len(array) == 1:
@@ -227,7 +227,7 @@ def _convertible(found: pa.DataType, kind: str) -> bool:
 
 
 def _check_values(array: pa.Array, known: set[int], file: str, column: Column, problems: list[Problem]) -> None:
-    """Nulls and blanks where there should be none; rows in `known` have been reported already."""
+    """Report unexpected nulls and blanks; rows in `known` have already been reported."""
 
     def report(rows: list[int], message: str) -> None:
         problems.extend(Problem(file, row, column.name, message) for row in rows if row not in known)
@@ -242,7 +242,7 @@ def _check_values(array: pa.Array, known: set[int], file: str, column: Column, p
         one = "id" if column.kind == "list of integers" else "text"
         report(where(_to_numpy(length) == 0), f"is an empty list; expected at least one {one}")
         rows_with_null = sorted({int(row) for row in _parents_of_nulls(array)})
-        report(rows_with_null, f"holds a null; expected {_article(column.kind)}")
+        report(rows_with_null, f"contains a null; expected {_article(column.kind)}")
 
 
 def _to_numpy(array: pa.Array) -> npt.NDArray[Any]:

@@ -1,1 +1,1 @@
-"""Files: JSON and YAML of other people, atomic writing, locks, redaction, and text made safe to show."""
+"""File handling: strict JSON and YAML parsing, atomic writing, locks, redaction, and escaping of untrusted text."""

@@ -1,4 +1,4 @@
-"""File names made from ids. An id is data: it may be '../../x', 'CON' or 5,000 characters long."""
+"""File names derived from ids. An id is untrusted data: it may be '../../x', 'CON' or 5,000 characters long."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_+.-]{0,99}")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
-def file_name(id_: str, suffix: str) -> str:
-    """The id itself where it is a harmless name, otherwise what is harmless in it and a hash of the whole.
+def safe_file_name(id_: str, suffix: str) -> str:
+    """Return the id itself if it is a safe file name, otherwise its safe characters followed by a hash of the whole id.
 
     >>> file_name("148+real_estate_developer+changing", ".json")
     '148+real_estate_developer+changing.json'

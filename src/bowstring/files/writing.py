@@ -1,7 +1,7 @@
-"""Files written into folders in which links may lie: whole or not at all, and never to where a link leads.
+"""Atomic file writing that never follows symbolic links.
 
-A folder may have come from somebody else. What is written replaces a link of that name; a folder inside that is a link
-is not written into. Folders and files that the user names may be links as ever.
+A folder may come from somebody else. Writing a file replaces a link of that name; a subfolder that is a link is never
+written into. Folders and files that the user names explicitly may be links.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ NO_LINKS, _BINARY = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_BINARY", 0)
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """All of it or nothing; halves of characters become question marks."""
+    """Write a file atomically. Lone surrogates become question marks."""
     draft = path.with_name(f".{path.name}.draft")
-    with open_new(draft) as file:
+    with create_file(draft) as file:
         file.write(content.encode("utf-8", "replace") if isinstance(content, str) else content)
     draft.replace(path)
 
 
-def open_new(path: Path) -> IO[bytes]:
-    """A new file in the place of whatever file or link is there."""
+def create_file(path: Path) -> IO[bytes]:
+    """Create a new file, replacing any file or link of that name."""
     path.unlink(missing_ok=True)
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS | _BINARY, 0o666), "wb")
 
@@ -35,34 +35,34 @@ def open_lock(path: Path) -> IO[str]:
         return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o666), "r+", encoding="utf-8")
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise UsageError(f"{path} is a link, and nothing is written to where it leads; remove it") from error
+            raise UsageError(f"{path} is a symbolic link; Bowstring does not write through links: remove it") from error
         raise
 
 
 def check_folder(folder: Path) -> None:
-    """That a folder is there, or can be made: no file is in its way."""
+    """Raise a UsageError unless the folder exists or can be created."""
     for place in (folder, *folder.parents):
         if place.is_dir():
             return
         if os.path.lexists(place):
-            of = "" if place == folder else f", and {folder} would be in it"
-            raise UsageError(f"{place} is no folder{of}; give another place")
+            of = "" if place == folder else f", so {folder} cannot be created"
+            raise UsageError(f"{place} is not a folder{of}; choose another path")
 
 
 def make_parent(file: Path) -> None:
-    """The folder of a file that the user named, made where it is not there yet."""
+    """Create the parent folder of a file that the user named."""
     if file.is_dir():
         raise UsageError(f"{file} is a folder; expected a file to write")
     make_folder(file.parent)
 
 
 def make_folder(folder: Path, *inside: str) -> Path:
-    """A folder inside one that the user named, made where it is not there yet."""
+    """Create a folder that the user named, and subfolders inside it."""
     check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for name in inside:
         folder = folder / name
         if folder.is_symlink():
-            raise UsageError(f"{folder} is a link, and nothing is written to where it leads; remove it")
+            raise UsageError(f"{folder} is a symbolic link; Bowstring does not write through links: remove it")
         folder.mkdir(exist_ok=True)
     return folder

@@ -1,4 +1,4 @@
-"""BM25 Okapi over one user's history: indexed once, asked many times.
+"""BM25 Okapi search over one user's history: indexed once, queried many times.
 
 index = Bm25([["a", "b"], ["b", "c"]])
 index.scores(["c"])
@@ -29,7 +29,7 @@ FUNCTION_WORDS = frozenset(
 
 
 class Bm25:
-    """Scores as rank_bm25's BM25Okapi gives them: a term in more than half of the documents gets a small weight."""
+    """Scores match rank_bm25's BM25Okapi: a term in more than half of the documents gets a small weight."""
 
     def __init__(self, documents: Sequence[Sequence[str]]) -> None:
         self._n = len(documents)
@@ -37,13 +37,13 @@ class Bm25:
         terms = np.fromiter(map(self._ids.__getitem__, chain.from_iterable(documents)), dtype=np.int64)
         lengths = np.array([len(d) for d in documents], dtype=np.int64)
         places = np.repeat(np.arange(self._n), lengths)
-        # A row for every document that a term is in, by terms: `starts` says where those of a term begin.
+        # One row per (term, document), ordered by term: `starts` says where each term's rows begin.
         pairs, counts = np.unique(terms * self._n + places, return_counts=True)
         term, self._places = np.divmod(pairs, self._n) if self._n else (pairs, pairs)
         self._starts: list[int] = np.searchsorted(term, np.arange(len(self._ids) + 1)).tolist()
         frequency = np.diff(self._starts)
         idf = np.log(self._n - frequency + 0.5) - np.log(frequency + 0.5)
-        # Summed one by one, as there, to the last digit.
+        # Summed in the same order as rank_bm25, to match it to the last digit.
         weight = np.where(idf >= 0, idf, EPSILON * sum(idf.tolist()) / max(len(idf), 1))
         mean = lengths.mean() if terms.size else 1.0
         norm = K1 * (1 - B + B * lengths / mean)
@@ -54,27 +54,27 @@ class Bm25:
         for term in query:
             if (found := self._ids.get(term)) is not None:
                 rows = slice(self._starts[found], self._starts[found + 1])
-                scores[self._places[rows]] += self._values[rows]  # a document has one row a term
+                scores[self._places[rows]] += self._values[rows]  # one row per term and document
         return scores
 
     def order(self, query: Sequence[str]) -> list[int]:
-        """All documents, the best first; of equal ones the earlier."""
+        """Return all documents, best first; ties in document order."""
         found: list[int] = np.argsort(-self.scores(query), kind="stable").tolist()
         return found
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words: what a search should not miss for a capital or a comma."""
+    """Return lower-case words, so that case and punctuation do not matter."""
     return _WORD.findall(text.lower())
 
 
 def stems(text: str, letters: int = 5) -> list[str]:
-    """The first letters of the words that carry meaning: 'gardening' is 'gardens', and 'the' is nothing."""
+    """Return the first letters of content words: 'gardening' matches 'gardens', and 'the' is dropped."""
     return [word[:letters] for word in _WORD.findall(text.lower()) if word not in FUNCTION_WORDS]
 
 
 def singular(word: str) -> str:
-    """A noun as one of it is called, as far as its ending tells."""
+    """Return the singular of a noun, as far as its ending shows."""
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if len(word) > 4 and re.search(r"(?:ch|sh|ss|x|z)es$", word):
@@ -82,7 +82,7 @@ def singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
-# How texts become terms. Upstream splits at spaces and keeps case; stems of four letters find most (docs/results.md).
+# Tokenizers. Upstream splits at spaces and keeps case; stems of four letters have the best recall (docs/results.md).
 TOKENS: Mapping[str, Callable[[str], list[str]]] = {
     "stems": partial(stems, letters=4),
     "words": words,

@@ -1,4 +1,4 @@
-"""One user's history, and whatever is derived from it, each made once: units, indexes, rankings, token counts.
+"""One user's history and everything derived from it, computed once: units, indexes, rankings, token counts.
 
 reader = Reader(history, count)
 reader.show(view, evidence=question.evidence, query=question.question)
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from bowstring.history.bm25 import TOKENS, Bm25
-from bowstring.history.units import Unit, shown, units_of
+from bowstring.history.units import Unit, select_units, units_of
 from bowstring.history.views import View
 from bowstring.records import History
 
-# Tokens of each text.
+# Returns the tokens per text.
 Count = Callable[[Sequence[str]], list[int]]
 
 
@@ -29,7 +29,7 @@ class Reader:
         self._lengths: dict[str, list[int]] = {}
 
     def show(self, view: View, *, evidence: Collection[int], query: str) -> History:
-        """What a view shows, in the history's own order."""
+        """Return the dialogues that a view shows, in history order."""
         match view.kind:
             case "full" | "summary" | "python":
                 return self.history
@@ -38,31 +38,32 @@ class Reader:
             case "gold":
                 return tuple(dialogue for dialogue in self.history if dialogue.id in evidence)
             case "last":
-                return shown(
+                return select_units(
                     self.history, self._newest(view) if view.in_tokens else self.units(view.unit)[-view.number :]
                 )
             case "bm25" | "dense":
                 units = self.units(view.unit)
-                return shown(self.history, [units[n] for n in sorted(self.order(view, query)[: view.number])])
+                return select_units(self.history, [units[n] for n in sorted(self.order(view, query)[: view.number])])
 
     def units(self, unit: str) -> list[Unit]:
         if unit not in self._units:
             self._units[unit] = units_of(self.history, unit)
         return self._units[unit]
 
-    def rank(self, kind: str, unit: str, query: str, order: list[int]) -> None:
-        """Tell the reader an order that was found elsewhere: the units, best first, of a dense search."""
+    def set_order(self, kind: str, unit: str, query: str, order: list[int]) -> None:
+        """Set the order of units, best first, from an external ranking such as dense search."""
         self._orders[kind, unit, query] = order
 
-    def ranked(self, kind: str, unit: str, query: str) -> bool:
+    def has_order(self, kind: str, unit: str, query: str) -> bool:
+        """Return whether `set_order` was called for this query."""
         return (kind, unit, query) in self._orders
 
     def order(self, view: View, query: str) -> list[int]:
-        """The units that a view searches, best first."""
+        """Return the units that a view searches, best first."""
         key = (view.kind, view.unit, query)
         if key not in self._orders:
             if view.kind == "dense":
-                raise LookupError(f"no order of {view.unit}s was told for {query!r}")
+                raise LookupError(f"no order of {view.unit}s was set for {query!r}")
             self._orders[key] = self._index(view.unit).order(self._tokens(query))
         return self._orders[key]
 
@@ -72,7 +73,7 @@ class Reader:
         return self._indexes[unit]
 
     def _terms(self, unit: Unit) -> list[str]:
-        """A unit's terms. Those of a message are made once, whatever units it is part of."""
+        """Return a unit's terms. Those of a message are computed once, for all units it is part of."""
         terms: list[str] = []
         for n in range(unit.first, unit.searched):
             place = (unit.place, n)
@@ -82,7 +83,7 @@ class Reader:
         return terms
 
     def _newest(self, view: View) -> list[Unit]:
-        """The newest units that fit into the view's tokens, without a gap."""
+        """Return the newest consecutive units that fit into the view's token limit."""
         units, left = self.units(view.unit), view.number
         kept = len(units)
         for length in reversed(self._unit_lengths(view.unit)):

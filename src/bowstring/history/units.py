@@ -1,6 +1,6 @@
-"""The pieces of a history that a search finds and a view shows: turns, or whole dialogues.
+"""Units of a history that a search finds and a view shows: turns, or whole dialogues.
 
-An utterance is searched by what the user said and shown with its answer; a dialogue is searched by all of it.
+An utterance is searched by the user's message and shown with its answer; a dialogue is searched by all of its text.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from bowstring.records import Dialogue, History, Message
 
-UTTERANCE = "utterance"  # every other unit is a whole dialogue, whatever a benchmark calls it
+UTTERANCE = "utterance"  # every other unit is a whole dialogue, whatever its name in a benchmark
 
 
 class Unit(NamedTuple):
-    """Messages `first` to `end` of the dialogue at `place` in a history; a search looks at those to `searched`."""
+    """Messages `first` to `end` of the dialogue at index `place`; a search reads those up to `searched`."""
 
     place: int
     first: int
@@ -24,7 +24,7 @@ class Unit(NamedTuple):
 
 
 def units_of(history: History, unit: str) -> list[Unit]:
-    """All units of a history, in order."""
+    """Return all units of a history, in order."""
     found = []
     for place, dialogue in enumerate(history):
         if unit == UTTERANCE:
@@ -37,12 +37,12 @@ def units_of(history: History, unit: str) -> list[Unit]:
 
 
 def text_of(history: History, unit: Unit) -> str:
-    """What a search looks at."""
+    """Return the text that a search reads."""
     return "\n".join(message.text for message in history[unit.place].messages[unit.first : unit.searched])
 
 
-def shown(history: History, units: Iterable[Unit]) -> History:
-    """What of a history some of its units, given in order, show: their dialogues, cut down to them."""
+def select_units(history: History, units: Iterable[Unit]) -> History:
+    """Return the part of a history that contains these units, given in order: their dialogues, cut to the units."""
     kept: dict[int, list[Unit]] = {}
     for unit in units:
         kept.setdefault(unit.place, []).append(unit)

@@ -1,15 +1,15 @@
-"""Views of a history: what of it a model sees.
+"""Views of a history: which part of it a model sees.
 
 full                everything
-gold                the dialogues that hold the evidence
+gold                the dialogues that contain the evidence
 none                nothing
 last:3              the newest three dialogues; last:4k the newest turns that fit into 4,000 tokens
-bm25/utterance/5    the five turns that a keyword search finds, back in their own order
+bm25/utterance/5    the five turns that a keyword search finds, in history order
 dense/dialogue/3    the three dialogues whose embeddings are nearest to the question's
-summary             a summary of each dialogue, which a model writes
-python:module:Class a stage of the user's own
+summary             a summary of each dialogue, written by a model
+python:module:Class a user-supplied stage
 
-The last four are stages (history/stages): what they show may depend on models.
+The last four are stages (history/stages): their result may depend on models.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class View:
     number: int = 0
     in_tokens: bool = False
     unit: str = ""
-    name: str = ""  # of the user's own stage
+    name: str = ""  # of a user-supplied stage
 
     @property
     def by_question(self) -> bool:
-        """Whether two questions of a user may see different things."""
+        """Whether what is shown may differ between questions of a user."""
         return self.kind in ("gold", "bm25", "dense", "python")
 
     @property
@@ -46,7 +46,7 @@ class View:
 
     @property
     def asks(self) -> bool:
-        """Whether a model may be asked before the question is."""
+        """Whether a model may be called before the question is asked."""
         return self.kind in ("summary", "python")
 
     @property
@@ -55,7 +55,7 @@ class View:
 
 
 def parse_view(name: str, *, kinds: Sequence[Kind], units: Sequence[str]) -> View:
-    """A view by the name that users write; `kinds` and `units`, the smallest first, are those a benchmark has."""
+    """Parse a view as users write it; `kinds` and `units` (smallest first) are those that the benchmark supports."""
     view = _parse(name, units)
     if view is None or view.kind not in kinds or (view.searches and view.unit not in units):
         raise UsageError(f"--history {name}: expected {_forms(kinds, units)}")

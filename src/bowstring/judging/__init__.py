@@ -1,4 +1,4 @@
-"""Judging: what judges decided, read from what they wrote, and the builtin judge that needs no model.
+"""Judging: parse judges' verdicts, and the builtin judge that needs no model.
 
-Pure functions over text and records. Whom to ask, and with which words, is the benchmarks' business.
+Pure functions over text and records. Benchmarks decide which judge is asked and with which prompt.
 """

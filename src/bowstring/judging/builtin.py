@@ -1,7 +1,7 @@
-"""The builtin judge: counts words, needs no model, and is no judge.
+"""The builtin judge: a word counter that needs no model and is not a real judge.
 
-It exists so that a whole evaluation can run offline: it shows that everything works, and measures nothing. It
-writes the verdict lines that real judges write, so that they are read by the same code.
+It lets a whole evaluation run offline, as a smoke test that measures nothing. It writes the same verdict lines as real
+judges, so that the same code parses them.
 """
 
 from __future__ import annotations
@@ -35,39 +35,40 @@ _TURNED_DOWN = re.compile(
 
 
 def pairwise(answer: str, personalized: str, general: str, *, answer_is: str) -> str:
-    """A tie where the answer is as near to the personalized one as an answer of its own can be; else a loss."""
+    """Return a tie if the answer's words are as close to the personalized answer as a genuine answer can be; else a
+    loss."""
     near, far = _overlap(answer, personalized), _overlap(answer, general)
     other = "B" if answer_is == "A" else "A"
     choice = "Tie" if near >= 0.2 and near > far else other
     return (
         f"1. Personalization: {near:.0%} of the words of the personalized answer, {far:.0%} of the general one.\n"
-        f"2. Logical Validity: not looked at.\nBetter Response: {choice}"
+        f"2. Logical Validity: not checked.\nBetter Response: {choice}"
     )
 
 
 def satisfaction(answer: str, event: str) -> str:
-    # The first letters of a word, so that 'fitting' is named by 'fitted'.
+    # Compare word prefixes, so that 'fitting' matches 'fitted'.
     named = {w[:5] for w in _content(event)} & {w[:5] for w in _content(answer)}
     caught = bool(named) and bool(_CLASH.search(answer))
     return f"1. Conflict: {'named' if caught else 'not named'}.\nSatisfaction: {'YES' if caught else 'NO'}"
 
 
 def correctness(answer: str, gold: str) -> str:
-    """YES where most content words of the gold answer are in the answer."""
+    """Return YES if most content words of the gold answer are in the answer."""
     wanted = _content(gold)
     share = len(wanted & _content(answer)) / len(wanted) if wanted else 0.0
     return f"1. Words of the gold answer: {share:.0%}.\nCorrect: {'YES' if share >= 0.6 else 'NO'}"
 
 
 def dragged_in(answer: str, entities: Sequence[str]) -> str:
-    """YES where an entity that has no bearing on the question is named."""
+    """Return YES if the answer names an entity that is irrelevant to the question."""
     found = _content(answer)
     named = [entity for entity in entities if (own := _content(entity)) and own <= found]
     return f"1. Bearing: {len(named)} named.\nDragged In: {'YES' if named else 'NO'}"
 
 
 def dislike(answer: str, entity: str) -> str:
-    """Named near a word that turns things down, or only named, or not."""
+    """Return whether the entity is named near a rejecting word, only named, or absent."""
     own = _content(entity)
     sentences = [s for s in re.split(r"(?<=[.!?;])\s+", answer) if own and own <= _content(s)]
     turned_down = all(_TURNED_DOWN.search(s) for s in sentences)
@@ -80,14 +81,14 @@ def _content(text: str) -> set[str]:
 
 
 def _overlap(a: str, b: str) -> float:
-    """F1 of the content words of two texts."""
+    """Return the F1 of the content words of two texts."""
     first, second = _content(a), _content(b)
     both = len(first & second)
     return 2 * both / (len(first) + len(second)) if both else 0.0
 
 
 def decomposition(preference: str) -> str:
-    """A checklist of the preference's clauses."""
+    """Return a checklist of the preference's clauses."""
     clauses = [c.strip(" .") for c in re.split(r",| and |;", preference) if _content(c)]
     return json.dumps({"checklist": [f"Does it follow: {c}?" for c in clauses[:4]] or [preference]})
 

@@ -1,11 +1,11 @@
-"""Sections of what a model wrote under headings, however it decorated them.
+"""Parse sections of a model's output by their headings, however these are formatted.
 
     >>> read_preference("Analysis…\\n### **Most Likely Preference**:\\n\\nBullets, no numbers.")
     'Bullets, no numbers.'
     >>> read_rating("### Evaluation Score\\n**8.5**/10")
     8.5
 
-Line by line, with bounded patterns: a model that repeats a line until its limit must cost no more than reading it.
+Parsing is line by line with bounded patterns, so that repetitive output cannot cause quadratic time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _SCALE = re.compile(r"\s*[(\[][^)\]]{0,24}[)\]]")
 _LABEL_LINE = re.compile(r"\s*\*\*[^*]{1,40}\*\*\s*:|\s*\*\*[^*]{1,40}:\*\*")
 _RULE = re.compile(r"\W*")
-# A number alone, with its scale, and then nothing, a reason, or words without another number.
+# A number with an optional scale, followed by nothing, a reason, or words without another number.
 _RATING = re.compile(
     r"(?:score\s*[:=]\s*)?(\d{1,3}(?:\.\d{1,3})?)\s*(?:/\s*10\b|out of 10\b)?\s*"
     r"(?:[.,;!]?\s*|[.,;]?\s*(?:because|since|as|for)\b.*|[-–—(:,.;]\s*[^\d]*)",
@@ -27,7 +27,7 @@ _RATING = re.compile(
 
 
 def read_section(text: str, title: str) -> list[str] | None:
-    """The lines under the last heading of this title, up to the next heading; None where there is none."""
+    """Return the lines under the last heading of this title, up to the next heading; None if there is none."""
     lines = text.splitlines()
     found: tuple[int, str] | None = None
     for n, line in enumerate(lines):
@@ -46,7 +46,7 @@ def read_section(text: str, title: str) -> list[str] | None:
 
 @lru_cache(maxsize=16)
 def _title(title: str) -> re.Pattern[str]:
-    """A title at the start of a line: marks and a number before it, and a word or two such as 'Final'."""
+    """Return a pattern for a title at the start of a line, after markup, a number, or a word or two such as 'Final'."""
     return re.compile(
         rf"(?P<marks>[^\w\n]{{0,24}})(?:\d{{1,2}}[.)]\s{{1,3}}[^\w\n]{{0,8}})?(?P<words>(?:[\w'’]{{1,12}}\s){{0,2}})"
         rf"{re.escape(title)}s?\b(?P<rest>.*)",
@@ -55,7 +55,7 @@ def _title(title: str) -> re.Pattern[str]:
 
 
 def _heading_rest(line: str, title: str) -> str | None:
-    """What follows on a heading's own line, or None where the line is no heading of this title."""
+    """Return what follows on a heading's own line, or None if the line is not a heading of this title."""
     match = _title(title).match(line)
     if match is None:
         return None
@@ -65,14 +65,14 @@ def _heading_rest(line: str, title: str) -> str | None:
     if plain.startswith((":", "：")):
         return plain[1:].strip("*_ \t")
     if match["words"] and not decorated:
-        return None  # a sentence that happens to name it
+        return None  # a sentence that mentions the title
     if not plain or (decorated and plain[0].isdigit()):
         return plain.strip()
     return None
 
 
 def read_preference(text: str) -> str | None:
-    """The preference that a model inferred: the first paragraph under its heading, on one line."""
+    """Return the inferred preference: the first paragraph under its heading, on one line."""
     section = read_section(text, PREFERENCE_TITLE)
     paragraph: list[str] = []
     for line in section or ():
@@ -87,7 +87,7 @@ def read_preference(text: str) -> str | None:
 
 
 def read_rating(text: str) -> float | None:
-    """A score from 1 to 10 under the last heading; None where there is none, it is outside, or it is not clear."""
+    """Return the score from 1 to 10 under the last heading; None if missing, out of range or ambiguous."""
     section = read_section(text, "Evaluation Score")
     if section is None:
         section = read_section(text, "Score")

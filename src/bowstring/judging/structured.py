@@ -1,4 +1,4 @@
-"""JSON that models write: found among their other words, and checked against what it should say.
+"""Extract JSON from a model's output and validate it.
 
 >>> read_checklist('Sure!\\n```json\\n{"checklist": ["Is it short?"]}\\n```')
 ('Is it short?',)
@@ -16,32 +16,32 @@ T = TypeVar("T")
 LABELS = {"fully covered": 1.0, "partially covered": 0.5, "not covered": 0.0}
 MOST_ITEMS = 4
 _OPENING = re.compile(r"[\[{]")
-_TRIES = 200  # places at which a value may begin, in a long text full of brackets
+_TRIES = 200  # maximum parse attempts in a text full of brackets
 
 
 class Unreadable(ValueError):
-    """Why a text could not be read; said to the model once, when it is asked again."""
+    """Why a text could not be parsed; the model is told once, when it is asked again."""
 
 
 def read_checklist(text: str) -> tuple[str, ...]:
-    """The items of a checklist, at most four; raises Unreadable."""
+    """Return the items of a checklist, at most four; raise Unreadable."""
     return read_keyed(text, "checklist", _to_checklist)
 
 
 def read_labels(text: str, items: Sequence[str]) -> tuple[float, ...]:
-    """How far each item is covered, in the items' order; raises Unreadable.
+    """Return how far each item is covered, in item order; raise Unreadable.
 
-    The index decides which item a label belongs to. The entry's text only repairs an index that is missing,
-    double or outside; what is still open then makes the whole unreadable.
+    The index decides which item a label belongs to. The entry's text is used only if an index is missing, duplicate or
+    out of range; if that leaves any ambiguity, the whole output is unreadable.
     """
     return read_keyed(text, "results", lambda value: _to_labels(value, items))
 
 
 def read_keyed(text: str, key: str, convert: Callable[[Any], T]) -> T:
-    """The last value in the text that is meant, for models correct themselves.
+    """Return the last matching value in the text, because models correct themselves.
 
-    Meant are objects with the key; only where there is none of them, bare lists. What lies inside another value is
-    a part of that, and never read by itself.
+    Objects with the key match; bare lists match only if there is no such object. A value nested inside another is never
+    read on its own.
     """
     values = list(_values(text))
     keyed = [v for v in values if isinstance(v, dict) and key in v]
@@ -52,11 +52,11 @@ def read_keyed(text: str, key: str, convert: Callable[[Any], T]) -> T:
             return convert(value)
         except Unreadable as error:
             reason = reason or str(error)
-    raise Unreadable(reason or ("no JSON was found" if not values else f'the JSON has no "{key}"'))
+    raise Unreadable(reason or ("no JSON found" if not values else f'the JSON has no "{key}"'))
 
 
 def _values(text: str) -> Iterator[Any]:
-    """The JSON objects and lists of a text that lie in no other, in order."""
+    """Yield the outermost JSON objects and lists of a text, in order."""
     at, tries = 0, 0
     while (start := _OPENING.search(text, at)) is not None and tries < _TRIES:
         tries += 1
@@ -93,14 +93,14 @@ def _to_labels(value: Any, items: Sequence[str]) -> tuple[float, ...]:
 def _to_label(value: Any) -> float:
     words = " ".join(re.findall(r"[a-z]+", value.lower())) if isinstance(value, str) else ""
     if words not in LABELS:
-        raise Unreadable(f"{value!r:.40} is no label; expected Fully Covered, Partially Covered or Not Covered")
+        raise Unreadable(f"{value!r:.40} is not a label; expected Fully Covered, Partially Covered or Not Covered")
     return LABELS[words]
 
 
 def _places(results: Sequence[dict[str, Any]], items: Sequence[str]) -> list[int]:
-    """Which item each result is about, counted from 0."""
+    """Return which item each result is about, counted from 0."""
     claimed = [_index(r.get("index")) for r in results]
-    if 0 in claimed:  # counted from 0, or wrong: either way the numbers cannot be trusted
+    if 0 in claimed:  # counted from 0 or wrong: either way the indices are unreliable
         claimed = [None] * len(results)
     places = [n - 1 if n is not None and 1 <= n <= len(items) and claimed.count(n) == 1 else None for n in claimed]
     open_ = set(range(len(items))) - {p for p in places if p is not None}
@@ -109,7 +109,7 @@ def _places(results: Sequence[dict[str, Any]], items: Sequence[str]) -> list[int
             entry = _plain(results[at].get("entry"))
             same = [n for n in open_ if _plain(items[n]) == entry]
             if len(same) != 1:
-                raise Unreadable(f"it is not clear which item result {at + 1} is about")
+                raise Unreadable(f"result {at + 1} cannot be matched to an item")
             places[at] = same[0]
             open_.discard(same[0])
     return [p for p in places if p is not None]

@@ -1,9 +1,9 @@
-"""Verdicts: what a judge decided, read from what it wrote.
+"""Verdicts: what a judge decided, parsed from what it wrote.
 
     >>> read_pairwise("1. Personalization: B.\\nBetter Response: B, because A ignores the trip")
     'B'
 
-Strict, because a verdict that is guessed is worse than one that is counted as unparsed: None means the latter.
+Parsing is strict, because a guessed verdict is worse than one counted as unparsed (None).
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ import re
 from typing import Final, Literal
 
 Choice = Literal["A", "B", "tie"]
-# What a verdict is called in records, ratings and annotation exports.
+# Names of verdicts in records, ratings and annotation exports.
 WIN: Final = "win"
 TIE: Final = "tie"
 LOSE: Final = "lose"
 YES: Final = "yes"
 NO: Final = "no"
-COMPARED = (WIN, TIE, LOSE)  # an answer with another one
+COMPARED = (WIN, TIE, LOSE)  # an answer against another one
 YES_OR_NO = (YES, NO)
-TREATMENTS = ("respected", "mentioned", "omitted", "violated")  # what an answer may do with a dislike
+TREATMENTS = ("respected", "mentioned", "omitted", "violated")  # how an answer may treat a dislike
 
-# A verdict line: a label, perhaps numbered and decorated, and what follows its colon; or a heading, and the next line.
+# A verdict line: a label, optionally numbered and formatted, followed by a colon and the verdict; or a heading, with
+# the verdict on the next line.
 _PREFIX = r"^[^\w\n]*(?:\d{1,2}[.)][^\w\n]*)?(?:(?:the|final|overall|my)\s+){0,2}"
 _BETTER = re.compile(_PREFIX + r"better (?:response|answer)[^\w\n:]*(?::(?P<rest>.*)|$)", re.IGNORECASE)
 _SATISFIED = re.compile(_PREFIX + r"satisfaction[^\w\n:]*(?::(?P<rest>.*)|$)", re.IGNORECASE)
@@ -36,7 +37,7 @@ _TREATED = re.compile(
 _MARKS = re.compile(r"\\boxed|[*_`{}\[\]()\"'“”$#]+")
 _TIE = re.compile(r"\W*(?:it(?:'?s| is)\s+)?(?:an?\s+)?(?:tie|draw)\b", re.IGNORECASE)
 _SIDE = re.compile(r"\W*(?:(?i:answer|response|assistant|option)\W*)?(?P<side>[AaBb])\b(?P<after>.*)")
-# Another choice at once behind the first is no choice: 'A/B', 'A and B are equal', 'A or B'.
+# A second choice right after the first is not a verdict: 'A/B', 'A and B are equal', 'A or B'.
 _ANOTHER = re.compile(
     r"\s*(?:[/|&+,]|,?\s*(?:and|or|vs\.?|versus)\b)\s*(?:(?:answer|response)\s+)?(?:A|B|tie)\b(?!\w)", re.IGNORECASE
 )
@@ -44,7 +45,7 @@ _YES_NO = re.compile(r"\W*(yes|no)\b(?!\s*(?:[/|]|or\b))", re.IGNORECASE)
 
 
 def read_pairwise(text: str) -> Choice | None:
-    """What the last verdict line says, or None where there is none or it cannot be read."""
+    """Return the choice of the last verdict line, or None if there is none or it cannot be parsed."""
     said = _last(text, _BETTER)
     if said is None:
         return None
@@ -59,35 +60,36 @@ def read_pairwise(text: str) -> Choice | None:
 
 
 def read_satisfaction(text: str) -> bool | None:
-    """Whether the last verdict line says yes, or None where there is none or it cannot be read."""
+    """Return whether the last verdict line says yes, or None if there is none or it cannot be parsed."""
     said = _last(text, _SATISFIED)
     match = _YES_NO.match(said) if said is not None else None
     return match[1].lower() == "yes" if match else None
 
 
 def read_correct(text: str) -> bool | None:
-    """Whether the last line `Correct: YES|NO` says yes, or None where there is none or it cannot be read."""
+    """Return whether the last line `Correct: YES|NO` says yes, or None if there is none or it cannot be parsed."""
     said = _last(text, _CORRECT)
     match = _YES_NO.match(said) if said is not None else None
     return match[1].lower() == "yes" if match else None
 
 
 def read_dragged_in(text: str) -> bool | None:
-    """Whether an answer brings up what has no bearing on the question, as the last verdict line says."""
+    """Return whether the answer brings up something irrelevant, according to the last verdict line."""
     said = _last(text, _DRAGGED)
     match = _YES_NO.match(said) if said is not None else None
     return match[1].lower() == "yes" if match else None
 
 
 def read_dislike(text: str) -> str | None:
-    """How an answer treats a dislike, one of `TREATMENTS`, as the last verdict line says."""
+    """Return how an answer treats a dislike, one of `TREATMENTS`, according to the last verdict line."""
     said = _last(text, _DISLIKE)
     match = _TREATED.match(said) if said is not None else None
     return match[1].lower() if match else None
 
 
 def _last(text: str, label: re.Pattern[str]) -> str | None:
-    """What the last line with this label says, without its marks; where it says nothing, the next line's one word."""
+    """Return the text of the last line with this label, without markup; if it is empty, a single word on the next
+    line."""
     lines = text.splitlines()
     for n in range(len(lines) - 1, -1, -1):
         match = label.match(lines[n])

@@ -1,10 +1,10 @@
-"""Two runs on the same items: how far apart they are, how well that is known, and what it would take to know it.
+"""Paired comparison of two runs on the same items: difference, interval, p-value, and the sample size needed.
 
 before = {"x": [Score("user 1", 1.0), Score("user 2", 0.0)]}
 after = {"x": [Score("user 1", 1.0), Score("user 2", 1.0)]}
 difference(before, after, lambda mean: 100 * mean["x"], items=2)
 
-Both sides are resampled together, by cluster: what makes a user hard is hard for both runs, and cancels out.
+Both sides are resampled together, by cluster: a user's difficulty affects both runs and cancels out.
 """
 
 from __future__ import annotations
@@ -20,25 +20,33 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import TRUSTED_CLUSTERS, Means, Score, draw, exceptions, resampled, room
+from bowstring.metrics.intervals import (
+    TRUSTED_CLUSTERS,
+    Means,
+    Score,
+    bootstrap_weights,
+    draw_cluster_weights,
+    unseen_cluster_bounds,
+    zero_event_upper_bound,
+)
 
-FINE_DRAWS = 10_000  # where every pair is compared: p has to stay small when it is corrected for their number
+FINE_DRAWS = 10_000  # when every pair is compared: p must stay small after correction for multiple comparisons
 LEVEL = 0.05
 POWER = 0.8
-_NOTHING = 1e-9  # a difference as small as this is rounding
+_ROUNDING = 1e-9  # a difference this small is rounding error
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The second less the first, in the units of the metric; n counts the items that both have."""
+    """The second run minus the first, in the units of the metric; `n` counts the items that both have."""
 
     value: float
     low: float
     high: float
     p: float
-    error: float  # the standard error, by cluster
+    error: float  # clustered standard error
     n: int
     clusters: int
 
@@ -48,18 +56,18 @@ class Difference:
 
     @property
     def level(self) -> float:
-        """What p has to be below; where there are several comparisons, this is before Holm."""
+        """The significance threshold for p; with several comparisons, before Holm's correction."""
         return LEVEL
 
     @property
     def least_clusters(self) -> int:
-        """With fewer, no difference can be shown, however large."""
+        """The minimum number of clusters at which any difference can be significant."""
         return least_clusters(self.level)
 
     @property
     def detectable(self) -> float | None:
-        """The smallest true difference that so many clusters would show with 80% power; None where they show none."""
-        return _reach(self.level) * self.error if self.clusters >= self.least_clusters else None
+        """The smallest true difference detectable with 80% power; None if there are too few clusters."""
+        return _power_multiplier(self.level) * self.error if self.clusters >= self.least_clusters else None
 
     def as_json(self) -> dict[str, Any]:
         told = {"trusted": self.trusted, "least_clusters": self.least_clusters, "detectable": self.detectable}
@@ -67,9 +75,9 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Against(Difference):
-    """One of several comparisons: `corrected` is p as Holm corrects it for their number, `comparisons` how many times
-    over at the least, `left_out` counts the items that only one side has."""
+class CorrectedDifference(Difference):
+    """One of several comparisons. `corrected` is the Holm-corrected p, `comparisons` the smallest factor Holm
+    multiplies it by, `left_out` counts the items that only one side has."""
 
     corrected: float
     comparisons: int
@@ -83,13 +91,13 @@ class Against(Difference):
     def significant(self) -> bool:
         return self.corrected < LEVEL
 
-    def turned(self) -> Against:
-        """The same, with the sides exchanged."""
+    def swapped(self) -> CorrectedDifference:
+        """Return the same comparison with the sides exchanged."""
         return replace(self, value=-self.value, low=-self.high, high=-self.low)
 
 
-def _reach(level: float) -> float:
-    """How many standard errors a true difference has to be for 80% power, two-sided."""
+def _power_multiplier(level: float) -> float:
+    """Return how many standard errors a true difference must be for 80% power, two-sided."""
     return NormalDist().inv_cdf(1 - level / 2) + NormalDist().inv_cdf(POWER)
 
 
@@ -102,15 +110,15 @@ def difference(
     ends: tuple[float, float] | None = None,
     fine: bool = False,
 ) -> Difference | None:
-    """A paired difference of a statistic of component means, with percentile interval and p over resampled clusters.
+    """Estimate a paired difference of a statistic of component means, with a bootstrap interval and p-value.
 
-    The scores of both sides are of the same items. None where a side lacks a component. `ends` are the least and the
-    greatest score there can be, for clusters that all differ alike, as in `estimate`. `fine` takes more draws.
+    Both sides must have scores of the same items. Return None if a side lacks a component. `ends` are the lowest and
+    highest possible score, used as in `estimate` if all clusters differ alike. `fine` takes more draws.
     """
     if not first or not all(first.values()) or not all(second.values()):
         return None
     clusters = sorted({s.cluster for side in (first, second) for scores in side.values() for s in scores})
-    weights = (_finely_resampled if fine else resampled)(len(clusters))
+    weights = (_fine_bootstrap_weights if fine else bootstrap_weights)(len(clusters))
     index = {cluster: n for n, cluster in enumerate(clusters)}
     value, drawn, means = np.zeros(1), np.zeros(len(weights)), []
     for sign, side in ((-1, first), (1, second)):
@@ -119,27 +127,28 @@ def difference(
         value = value + sign * statistic(whole)
         with np.errstate(invalid="ignore", divide="ignore"):
             drawn = drawn + sign * statistic(each)
-    drawn = drawn[np.isfinite(drawn)]  # a draw may hold no score of some component; it says nothing then
+    drawn = drawn[np.isfinite(drawn)]  # a draw may contain no score of some component; it is skipped
     low, high = np.percentile(drawn, [2.5, 97.5]) if len(drawn) else (value[0], value[0])
-    # A bootstrap of few clusters takes them for too much alike: by as much as a plain variance does.
+    # With few clusters the bootstrap underestimates the variance by a factor (n-1)/n, as the plain sample variance
+    # does.
     widened = math.sqrt(len(clusters) / (len(clusters) - 1)) if len(clusters) > 1 else 0.0
     error = widened * float(drawn.std()) if len(drawn) else 0.0
     p = _p_value(drawn, len(clusters))
-    if ends is not None and high - low < _NOTHING:
-        low, high = _room(means[0], means[1], statistic, ends, len(clusters))
+    if ends is not None and high - low < _ROUNDING:
+        low, high = _unseen_difference_bounds(means[0], means[1], statistic, ends, len(clusters))
         error = (high - low) / 2 / NormalDist().inv_cdf(0.975)
     return Difference(float(value[0]), float(low), float(high), p, error, items, len(clusters))
 
 
-def _room(
+def _unseen_difference_bounds(
     first: Means, second: Means, statistic: Callable[[Means], Floats], ends: tuple[float, float], clusters: int
 ) -> tuple[float, float]:
-    """What a difference may be where all clusters differ alike: there may be others among those who were not seen. For
-    these it could be anything, or, where so many alike are enough to show a direction, nothing at the least."""
-    others = exceptions(clusters)
-    (least, most), (low, high) = (room(side, statistic, ends, others) for side in (first, second))
+    """Return the range of a difference if all clusters differ alike: unseen clusters could differ in any way or, with
+    enough clusters to show a direction, at worst not at all."""
+    others = zero_event_upper_bound(clusters)
+    (least, most), (low, high) = (unseen_cluster_bounds(side, statistic, ends, others) for side in (first, second))
     value = float((statistic(second) - statistic(first))[0])
-    if abs(value) <= _NOTHING or clusters < least_clusters():
+    if abs(value) <= _ROUNDING or clusters < least_clusters():
         return low - most, high - least
     unmoved = {name: (1 - others) * mean + others * first[name] for name, mean in second.items()}
     nearest = float((statistic(unmoved) - statistic(first))[0])
@@ -147,14 +156,14 @@ def _room(
 
 
 @lru_cache(maxsize=1)  # 100 MB at the published size
-def _finely_resampled(clusters: int) -> Floats:
-    return draw(clusters, FINE_DRAWS)
+def _fine_bootstrap_weights(clusters: int) -> Floats:
+    return draw_cluster_weights(clusters, FINE_DRAWS)
 
 
 def _means(
     components: Mapping[str, Sequence[Score]], index: Mapping[str, int], weights: Floats
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """Each component's mean over all clusters, and over the clusters of every draw."""
+    """Return each component's mean over all clusters, and over the clusters of every draw."""
     whole, drawn = {}, {}
     for name, scores in components.items():
         at = [index[score.cluster] for score in scores]
@@ -168,28 +177,28 @@ def _means(
 
 
 def _p_value(drawn: Floats, clusters: int) -> float:
-    """Two-sided, in keeping with the interval: how small its share outside has to be to leave out zero.
+    """Return the two-sided p-value consistent with the interval: the smallest level whose interval excludes zero.
 
-    One is added on both sides, for what was found is one of the outcomes possible.
+    One is added to numerator and denominator, because the observed outcome is one of the possible ones.
     """
-    beyond = min(int((drawn <= _NOTHING).sum()), int((drawn >= -_NOTHING).sum()))
+    beyond = min(int((drawn <= _ROUNDING).sum()), int((drawn >= -_ROUNDING).sum()))
     p = 2 * (1 + beyond) / (1 + len(drawn))
     return min(1.0, max(p, _least_p(clusters)))
 
 
 def _least_p(clusters: int) -> float:
-    """c clusters that all point one way do so by chance once in 2^(c-1): no p from so few can be smaller."""
+    """Return the smallest possible p: c clusters all point the same way by chance with probability 2^(1-c)."""
     return 2.0 ** (1 - clusters)
 
 
 @cache
 def least_clusters(level: float = LEVEL) -> int:
-    """How many users or personas it takes for a p below `level` to be possible at all."""
+    """Return the minimum number of users or personas for a p below `level` to be possible."""
     return next(clusters for clusters in count(1) if _least_p(clusters) < level)
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """p values corrected for being several: the smallest times their number, the next times one less, and so on."""
+    """Return p-values corrected for multiple comparisons by Holm's method."""
     corrected = [0.0] * len(ps)
     at_least = 0.0
     for rank, n in enumerate(sorted(range(len(ps)), key=lambda n: ps[n])):
@@ -198,26 +207,26 @@ def holm(ps: Sequence[float]) -> list[float]:
     return corrected
 
 
-def at_least_times(clusters: Sequence[int]) -> list[int]:
-    """By how much Holm multiplies each p at the least, given the clusters of every comparison: only comparisons that
-    have more of them can have a p below its own smallest one, and stand before it."""
+def minimum_holm_factors(clusters: Sequence[int]) -> list[int]:
+    """Return the smallest factor that Holm applies to each p, given the cluster counts of all comparisons: only
+    comparisons with more clusters can have a p below this one's minimum."""
     return [sum(other <= own for other in clusters) for own in clusters]
 
 
 def clusters_needed(found: Difference, apart: float) -> int | None:
-    """How many users or personas would show a true difference of `apart` in four comparisons out of five.
+    """Return how many users or personas would detect a true difference of `apart` with 80% power.
 
-    From the standard error that was found, which shrinks with the root of their number; never fewer than can show
-    anything. None where it says nothing.
+    Extrapolated from the observed standard error, which shrinks with the square root of the cluster count, and never
+    below the minimum at which anything can be significant. None if undefined.
     """
-    if found.clusters < 2 or found.error <= _NOTHING or abs(apart) <= _NOTHING:
+    if found.clusters < 2 or found.error <= _ROUNDING or abs(apart) <= _ROUNDING:
         return None
-    enough = math.ceil(found.clusters * (_reach(found.level) * found.error / apart) ** 2)
+    enough = math.ceil(found.clusters * (_power_multiplier(found.level) * found.error / apart) ** 2)
     return max(found.least_clusters, enough)
 
 
 def rank_ranges(names: Sequence[str], beaten: Collection[tuple[str, str]]) -> dict[str, tuple[int, int]]:
-    """The best and the worst rank that each can have, given who is known to be behind whom: pairs (better, worse)."""
+    """Return the best and worst rank each name can have, given significant pairs (better, worse)."""
     return {
         name: (1 + sum(worse == name for _, worse in beaten), len(names) - sum(better == name for better, _ in beaten))
         for name in names

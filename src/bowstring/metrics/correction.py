@@ -1,16 +1,15 @@
-"""Scores corrected for the judge's mistakes, from a few items that people have labelled too.
+"""Scores corrected for judge errors, using a few items that people have labelled too.
 
     judged = {"x": [Score("user 1", 1.0), …]}                      # the judge, on all items
     labelled = {"x": [Labelled("user 1", human=0.5, judge=1.0), …]}   # people and judge, on some of them
     corrected(judged, labelled, lambda mean: 100 * mean["x"]).estimate
 
-Prediction-powered inference: the mean of the judge's scores, plus the mean of what people say less what the judge
-says where both are known. The judge is trusted as far as it goes with people: its scores are multiplied by the weight
-that makes the variance least (power tuning), from 0, people's labels alone, to 1. Right on average whatever the judge
-is like, if the labelled items were drawn by lot. The interval resamples users for both parts at once, and tunes anew
-in every draw. A few labels show hardly any of a judge's mistakes, and resampling them shows no more: for the interval,
-two labels that nobody gave are added, one of each mistake at its greatest (as adjusted intervals of paired proportions
-do).
+Prediction-powered inference: the mean of the judge's scores, plus the mean of (human - judge) where both are known.
+The judge's scores are multiplied by the weight that minimizes the variance (power tuning), from 0 (human labels
+alone) to 1. The estimate is unbiased whatever the judge is like, if the labelled items are a random sample. The
+interval resamples users for both parts together and tunes again in every draw. A few labels show few of a judge's
+errors, and resampling cannot reveal more: for the interval, two pseudo-labels are added, one of each error at its
+maximum (as in adjusted intervals of paired proportions).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ import numpy.typing as npt
 from bowstring.metrics.intervals import Estimate, Means, Score, estimate
 
 Floats = npt.NDArray[np.float64]
-LEAST = 10  # labels without which nothing is corrected
+LEAST = 10  # minimum number of labels for a correction
 
 
 class Labelled(NamedTuple):
@@ -36,9 +35,9 @@ class Labelled(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """`estimate` counts the labelled items and, of the component with fewest, their clusters, for those are what it
-    hangs on; beside it the judge's own number on all items, people's alone on the labelled ones, and how far the judge
-    was trusted, by component."""
+    """`estimate` counts the labelled items and, for the component with fewest, their clusters, because these limit its
+    precision. `judge` is the judge's score on all items, `people` the human score on the labelled items, and `trust`
+    the weight of the judge by component."""
 
     estimate: Estimate
     judge: Estimate
@@ -61,8 +60,8 @@ def corrected(
     *,
     ends: tuple[float, float] = (0.0, 1.0),
 ) -> Corrected | None:
-    """A statistic of corrected component means. None where a component has no scores, or too few labels. `ends` are the
-    least and the greatest score there can be."""
+    """Return a statistic of corrected component means. None if a component has no scores or too few labels. `ends` are
+    the lowest and highest possible score."""
     if any(len(labelled.get(name, ())) < LEAST for name in judged):
         return None
     people = {name: [Score(x.cluster, x.human) for x in labelled.get(name, ())] for name in judged}
@@ -84,7 +83,7 @@ def corrected(
             m = {part: means[f"{name}/{part}"] for part in _PARTS}
             weight = _trust(m)
             found[name] = m["y"] + weight * (m["all"] - m["f"])
-            trust.setdefault(name, float(weight[0]))  # the first call is of the whole
+            trust.setdefault(name, float(weight[0]))  # the first call is for the full sample
         return statistic(found)
 
     found, wide = estimate(bare, of_corrected), estimate(roomy, of_corrected)
@@ -102,7 +101,7 @@ _PARTS = ("all", "f", "y", "ff", "fy")
 
 
 def _parts(scores: Sequence[Score], labelled: Sequence[Labelled]) -> dict[str, list[Score]]:
-    """What the estimator is a function of the means of."""
+    """Return the scores whose means the estimator is a function of."""
     return {
         "all": list(scores),
         "f": [Score(x.cluster, x.judge) for x in labelled],
@@ -113,8 +112,8 @@ def _parts(scores: Sequence[Score], labelled: Sequence[Labelled]) -> dict[str, l
 
 
 def _trust(m: Means) -> Floats:
-    """The slope of people on the judge, between 0 and 1: with the labelled among all items, the best weight. A judge
-    that says the same of all of them tells nothing, and is not trusted."""
+    """Return the slope of human labels on judge scores, clipped to 0..1: the optimal weight when the labelled items are
+    among all items. A judge with constant scores gets weight 0."""
     spread = m["ff"] - m["f"] ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         slope = np.where(spread > 1e-12, (m["fy"] - m["f"] * m["y"]) / np.where(spread > 1e-12, spread, 1.0), 0.0)

@@ -1,4 +1,4 @@
-"""Correlation with a clustered interval: Pearson's, and Spearman's by ranks. From means, so that clusters can be drawn.
+"""Correlation with a clustered bootstrap interval: Pearson's, and Spearman's by ranks, computed from means.
 
 correlation([("user 1", 0.2, 7.0), ("user 2", 0.9, 9.0), …]), rank_correlation(…)
 """
@@ -11,14 +11,14 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import Estimate, Means, Score, estimate, exceptions
+from bowstring.metrics.intervals import Estimate, Means, Score, estimate, zero_event_upper_bound
 
 Row = tuple[str, float, float]  # cluster, x, y
-_ROUNDING = 1e-9  # what differences of squares leave of nothing
+_ROUNDING = 1e-9  # rounding error of differences of squares
 
 
 def correlation(rows: Sequence[Row]) -> Estimate | None:
-    """Pearson's. None where x or y does not vary."""
+    """Return Pearson's correlation. None if x or y is constant."""
     if len({x for _, x, _ in rows}) < 2 or len({y for _, _, y in rows}) < 2:
         return None
     columns = {
@@ -31,14 +31,14 @@ def correlation(rows: Sequence[Row]) -> Estimate | None:
     found = estimate(columns, _pearson)
     if found is None:
         return None
-    if found.high - found.low < _ROUNDING:  # all clusters on one line, or one alone: others may be anywhere
-        off = 2 * exceptions(found.clusters)
+    if found.high - found.low < _ROUNDING:  # all clusters on one line, or a single one: allow for unseen clusters
+        off = 2 * zero_event_upper_bound(found.clusters)
         found = replace(found, low=max(-1.0, found.value - off), high=min(1.0, found.value + off))
     return replace(found, n=len(rows))
 
 
 def rank_correlation(rows: Sequence[Row]) -> Estimate | None:
-    """Spearman's: of the ranks among all, equal values sharing the mean of theirs."""
+    """Return Spearman's correlation: of ranks over all rows, with tied values sharing their mean rank."""
     ranks = _ranks([x for _, x, _ in rows]), _ranks([y for _, _, y in rows])
     return correlation([(row[0], float(x), float(y)) for row, x, y in zip(rows, *ranks, strict=True)])
 

@@ -1,8 +1,8 @@
-"""The largest gap between groups of users, and whether chance alone would make one as large.
+"""The largest gap between groups of users, and a permutation test of it.
 
-The gap is that between the best and the worst group as they were found. Its interval resamples the users of these two;
-since they were picked for being extreme, it says how well the gap is known, not that it is real. For that there is
-`p`: the share of random regroupings of the same users whose largest gap is at least as large.
+The gap is the difference between the best and the worst group. Its interval resamples the users of these two groups;
+because they were selected for being extreme, the interval describes the precision of the gap, not whether it is real.
+`p` tests that: the share of random regroupings of the same users whose largest gap is at least as large.
 """
 
 from __future__ import annotations
@@ -14,11 +14,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import DRAWS, NOTHING, TRUSTED_CLUSTERS, Means, Score, exceptions, room
+from bowstring.metrics.intervals import (
+    DRAWS,
+    ROUNDING,
+    TRUSTED_CLUSTERS,
+    Means,
+    Score,
+    unseen_cluster_bounds,
+    zero_event_upper_bound,
+)
 
 SHUFFLES = 1000
-FEWEST = 10  # users in a group that is compared, as long as two groups have that many
-_ENDS = (0.0, 1.0)  # of the scores
+FEWEST = 10  # minimum users per compared group, if at least two groups have that many
+_ENDS = (0.0, 1.0)  # range of the scores
 
 Array = npt.NDArray[np.float64]
 
@@ -39,7 +47,10 @@ class Gap:
 
 
 def largest_gap(groups: Mapping[str, Mapping[str, Sequence[Score]]], statistic: Callable[[Means], Array]) -> Gap | None:
-    """The gap in a statistic of component means between groups, each {component: scores}; None where there is none."""
+    """Return the largest gap between groups in a statistic of component means; each group is {component: scores}.
+
+    None if there is no gap.
+    """
     tables = {name: _Table(components) for name, components in groups.items() if all(components.values())}
     large = {name: table for name, table in tables.items() if table.users >= FEWEST}
     tables = large if len(large) > 1 else tables
@@ -55,14 +66,15 @@ def largest_gap(groups: Mapping[str, Mapping[str, Sequence[Score]]], statistic: 
     if gap <= 0:
         return None
     drawn = (above - below)[np.isfinite(above - below)]
-    if min(_spread(above), _spread(below)) > NOTHING and len(drawn):
+    if min(_spread(above), _spread(below)) > ROUNDING and len(drawn):
         low, high = np.percentile(drawn, [2.5, 97.5])
-    else:  # a group whose users are all alike, or that is one user, says little of others
+    else:  # users all alike, or only one: allow for unseen users
         least, most = (
-            room(tables[name].means(), statistic, _ENDS, exceptions(tables[name].users)) for name in (worst, best)
+            unseen_cluster_bounds(tables[name].means(), statistic, _ENDS, zero_event_upper_bound(tables[name].users))
+            for name in (worst, best)
         )
         low, high = most[0] - least[1], most[1] - least[0]
-    # One is added on both sides: the order that was found is one of those possible.
+    # One is added to numerator and denominator: the observed grouping is one of the possible ones.
     p = (1 + int((shuffled >= gap - 1e-9).sum())) / (1 + len(shuffled))
     users = sum(table.users for table in tables.values())
     trusted = min(tables[best].users, tables[worst].users) >= TRUSTED_CLUSTERS
@@ -96,7 +108,7 @@ class _Table:
 
 
 def _shuffled_gaps(tables: Sequence[_Table], statistic: Callable[[Means], Array], rng: np.random.Generator) -> Array:
-    """The largest gaps when users are dealt to groups of the same sizes at random."""
+    """Return the largest gaps when users are assigned at random to groups of the same sizes."""
     sizes = [table.users for table in tables]
     starts = np.cumsum([0, *sizes[:-1]])
     order = rng.permuted(np.tile(np.arange(sum(sizes)), (SHUFFLES, 1)), axis=1)
@@ -106,6 +118,6 @@ def _shuffled_gaps(tables: Sequence[_Table], statistic: Callable[[Means], Array]
         counts = np.concatenate([table.counts[component] for table in tables])[order]
         means[component] = np.add.reduceat(sums, starts, axis=1) / np.add.reduceat(counts, starts, axis=1)
     found = statistic(means)
-    found = found[np.isfinite(found).all(axis=1)]  # a group may have been dealt nobody with some type of question
+    found = found[np.isfinite(found).all(axis=1)]  # a random group may lack some question type
     gaps: Array = found.max(axis=1) - found.min(axis=1)
     return gaps

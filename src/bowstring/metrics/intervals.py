@@ -1,4 +1,4 @@
-"""Means with 95% intervals, resampled by cluster: questions of one user are not independent.
+"""Means with 95% clustered bootstrap intervals: questions of one user are not independent.
 
 scores = [Score("user 1", 1.0), Score("user 1", 0.5), Score("user 2", 0.0)]
 estimate({"x": scores}, lambda mean: 100 * mean["x"])
@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 DRAWS = 2000
-TRUSTED_CLUSTERS = 30  # below this the interval is given, and marked
-NOTHING = 1e-12  # a spread that is rounding
+TRUSTED_CLUSTERS = 30  # with fewer, the interval is reported but marked
+ROUNDING = 1e-12  # a spread this small is rounding error
 
 Means = Mapping[str, npt.NDArray[np.float64]]
 
@@ -55,11 +55,11 @@ def estimate(
     *,
     ends: tuple[float, float] | None = None,
 ) -> Estimate | None:
-    """A statistic of the components' means, with a percentile interval over resampled clusters.
+    """Estimate a statistic of component means, with a percentile interval over resampled clusters.
 
-    None where a component has no scores at all. All components share the clusters that are drawn. `ends` are the least
-    and the greatest score there can be: where all clusters are alike (or there is but one), resampling would be
-    certain, and the interval is instead that of so many clusters without exception, by the exact binomial bound.
+    Return None if a component has no scores. All components share the resampled clusters. `ends` are the lowest and
+    highest possible score. If all clusters are alike (or there is only one), resampling would give a zero-width
+    interval; the interval then allows for unseen clusters, by the exact binomial bound.
     """
     if not components or not all(components.values()):
         return None
@@ -73,59 +73,62 @@ def estimate(
         np.add.at(counts[name], at, 1.0)
     means = {name: np.asarray([sums[name].sum() / counts[name].sum()]) for name in components}
     value = statistic(means)[0]
-    weights = resampled(len(clusters))
+    weights = bootstrap_weights(len(clusters))
     with np.errstate(invalid="ignore", divide="ignore"):
-        # A draw may hold no score of some component; it says nothing then.
+        # A draw may contain no score of some component; it is skipped.
         drawn = statistic({name: (weights @ sums[name]) / (weights @ counts[name]) for name in components})
     drawn = drawn[np.isfinite(drawn)]
     low, high = np.percentile(drawn, [2.5, 97.5]) if len(drawn) else (value, value)
-    if ends is not None and high - low < NOTHING:
-        low, high = room(means, statistic, ends, exceptions(len(clusters)))
+    if ends is not None and high - low < ROUNDING:
+        low, high = unseen_cluster_bounds(means, statistic, ends, zero_event_upper_bound(len(clusters)))
     n = sum(len(scores) for scores in components.values())
     return Estimate(float(value), float(low), float(high), n, len(clusters))
 
 
-def room(
+def unseen_cluster_bounds(
     means: Means, statistic: Callable[[Means], npt.NDArray[np.float64]], ends: tuple[float, float], other: float
 ) -> tuple[float, float]:
-    """What a statistic may be where all clusters were alike, but a share of `other` ones could be anything."""
+    """Return the range of a statistic if a share `other` of unseen clusters had the lowest or the highest score."""
     low, high = sorted(
         float(statistic({n: (1 - other) * m + other * end for n, m in means.items()})[0]) for end in ends
     )
     return low, high
 
 
-def exceptions(clusters: int) -> float:
-    """How many there may be, as a share, where none of so many clusters was one: the exact binomial bound of 97.5%."""
+def zero_event_upper_bound(clusters: int) -> float:
+    """Return the upper bound on a share of which none was seen in `clusters` clusters (exact binomial, 97.5%)."""
     return 1.0 - float(0.025 ** (1 / clusters))
 
 
-def around(
+def agreement_interval(
     value: float, drawn: npt.NDArray[np.float64], rows: npt.NDArray[Any], *, signed: bool
 ) -> tuple[float, float]:
-    """The interval of an agreement by its draws; `rows` are what each cluster adds to it. Where all clusters are alike,
-    a share of others could agree throughout, or not at all: that is 0, and for a number with a sign, which is 0 by
-    chance, less where no more than chance was seen."""
+    """Return the bootstrap interval of an agreement measure; `rows` holds each cluster's contribution.
+
+    If all clusters are alike, the interval allows for unseen clusters that agree fully or not at all. Not at all is 0,
+    or, for a chance-corrected measure at or below chance level, -1.
+    """
     low, high = np.percentile(drawn[np.isfinite(drawn)], [2.5, 97.5])
-    if high - low >= NOTHING and not _alike(rows):
+    if high - low >= ROUNDING and not _alike(rows):
         return float(low), float(high)
-    other, least = exceptions(len(rows)), -1 if signed and value < NOTHING else 0
+    other, least = zero_event_upper_bound(len(rows)), -1 if signed and value < ROUNDING else 0
     return (1 - other) * value + other * least, (1 - other) * value + other
 
 
 def _alike(rows: npt.NDArray[Any]) -> bool:
-    """Whether clusters differ in nothing but how much they add."""
+    """Return whether clusters differ in nothing but size."""
     flat = rows.reshape(len(rows), -1)
     shares = flat / np.abs(flat).sum(axis=1, keepdims=True)
-    return bool(np.ptp(shares, axis=0).max() < NOTHING)
+    return bool(np.ptp(shares, axis=0).max() < ROUNDING)
 
 
 @lru_cache(maxsize=8)
-def resampled(clusters: int) -> npt.NDArray[np.float64]:
-    """How often each cluster is drawn, draw by draw; the same for every statistic, so that intervals compare."""
-    return draw(clusters, DRAWS)
+def bootstrap_weights(clusters: int) -> npt.NDArray[np.float64]:
+    """Return how often each cluster is drawn in each resample; the same for every statistic, so that intervals
+    compare."""
+    return draw_cluster_weights(clusters, DRAWS)
 
 
-def draw(clusters: int, draws: int) -> npt.NDArray[np.float64]:
+def draw_cluster_weights(clusters: int, draws: int) -> npt.NDArray[np.float64]:
     rng = np.random.default_rng(20250601)
     return rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=draws).astype(np.float64)

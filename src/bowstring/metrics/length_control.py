@@ -1,10 +1,10 @@
-"""Win rates at equal length: does an answer win, or its length?
+"""Length-controlled win rates: the win rate at equal answer length.
 
     length_controlled([Compared("user 1", 1.0, 12.0), Compared("user 2", 0.0, -3.0), …]).rate
 
-A logistic regression of the outcome on the difference in length, read where there is none. Ties are half a win. The
-interval is by cluster: every draw takes one Newton step from the whole fit, which is as good as fitting anew to the
-order that a bootstrap knows, and cannot run away where a draw happens to be separable.
+A logistic regression of the outcome on the length difference, evaluated at zero difference. Ties are half a win. The
+interval is a clustered bootstrap: every draw takes one Newton step from the full fit, which is as accurate as
+refitting to the order of the bootstrap, and cannot diverge on a separable draw.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import Estimate, Score, estimate, resampled
+from bowstring.metrics.intervals import Estimate, Score, bootstrap_weights, estimate
 
 Floats = npt.NDArray[np.float64]
 _STEPS = 50
 _SETTLED = 1e-10
-_RUNAWAY = 25.0  # log odds for one standard deviation of length: nothing in between is left to fit
-_EDGE = 0.05  # with fewer than so many on one side, equal length is the edge of what was seen
+_RUNAWAY = 25.0  # log odds per standard deviation of length: beyond this the outcomes are separable
+_EDGE = 0.05  # if a smaller share is on one side, equal length is an extrapolation
 
 
-class Compared(NamedTuple):
+class Comparison(NamedTuple):
     cluster: str
     outcome: float  # 1 win, 0.5 tie, 0 lose
-    longer: float  # by how much the answer is longer than the other one, in words
+    longer: float  # length difference to the other answer, in words
 
 
 @dataclass(frozen=True, slots=True)
 class LengthControl:
-    """`rate` at equal length, from 0 to 100; `slope` in log odds for one `spread` (standard deviation) of length.
+    """`rate` at equal length, 0 to 100; `slope` in log odds per `spread` (standard deviation of the length difference).
 
-    None where it is not defined, and `why`. `edge`: hardly any answer is longer, or hardly any shorter, so that the
+    None if undefined, with the reason in `why`. `edge`: hardly any answer is longer, or hardly any is shorter, so the
     rate is an extrapolation.
     """
 
@@ -50,8 +50,8 @@ class LengthControl:
         return {"rate": rate, "slope": slope, "spread": self.spread, "edge": self.edge, "why": self.why}
 
 
-def length_controlled(compared: Sequence[Compared]) -> LengthControl | None:
-    """None where nothing was compared."""
+def length_controlled(compared: Sequence[Comparison]) -> LengthControl | None:
+    """Return the length-controlled win rate; None without comparisons."""
     if not compared:
         return None
     outcomes = np.asarray([c.outcome for c in compared], dtype=np.float64)
@@ -63,15 +63,15 @@ def length_controlled(compared: Sequence[Compared]) -> LengthControl | None:
         what = "won" if outcomes[0] else "lost"
         scores = [Score(c.cluster, c.outcome) for c in compared]
         rate = estimate({"x": scores}, lambda means: 100 * means["x"], ends=(0.0, 1.0))
-        return LengthControl(rate, None, spread, why=f"every answer {what}, of any length")
+        return LengthControl(rate, None, spread, why=f"every answer {what}, whatever its length")
     if spread == 0 and longer[0] != 0:
-        apart = f"every answer differs from the other by {longer[0]:+g} words: equal length was never seen"
+        apart = f"every answer differs from the other by {longer[0]:+g} words: no pair is near equal length"
         return LengthControl(None, None, spread, why=apart)
-    scaled = longer / spread if spread else longer  # not centred: zero stays equal length
+    scaled = longer / spread if spread else longer  # not centred: zero must remain equal length
     found = fit_logistic(outcomes, scaled)
     if found is None:
         return LengthControl(
-            None, None, spread, why="length alone tells the better answers from the worse: nothing is left to control"
+            None, None, spread, why="length alone separates wins from losses: the rate at equal length is undefined"
         )
     drawn = _drawn(outcomes, scaled, np.asarray(at).ravel(), len(clusters), found)
     rates = np.percentile(100 * _logistic(drawn[:, 0]), [2.5, 97.5])
@@ -85,9 +85,9 @@ def length_controlled(compared: Sequence[Compared]) -> LengthControl | None:
 
 
 def fit_logistic(outcomes: Floats, x: Floats) -> Floats | None:
-    """Intercept and slope by iteratively reweighted least squares; None where they run away: x separates the outcomes.
+    """Fit intercept and slope by iteratively reweighted least squares; None if they diverge: x separates the outcomes.
 
-    Outcomes may lie between 0 and 1. Where x does not vary the slope is 0.
+    Outcomes may lie between 0 and 1. If x is constant, the slope is 0.
     """
     beta: Floats = np.zeros(2)
     for _ in range(_STEPS):
@@ -102,7 +102,7 @@ def fit_logistic(outcomes: Floats, x: Floats) -> Floats | None:
 
 
 def _parts(outcomes: Floats, x: Floats, beta: Floats) -> tuple[Floats, Floats]:
-    """Each item's gradient of the log likelihood, and its part of the information: of 1, of x, of both."""
+    """Return each item's gradient of the log likelihood, and its contribution to the information matrix."""
     p = _logistic(beta[0] + beta[1] * x)
     rest, weight = outcomes - p, p * (1 - p)
     return np.stack([rest, rest * x], axis=1), np.stack([weight, weight * x, weight * x * x], axis=1)
@@ -113,13 +113,13 @@ def _drawn(outcomes: Floats, x: Floats, at: npt.NDArray[np.intp], clusters: int,
     of_items = _parts(outcomes, x, beta)
     np.add.at(gradient, at, of_items[0])
     np.add.at(hessian, at, of_items[1])
-    weights = resampled(clusters)
+    weights = bootstrap_weights(clusters)
     drawn: Floats = beta + _solved(weights @ hessian, weights @ gradient)
     return drawn
 
 
 def _solved(hessian: Floats, gradient: Floats) -> Floats:
-    """Newton steps of two-by-two systems. Where x does not vary only the intercept moves."""
+    """Return Newton steps of two-by-two systems. If x is constant, only the intercept moves."""
     a, b, c = hessian.T
     g0, g1 = gradient.T
     determinant = a * c - b * b

@@ -1,7 +1,6 @@
-"""The metrics of a benchmark, stated once: what records add to them, their scales, and which of them leads.
+"""The metrics of a benchmark, defined once: what each record contributes, their scales, and which metric leads.
 
-A run's own numbers, the comparison of runs, pages, tables and figures all come from these, so that they cannot drift
-apart.
+Run metrics, comparisons, pages, tables and figures all use these definitions, so they always agree.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ import numpy.typing as npt
 from bowstring.metrics.intervals import Estimate, Means, Score, estimate
 
 Floats = npt.NDArray[np.float64]
-Parts = Mapping[str, Sequence[float]]  # component: the values that a record adds to it
-Clustered = Iterable[tuple[str, Mapping[str, Any]]]  # records, each with the cluster that it is in
+Parts = Mapping[str, Sequence[float]]  # component: the values that a record contributes
+Clustered = Iterable[tuple[str, Mapping[str, Any]]]  # records, each with its cluster
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Between which values a metric lies, how many decimals are worth printing, and what its ceiling is."""
+    """The range of a metric, how many decimals to print, and its ceiling."""
 
     low: float = 0.0
     high: float = 100.0
-    decimals: int | None = 1  # None: as many as tell four digits
-    ceiling: float | None = None  # the value that a perfect answer gets, where that is not `high`
+    decimals: int | None = 1  # None: four significant digits
+    ceiling: float | None = None  # the score of a perfect answer, if that is not `high`
     ceiling_means: str = ""  # such as "as good as the gold answer"
 
     @property
@@ -35,17 +34,17 @@ class Scale:
         return self.low, self.high
 
     @property
-    def words(self) -> str:
+    def range_text(self) -> str:
         return f"{self.low:g} to {self.high:g}"
 
     def number(self, value: float | None) -> str:
-        """A value as papers print it."""
+        """Format a value as papers print it."""
         if value is None:
             return "–"
         return f"{value:,.4g}" if self.decimals is None else f"{value:,.{self.decimals}f}"
 
     def place(self, value: float) -> float:
-        """Where a value stands between low and high, in percent."""
+        """Return the position of a value between low and high, in percent."""
         return round(100 * (value - self.low) / (self.high - self.low), 2)
 
 
@@ -61,17 +60,17 @@ class Measure:
     of: Callable[[Mapping[str, Any]], Parts]
     statistic: Callable[[Means], Floats]
     higher_is_better: bool = True
-    ends: tuple[float, float] = (0.0, 1.0)  # the least and the greatest value that a record can add
+    ends: tuple[float, float] = (0.0, 1.0)  # the lowest and highest value that a record can contribute
     scale: Scale = PERCENT
 
     def parts(self, record: Mapping[str, Any]) -> Parts | None:
-        """What a record adds; None where it has nothing to say: it failed, was not read, or is of another kind."""
+        """Return what a record contributes; None if nothing: it failed, could not be parsed, or is of another kind."""
         found = self.of(record)
         mine = {name: found[name] for name in self.components if found.get(name)}
         return mine or None
 
-    def gathered(self, parts: Iterable[tuple[str, Parts | None]]) -> dict[str, list[Score]]:
-        """The scores of each component, from the parts of records with their clusters."""
+    def collect_scores(self, parts: Iterable[tuple[str, Parts | None]]) -> dict[str, list[Score]]:
+        """Return the scores of each component, from the parts of records with their clusters."""
         scores: dict[str, list[Score]] = {name: [] for name in self.components}
         for cluster, own in parts:
             for name, values in (own or {}).items():
@@ -79,17 +78,17 @@ class Measure:
         return scores
 
     def scores(self, records: Clustered) -> dict[str, list[Score]]:
-        return self.gathered((cluster, self.parts(record)) for cluster, record in records)
+        return self.collect_scores((cluster, self.parts(record)) for cluster, record in records)
 
     def estimate(self, records: Clustered) -> Estimate | None:
-        return self.of_scores(self.scores(records))
+        return self.estimate_from_scores(self.scores(records))
 
-    def of_scores(self, scores: Mapping[str, Sequence[Score]]) -> Estimate | None:
+    def estimate_from_scores(self, scores: Mapping[str, Sequence[Score]]) -> Estimate | None:
         return estimate(scores, self.statistic, ends=self.ends)
 
 
 def mean(of: Callable[[Mapping[str, Any]], float | None], times: float = 1.0, scale: Scale = PERCENT) -> Measure:
-    """The mean of one number per record, where it has it, times a factor: 100 for a percentage."""
+    """Return the mean of one number per record, where present, times a factor: 100 for a percentage."""
 
     def parts(record: Mapping[str, Any]) -> Parts:
         value = of(record)
@@ -100,8 +99,8 @@ def mean(of: Callable[[Mapping[str, Any]], float | None], times: float = 1.0, sc
 
 
 class Family(NamedTuple):
-    """Metrics whose names begin alike, drawn in one figure. Where a table has room for only one of them, it is
-    `chief`, under `heading`."""
+    """Metrics with a common name prefix, drawn in one figure. A table with room for only one of them shows `chief`,
+    under `heading`."""
 
     title: str
     chief: str = ""
@@ -110,41 +109,41 @@ class Family(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MetricSet:
-    """All metrics of a benchmark. Only `measures` must be given; the rest follows from their order."""
+    """All metrics of a benchmark. Only `measures` is required; the rest follows from their order."""
 
     measures: Mapping[str, Measure]
-    scales: Mapping[str, Scale] = field(default_factory=dict)  # of metrics that are not measures
-    leading: tuple[str, ...] = ()  # a run is about the first of these that it has
+    scales: Mapping[str, Scale] = field(default_factory=dict)  # scales of metrics that are not measures
+    leading: tuple[str, ...] = ()  # the main metric is the first of these that a run has
     headline: tuple[str, ...] = ()  # in large type on the page
-    families: Mapping[str, Family] = field(default_factory=dict)  # by how their names begin: score.total is of score
-    columns: tuple[str, ...] = ()  # of a sweep's table
-    of_group: tuple[tuple[str, ...], ...] = ()  # a group is described by the first that it has of each
-    secondary: frozenset[str] = frozenset()  # other ways to average: in no figure and in no table of a comparison
-    axes_without_figure: frozenset[str] = frozenset()  # breakdowns that the figures of the whole show already
-    unknown: Scale = PERCENT  # the scale of a metric that is not among them
+    families: Mapping[str, Family] = field(default_factory=dict)  # by name prefix: score.total belongs to score
+    columns: tuple[str, ...] = ()  # columns of a sweep's table
+    of_group: tuple[tuple[str, ...], ...] = ()  # a group shows the first available metric of each tuple
+    secondary: frozenset[str] = frozenset()  # alternative averages: not in figures or comparison tables
+    axes_without_figure: frozenset[str] = frozenset()  # breakdowns that the overall figures already show
+    unknown: Scale = PERCENT  # scale of an unlisted metric
 
     def scale(self, metric: str = "") -> Scale:
         measure = self.measures.get(metric)
         return measure.scale if measure is not None else self.scales.get(metric, self.unknown)
 
     def number(self, value: float | None, metric: str = "") -> str:
-        """A value of a metric as papers print it."""
+        """Format a value of a metric as papers print it."""
         return self.scale(metric).number(value)
 
     def place(self, value: float, metric: str) -> float:
-        """Where a value stands in the range of its metric, in percent."""
+        """Return the position of a value in the range of its metric, in percent."""
         return self.scale(metric).place(value)
 
     def range(self, metric: str) -> tuple[float, float]:
-        """The least and the most that a metric can be."""
+        """Return the lowest and highest possible value of a metric."""
         return self.scale(metric).limits
 
     def lead(self, names: Collection[str]) -> str | None:
-        """Which of these metrics a run is about; None if it has no leading one."""
+        """Return the main metric among these; None if none of them is a leading one."""
         return next((name for name in self.leading or self.measures if name in names), None)
 
     def headlines(self, names: Collection[str]) -> list[str]:
-        """Those of these metrics that stand in large type, in order."""
+        """Return those of these metrics that are printed in large type, in order."""
         return [name for name in self.headline or self.primary() if name in names]
 
     def sweep_columns(self, names: Collection[str]) -> list[str]:
@@ -153,9 +152,9 @@ class MetricSet:
     def primary(self) -> list[str]:
         return [name for name in self.measures if name not in self.secondary]
 
-    def describing(self, has: Callable[[str], bool], asked: str | None = None) -> list[str]:
-        """The metrics that a group of items is described by: the one that is `asked` for, if the group has it, and
-        those that a group is always described by. Where that is one number, what is asked for replaces it."""
+    def group_metrics(self, has: Callable[[str], bool], asked: str | None = None) -> list[str]:
+        """Return the metrics that describe a group of items: the one `asked` for, if the group has it, and the default
+        ones. If the default is a single metric, the requested one replaces it."""
         chosen = [asked] if asked is not None and has(asked) else []
         groups = self.of_group or (tuple(self.leading or self.measures),)
         for names in groups if len(groups) > 1 or not chosen else ():
@@ -163,5 +162,5 @@ class MetricSet:
         return list(dict.fromkeys(chosen))
 
 
-# Of a benchmark that is not installed: its numbers can be printed, and nothing is known of their range.
+# For a benchmark that is not installed: its numbers can be printed, but their range is unknown.
 NO_METRICS = MetricSet({}, unknown=UNKNOWN)

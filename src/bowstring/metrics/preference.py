@@ -1,9 +1,9 @@
-"""Which of two answers do people like better: the personalized or the general one, one run's or another's?
+"""Preference between two answers: personalized against general, or one run's answers against another's.
 
     prefer_personalized([Rating("1", "ann", "personalized", cluster="7", personalization="4"), …])
     prefer_first([Rating("1", "ann", "win", cluster="7", sides=("strong", "weak")), …])
 
-A comparison is won (1), tied (0.5) or lost (0) by the first of them; its win rate is the mean × 100.
+A comparison is a win (1), tie (0.5) or loss (0) for the first; the win rate is the mean × 100.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from bowstring.metrics.intervals import Estimate, Means, Score, estimate
-from bowstring.metrics.scales import number_in, tidy
+from bowstring.metrics.scales import normalize_label, parse_number
 from bowstring.records import Rating
 
-CHOICES = {"personalized": 1.0, "tie": 0.5, "general": 0.0}  # with what each scores
+CHOICES = {"personalized": 1.0, "tie": 0.5, "general": 0.0}  # label: score
 _OF_FIRST = {"win": 1.0, "tie": 0.5, "lose": 0.0}
 
 
 def prefer_personalized(ratings: Iterable[Rating]) -> dict[str, Any] | None:
-    """The win rate in all, by rater, question type and degree of personalization where these are known.
+    """Return the win rate overall, and by rater, question type and degree of personalization where known.
 
-    None where nobody chose between a personalized and a general answer.
+    None if nobody chose between a personalized and a general answer.
     """
     rated = [rating for rating in ratings if rating.label in CHOICES]
     if not any(rating.label != "tie" for rating in rated):
@@ -44,9 +44,9 @@ def prefer_personalized(ratings: Iterable[Rating]) -> dict[str, Any] | None:
 
 
 def prefer_first(ratings: Iterable[Rating]) -> dict[str, Any] | None:
-    """Of two runs, the win rate of the first, by rater and question type too; None where nobody chose.
+    """Return the win rate of the first of two runs, also by rater and question type; None if nobody chose.
 
-    n counts items: what several raters say of one is their mean, so that each counts once.
+    `n` counts items: several ratings of one item are averaged, so that each item counts once.
     """
     rated = [rating for rating in ratings if rating.label in _OF_FIRST]
     if not rated:
@@ -67,11 +67,11 @@ def _of_items(rated: Sequence[Rating]) -> dict[str, Any] | None:
 
 
 def _by(axis: str, rated: Sequence[Rating]) -> dict[str, list[Rating]]:
-    """The ratings by what they have on an axis, in its order; those that have nothing there are in none."""
+    """Group the ratings by their value on an axis, in order; ratings without a value are omitted."""
     members: dict[str, list[Rating]] = {}
     for rating in rated:
         if (name := getattr(rating, axis)) is not None:
-            members.setdefault(tidy(name) if axis == "personalization" else name, []).append(rating)
+            members.setdefault(normalize_label(name) if axis == "personalization" else name, []).append(rating)
     return {name: members[name] for name in sorted(members, key=_low_to_high)}
 
 
@@ -89,17 +89,18 @@ def _win_rate(rated: Sequence[Rating]) -> dict[str, Any] | None:
 
 
 def _low_to_high(name: str) -> tuple[bool, float, str]:
-    """Numbers by their size, then words."""
-    number = number_in(name)
+    """Sort key: numbers by size, then words."""
+    number = parse_number(name)
     return number is None, number or 0.0, name
 
 
 def _slope(rated: Sequence[Rating]) -> Estimate | None:
-    """By how many points the win rate changes with each degree; None where degrees are words, or all the same."""
+    """Return the change of the win rate per degree of personalization, in points; None if degrees are words or all
+    equal."""
     points = [
         (_cluster(r), degree, 100 * CHOICES[r.label])
         for r in rated
-        if r.personalization is not None and (degree := number_in(r.personalization)) is not None
+        if r.personalization is not None and (degree := parse_number(r.personalization)) is not None
     ]
     if len({degree for _, degree, _ in points}) < 2:
         return None
@@ -115,7 +116,7 @@ def _slope(rated: Sequence[Rating]) -> Estimate | None:
 
 
 def _fitted(mean: Means) -> npt.NDArray[np.float64]:
-    """The slope of least squares; of one and the same degree, rounding leaves something that is no spread."""
+    """Return the least-squares slope; NaN if all degrees are equal up to rounding."""
     spread = mean["xx"] - mean["x"] ** 2
     spread = np.where(spread > 1e-9 * mean["xx"], spread, np.nan)
     slope: npt.NDArray[np.float64] = (mean["xy"] - mean["x"] * mean["y"]) / spread

@@ -1,9 +1,9 @@
-"""Any number of raters on the same items: how far all of them agree, every two of them, and each with a reference.
+"""Any number of raters on the same items: overall agreement, pairwise agreement, and agreement with a reference.
 
     compare_raters([Rating("1", "ann", "win"), Rating("1", "judge", "tie"), …], reference="ann")
 
-The ratings are of one task, at most one of a rater on an item. Intervals are resampled by cluster where a rating says
-whose item it is, otherwise by item.
+The ratings are of one task, with at most one per rater and item. Intervals are resampled by cluster where the
+ratings name one, otherwise by item.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from bowstring.records import Rating
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The items in order, with what their raters said, and the cluster of each."""
+    """The items in order with their ratings, and the cluster of each item."""
 
     items: Mapping[str, Mapping[str, str]]
     clusters: Mapping[str, str]
@@ -57,14 +57,14 @@ def compare_raters(
     reference: str | None = None,
     most_disputed: int = 5,
 ) -> dict[str, Any]:
-    """Everything there is to say, ready for JSON; None for a number that the labels do not define."""
+    """Return all agreement measures, ready for JSON; None for a measure that the labels do not define."""
     items: dict[str, dict[str, str]] = {}
     known: dict[str, str] = {}
     for rating in ratings:
         items.setdefault(rating.item, {})[rating.rater] = rating.label
         if rating.cluster is not None:
             known.setdefault(rating.item, rating.cluster)
-    # No name of a cluster begins like this, so an item is never taken for one.
+    # No cluster name begins with \\0, so an item is never mistaken for a cluster.
     clusters = {item: known.get(item, f"\0{item}") for item in items}
     scale = scale_of({rating.label for rating in ratings}, order, level)
     table = _Table(items, clusters, tuple(dict.fromkeys(r.rater for r in ratings)), scale)
@@ -101,7 +101,7 @@ def _rater(rater: str, table: _Table, shared: Sequence[str]) -> dict[str, Any]:
 
 
 def _raw_agreement(shared: Sequence[str], table: _Table) -> Estimate | None:
-    """The chance that two raters of an item say the same of it."""
+    """Return the probability that two raters of an item give the same label."""
     scores = []
     for item in shared:
         pairs = list(combinations(table.items[item].values(), 2))
@@ -110,7 +110,7 @@ def _raw_agreement(shared: Sequence[str], table: _Table) -> Estimate | None:
 
 
 def _alphas(shared: Sequence[str], table: _Table, raters: Sequence[str] = ()) -> dict[str, Any]:
-    """By level, of all raters or of these."""
+    """Return alpha by level, for all raters or only these."""
     said = [{r: x for r, x in table.items[item].items() if not raters or r in raters} for item in shared]
     clusters, values = table.clusters_of(shared), table.scale.values
     found: dict[str, Any] = {}
@@ -122,7 +122,7 @@ def _alphas(shared: Sequence[str], table: _Table, raters: Sequence[str] = ()) ->
 
 
 def _fleiss(shared: Sequence[str], table: _Table) -> dict[str, Any] | None:
-    """Of the items that have as many ratings as most of them do."""
+    """Return Fleiss' kappa over the items with the most common number of ratings."""
     if not table.scale.tabular:
         return None
     kappa = fleiss_kappa([table.items[item] for item in shared], table.clusters_of(shared))
@@ -135,7 +135,7 @@ def _fleiss(shared: Sequence[str], table: _Table) -> dict[str, Any] | None:
 
 
 def _pair(one: str, other: str, table: _Table) -> dict[str, Any] | None:
-    """Two raters; None where they share no item."""
+    """Return the agreement of two raters; None if they share no item."""
     shared = table.shared_by(one, other)
     if not shared:
         return None
@@ -171,7 +171,7 @@ def _of_two(one: str, other: str, shared: Sequence[str], table: _Table) -> dict[
 
 
 def _against(reference: str, table: _Table) -> dict[str, Any]:
-    """The others, each on the items that it shares with the reference; in a confusion, rows are the reference's."""
+    """Compare the other raters with the reference, each on the items they share; confusion rows are the reference's."""
     others: dict[str, Any] = {}
     for rater in table.raters:
         shared = table.shared_by(reference, rater) if rater != reference else []
@@ -186,7 +186,7 @@ def _against(reference: str, table: _Table) -> dict[str, Any]:
 
 
 def _disputed(shared: Sequence[str], table: _Table) -> list[dict[str, Any]]:
-    """The items on which raters are furthest apart: from 0, all say the same, to 1."""
+    """Return the items with the most disagreement: from 0 (all labels equal) to 1."""
     values = table.scale.values
     used = [values[label] for label in table.scale.labels] if values else []
     span = max(used) - min(used) if used else 1.0

@@ -1,11 +1,11 @@
-"""Whether any number of raters agree beyond chance: Krippendorff's alpha and Fleiss' kappa, with clustered intervals.
+"""Agreement of any number of raters beyond chance: Krippendorff's alpha and Fleiss' kappa, with clustered intervals.
 
 >>> items = [{"ann": "A", "bob": "A"}, {"ann": "B", "bob": "B", "cy": "B"}, {"ann": "A", "bob": "B"}]
 >>> round(krippendorff_alpha(items).value, 3)
 0.5
 
-An item is what its raters said of it; who said nothing is not in it. Alpha takes items with two ratings or more, kappa
-needs as many on every item. None where there is nothing to go by: no such item, or one and the same label throughout.
+An item maps its raters to their labels; absent raters are omitted. Alpha uses items with two or more ratings; kappa
+needs the same number on every item. None if undefined: no such item, or a single label throughout.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import Estimate, around, resampled
+from bowstring.metrics.intervals import Estimate, agreement_interval, bootstrap_weights
 
 Item = Mapping[str, Any]  # rater: label
 Level = Literal["nominal", "ordinal", "interval"]
@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 def krippendorff_alpha(
     items: Sequence[Item], level: Level = "nominal", clusters: Sequence[str] | None = None
 ) -> Estimate | None:
-    """Alpha for labels without an order, with one (numbers, or texts that sort), or with distances (numbers)."""
+    """Return alpha for nominal labels, ordinal ones (numbers, or texts that sort), or interval ones (numbers)."""
     rated = [(item, cluster) for item, cluster in _clustered(items, clusters) if len(item) > 1]
     if not rated:
         return None
@@ -49,7 +49,7 @@ def _ordinal_alpha(rated: Sequence[tuple[Item, str]]) -> Estimate | None:
     labels = _labels([item for item, _ in rated])
     places = {label: n for n, label in enumerate(labels)}
     at = {name: n for n, name in enumerate(dict.fromkeys(cluster for _, cluster in rated))}
-    # How often two ratings of one item meet, each item counting as much as it has ratings.
+    # Coincidences of two ratings of one item; each item is weighted by its number of ratings.
     met = np.zeros((len(at), len(labels), len(labels)))
     for item, cluster in rated:
         counts = np.bincount([places[label] for label in item.values()], minlength=len(labels)).astype(float)
@@ -58,9 +58,9 @@ def _ordinal_alpha(rated: Sequence[tuple[Item, str]]) -> Estimate | None:
 
 
 def _interval_alpha(rated: Sequence[tuple[Item, str]]) -> Estimate | None:
-    """By sums and sums of squares: no table of labels, for numbers may all be different."""
+    """Compute alpha from sums and sums of squares, without a label table: numbers may all differ."""
     numbers = [(np.asarray(list(item.values()), dtype=float), cluster) for item, cluster in rated]
-    middle = float(np.mean(np.concatenate([values for values, _ in numbers])))  # keeps the squares small
+    middle = float(np.mean(np.concatenate([values for values, _ in numbers])))  # centring keeps the squares small
     at = {name: n for n, name in enumerate(dict.fromkeys(cluster for _, cluster in numbers))}
     sums = np.zeros((len(at), 4))  # ratings, their sum, the sum of their squares, what differs within items
     for values, cluster in numbers:
@@ -73,7 +73,7 @@ def _interval_alpha(rated: Sequence[tuple[Item, str]]) -> Estimate | None:
 
 
 def fleiss_kappa(items: Sequence[Item], clusters: Sequence[str] | None = None) -> Estimate | None:
-    """Kappa for labels without an order; only items that have as many ratings as most of them take part."""
+    """Return kappa for nominal labels; only items with the most common number of ratings are used."""
     labels = _labels(items)
     sizes = [len(item) for item in items if len(item) > 1]
     if not sizes:
@@ -101,18 +101,18 @@ def _clustered(items: Sequence[Item], clusters: Sequence[str] | None) -> list[tu
 
 
 def _estimate(by_cluster: Floats, statistic: Callable[[Floats], Floats], n: int) -> Estimate | None:
-    """A statistic of sums over clusters, with a percentile interval over resampled ones. Where all clusters are alike,
-    it allows for others that were not seen."""
+    """Return a statistic of sums over clusters, with a percentile interval over resampled clusters. If all clusters are
+    alike, the interval allows for unseen ones."""
     value = statistic(by_cluster.sum(axis=0)[None])[0]
     if not np.isfinite(value):
         return None
-    drawn = statistic(np.tensordot(resampled(len(by_cluster)), by_cluster, 1))
-    low, high = around(float(value), drawn, by_cluster, signed=True)
+    drawn = statistic(np.tensordot(bootstrap_weights(len(by_cluster)), by_cluster, 1))
+    low, high = agreement_interval(float(value), drawn, by_cluster, signed=True)
     return Estimate(float(value), low, high, n, len(by_cluster))
 
 
 def _alpha_of_counts(sums: Floats) -> Floats:
-    """1 - what differs, over what would differ by chance."""
+    """Return 1 - observed disagreement / expected disagreement."""
     given, differ = sums[:, :-1], sums[:, -1]
     total = given.sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -121,7 +121,8 @@ def _alpha_of_counts(sums: Floats) -> Floats:
 
 
 def _alpha_of_tables(tables: Floats) -> Floats:
-    """The same of tables (draws, labels, labels), labels being as far apart as there are ratings between them."""
+    """Return the same for tables (draws, labels, labels); the distance of two labels is the number of ratings between
+    them."""
     given = tables.sum(axis=-1)  # (draws, labels)
     middle = given.cumsum(axis=-1) - given / 2  # half of a label's own ratings included
     apart = (middle[:, :, None] - middle[:, None, :]) ** 2
@@ -135,7 +136,7 @@ def _alpha_of_tables(tables: Floats) -> Floats:
 def _alpha_of_sums(sums: Floats) -> Floats:
     ratings, total, squares, within = sums.T
     by_chance = 2 * (ratings * squares - total**2)
-    # Draws of one and the same number leave rounding behind, not a distance.
+    # If a draw holds a single value, what remains is rounding error, not a distance.
     by_chance = np.where(by_chance > 1e-9 * ratings * np.maximum(squares, 1e-300), by_chance, np.nan)
     found: Floats = 1 - (ratings - 1) * within / by_chance
     return found

@@ -1,4 +1,4 @@
-"""What labels have between them: nothing but a difference, an order, or distances.
+"""Measurement scales of labels: nominal, ordinal or interval.
 
 >>> scale_of({"win", "tie", "lose"}).level
 'ordinal'
@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 
 from bowstring.metrics.reliability import Level
 
-MOST_LABELS = 40  # more make tables that nobody reads, and tell of numbers rather than of labels
+MOST_LABELS = 40  # beyond this, tables are unreadable and the labels are really numbers
 
-# The benchmarks' own labels, from least to most, with what they score.
+# The benchmarks' labels, from lowest to highest, with their scores.
 _KNOWN: tuple[Mapping[str, float], ...] = (
     {"lose": 0.0, "tie": 0.5, "win": 1.0},
     {"general": 0.0, "tie": 0.5, "personalized": 1.0},
@@ -29,9 +29,10 @@ _NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d*)?(?:[eE][+-]?\d{1,2})?")
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """`labels` in their order, where they have one; `values` are their ranks or numbers; `levels` the alphas that fit.
+    """`labels` in order, if they have one; `values` are their ranks or numbers; `levels` are the applicable alpha
+    levels.
 
-    `level` is the one that takes most of the labels' meaning into account, unless another was asked for.
+    `level` is the one that uses most of the labels' meaning, unless another was requested.
     """
 
     labels: tuple[str, ...]
@@ -49,30 +50,30 @@ class Scale:
         return len(self.labels) <= MOST_LABELS
 
 
-def number_in(text: str) -> float | None:
-    """The number that a label is, or None for a word."""
+def parse_number(text: str) -> float | None:
+    """Return the number a label represents, or None for a word."""
     found = float(text) if _NUMBER.fullmatch(text) else math.inf
     return found if math.isfinite(found) else None
 
 
-def tidy(label: str) -> str:
-    """7, 7.0 and 07 are one label."""
-    number = number_in(label)
+def normalize_label(label: str) -> str:
+    """Normalize numeric labels: 7, 7.0 and 07 are the same label."""
+    number = parse_number(label)
     return label if number is None else str(int(number)) if number.is_integer() else repr(number)
 
 
 def scale_of(found: Collection[str], order: Sequence[str] = (), level: Level | None = None) -> Scale:
-    """The scale of tidy labels: numbers, labels of a benchmark, those of `order`; others only differ.
+    """Return the scale of normalized labels: numbers, labels of a benchmark, labels of `order`; all others are nominal.
 
-    Raises ValueError where `level` asks for more than the labels have, or `order` lacks one of them.
+    Raise ValueError if `level` asks for more than the labels support, or `order` lacks one of them.
     """
     if missing := sorted(set(found) - set(order)) if order else []:
-        raise ValueError(f"no place for {missing[0]!r}")
+        raise ValueError(f"{missing[0]!r} is not in the order")
     scale = _scale(found, order)
-    if level is None:  # between two labels there is nothing but a difference
+    if level is None:  # two labels are always nominal
         return scale if len(scale.labels) > 2 or scale.numeric else replace(scale, levels=("nominal",))
     if level not in scale.levels and scale.numeric:
-        raise ValueError(f"{level} is for {MOST_LABELS} different labels at most; there are {len(found):,}")
+        raise ValueError(f"{level} supports at most {MOST_LABELS} different labels; there are {len(found):,}")
     if level not in scale.levels:
         sample = ", ".join(scale.labels[:3])
         raise ValueError(f"{level} needs {'numbers' if level == 'interval' else 'an order'}; the labels are {sample}")
@@ -80,7 +81,7 @@ def scale_of(found: Collection[str], order: Sequence[str] = (), level: Level | N
 
 
 def _scale(found: Collection[str], order: Sequence[str]) -> Scale:
-    numbers = {label: number for label in found if (number := number_in(label)) is not None}
+    numbers = {label: number for label in found if (number := parse_number(label)) is not None}
     if len(numbers) == len(found) and not order:
         by_size = tuple(sorted(numbers, key=lambda label: numbers[label]))
         few: tuple[Level, ...] = ("nominal", "ordinal", "interval")

@@ -1,10 +1,10 @@
-"""BLEU and ROUGE-L of one text against one reference: the values of the published libraries, without their weight.
+"""BLEU and ROUGE-L of one text against one reference: the same values as the published libraries, at less cost.
 
     >>> bleu("the cat sat on the mat", "the cat sat on the mat")
     1.0
 
-BLEU is that of Hugging Face's `evaluate` with `smooth=True`: the 13a tokens of mteval, up to four in a row, one added
-to every count, so that it is never 0 where there is any text. ROUGE-L is the F1 of rouge_score without stemming. Both
+BLEU matches Hugging Face's `evaluate` with `smooth=True`: mteval's 13a tokens, n-grams up to four, one added
+to every count, so that it is never 0 for non-empty text. ROUGE-L is the F1 of rouge_score without stemming. Both
 are between 0 and 1.
 """
 
@@ -20,8 +20,8 @@ from rapidfuzz.distance import LCSseq
 
 _ORDERS = (1, 2, 3, 4)
 
-# mteval's v13a in its own order: symbols stand alone; then a period or comma that does not follow a digit; then one
-# that no digit follows; then a dash behind a digit. (It counts the space among the symbols, to no effect.)
+# mteval's v13a rules in their order: symbols stand alone; then a period or comma not preceded by a digit; then one not
+# followed by a digit; then a dash after a digit. (mteval counts the space among the symbols, without effect.)
 _SYMBOL = re.compile(r"([{-~\[-`!-&(-+:-@/])")
 _STOP_AFTER_OTHER = re.compile(r"([^0-9])([\.,])")
 _STOP_BEFORE_OTHER = re.compile(r"([\.,])([^0-9])")
@@ -37,7 +37,7 @@ def bleu(prediction: str, reference: str) -> float:
         return 0.0
     log_sum = 0.0
     for order, known in zip(_ORDERS, expected, strict=True):
-        # Mostly few are shared, so only those are counted.
+        # Few n-grams are usually shared, so only those are counted.
         shared = [gram for gram in _grams(said, order) if gram in known]
         matches = sum(min(count, known[gram]) for gram, count in Counter(shared).items()) if shared else 0
         log_sum += math.log((matches + 1.0) / (max(len(said) - order + 1, 0) + 1.0))
@@ -77,7 +77,7 @@ def _grams(tokens: Sequence[str], order: int) -> zip[tuple[str, ...]]:
 
 @lru_cache(maxsize=4096)
 def _reference_grams(reference: str) -> tuple[int, tuple[Counter[tuple[str, ...]], ...]]:
-    """How many tokens it has, and its rows of one to four of them."""
+    """Return the number of tokens, and the n-grams of orders 1 to 4."""
     tokens = _tokens_13a(reference)
     return len(tokens), tuple(Counter(_grams(tokens, order)) for order in _ORDERS)
 

@@ -1,4 +1,4 @@
-"""Models: what can be asked, and how its tokens are counted.
+"""Models: clients, local inference, tokenizers and prices.
 
-Here lives what knows about model weights, tokenizers and protocols. Nothing here knows of a benchmark.
+Everything about model weights, tokenizers and protocols is here. Nothing here depends on a benchmark.
 """

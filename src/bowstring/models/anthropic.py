@@ -1,4 +1,4 @@
-"""Anthropic's own protocol, which can be told where the trunk ends so that its tokens are paid for once."""
+"""Anthropic's protocol, with a cache marker at the end of the trunk so that its tokens are billed once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import weakref
 from typing import Any
 
-from bowstring.files.redaction import in_address
+from bowstring.files.redaction import credentials_in_url
 from bowstring.models.interface import RequestFailed
 from bowstring.models.transport import Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Finish, Prompt, Sampling, Trunk, Usage
@@ -29,7 +29,7 @@ class Anthropic:
         self._model = model
         self._url = url.rstrip("/") + "/messages"
         headers = {"x-api-key": key, "anthropic-version": _VERSION}
-        self._transport = Transport(name, headers, patience, secrets=[key, *in_address(url)])
+        self._transport = Transport(name, headers, patience, secrets=[key, *credentials_in_url(url)])
         self._encoded: weakref.WeakKeyDictionary[Trunk, bytes] = weakref.WeakKeyDictionary()
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
@@ -49,7 +49,7 @@ class Anthropic:
 
     def _body(self, prompt: Prompt, sampling: Sampling) -> bytes:
         settings: dict[str, Any] = {"model": self._model, "max_tokens": sampling.max_tokens}
-        for field in ("temperature", "top_k", "top_p"):  # there is no seed in this protocol
+        for field in ("temperature", "top_k", "top_p"):  # this protocol has no seed
             if (value := getattr(sampling, field)) is not None:
                 settings[field] = value
         trunk = self._encoded.get(prompt.trunk)
@@ -60,7 +60,8 @@ class Anthropic:
 
 
 def _encode_trunk(trunk: Trunk) -> bytes:
-    """`"system":[…],"messages":[…` up to the trunk's last block, which is marked if others will share it."""
+    """Encode `"system":[…],"messages":[…` up to the trunk's last block, which gets a cache marker if branches share
+    it."""
     system = [_block(m.text) for m in trunk.messages if m.role == "system"]
     chat = [{"role": m.role, "content": [_block(m.text)]} for m in trunk.messages if m.role != "system"]
     if trunk.branches > 1:
@@ -68,7 +69,7 @@ def _encode_trunk(trunk: Trunk) -> bytes:
         if isinstance(last, dict):
             last["cache_control"] = {"type": "ephemeral"}
     head = b'"system":' + _dump(system) + b"," if system else b""
-    # The last message is left open for a branch that goes on in it.
+    # The last message stays open: a branch may continue it.
     return head + b'"messages":[' + (_dump(chat)[1:-3] if chat else b"")
 
 

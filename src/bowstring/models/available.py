@@ -1,4 +1,4 @@
-"""Which kinds of model can be used on this machine, and what is missing for the others."""
+"""Which kinds of model can be used on this machine, and what the others need."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ def availability() -> list[Availability]:
         Availability(
             "embedded",
             True,
-            "SmolLM2-135M on llama.cpp"
-            + ("" if here else f"; {weights.SIZE / 1e6:.0f} MB are fetched at the first use"),
+            "SmolLM2-135M on llama.cpp" + ("" if here else f"; {weights.SIZE / 1e6:.0f} MB, downloaded on first use"),
         ),
-        Availability("openai/NAME@http://host:port/v1", True, f"any compatible server; its key, if any: {SERVER_KEY}"),
+        Availability(
+            "openai/NAME@http://host:port/v1", True, f"any compatible server; its key, if it needs one, in {SERVER_KEY}"
+        ),
         Availability("python:module:name", True, "your own function or class"),
-        _with_extra("hf/FOLDER-or-ID[+ADAPTER]", "weights of your own on PyTorch", "local", "torch", "transformers"),
-        _with_extra("vllm/FOLDER-or-ID[+ADAPTER]", "weights of your own on vLLM, in this process", "vllm", "vllm"),
+        _with_extra("hf/FOLDER-or-ID[+ADAPTER]", "local weights on PyTorch", "local", "torch", "transformers"),
+        _with_extra("vllm/FOLDER-or-ID[+ADAPTER]", "local weights on vLLM, in this process", "vllm", "vllm"),
     ]
     for provider in PROVIDERS.values():
         present = next((k for k in provider.keys if os.environ.get(k)), None)
@@ -39,7 +40,7 @@ def availability() -> list[Availability]:
             and present == "AWS_ACCESS_KEY_ID"
             and not os.environ.get("AWS_SECRET_ACCESS_KEY")
         ):
-            present, note = None, "needs AWS_SECRET_ACCESS_KEY beside AWS_ACCESS_KEY_ID"
+            present, note = None, "needs AWS_SECRET_ACCESS_KEY as well as AWS_ACCESS_KEY_ID"
         rows.append(Availability(f"{provider.name}/NAME", present is not None, note))
     return rows
 

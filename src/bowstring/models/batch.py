@@ -1,7 +1,8 @@
-"""OpenAI's batch API as a model: requests gather, go out as a file, and come back within a day at half the price.
+"""OpenAI's batch API as a model: requests are collected, uploaded as a file, and answered within a day at half the
+price.
 
-A batch outlives the process that sent it. What was sent is noted in a folder of small files, the ledger, before
-anything waits for it: a later process that asks the same things finds the batch there and collects it.
+A batch outlives the process that submitted it. Submissions are recorded in a folder of small files, the ledger, before
+the process waits for them: a later process with the same requests finds the batch there and collects it.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import ModelError
-from bowstring.files.plain_json import read_json
-from bowstring.files.writing import open_new
+from bowstring.files.strict_json import parse_strict_json
+from bowstring.files.writing import create_file
 from bowstring.models.endpoint import Endpoint, read_completion
 from bowstring.models.interface import NotYet, RequestFailed
 from bowstring.models.transport import NotFound, is_too_long
 from bowstring.records import Completion, FailureKind, Prompt, Sampling, fields_of, request_key
 
-_QUIET = 1.0  # seconds without a new request, after which those that came go out
+_QUIET = 1.0  # seconds without a new request before the collected ones are submitted
 _MOST_REQUESTS = 50_000
 _MOST_BYTES = 95_000_000
-_SUBMISSIONS = 3  # of one request: batches expire, and lines of them fail
+_SUBMISSIONS = 3  # per request: batches expire, and single lines fail
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
 _ENDED = ("completed", "failed", "expired", "cancelled")
 _AGAIN = {408, 409, 425, 429, 500, 502, 503, 504}
@@ -40,7 +41,7 @@ class _Request:
     sampling: Sampling
     answer: asyncio.Future[Completion]
     submissions: int = 0
-    sent: dict[str, Any] = field(default_factory=dict)  # the settings of the last submission
+    sent: dict[str, Any] = field(default_factory=dict)  # settings of the last submission
 
 
 @dataclass(slots=True)
@@ -52,14 +53,14 @@ class Entry:
     file: str
     keys: list[str]
     id: str | None = None
-    fresh: bool = False  # of a run with --fresh, which looks at no other
+    fresh: bool = False  # submitted with --fresh, which ignores other batches
     collected: bool = False
     submitted: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     def write(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         draft = self.path.with_suffix(".draft")
-        with open_new(draft) as file:
+        with create_file(draft) as file:
             file.write(json.dumps({k: v for k, v in fields_of(self).items() if k != "path"}, indent=1).encode())
             file.flush()
             os.fsync(file.fileno())
@@ -67,9 +68,9 @@ class Entry:
 
 
 class Batch:
-    """An endpoint, asked through its batch API."""
+    """An endpoint used through its batch API."""
 
-    at_once = True  # no branch waits for another: nothing is cached between them
+    at_once = True  # branches do not wait for each other: batches have no prefix cache
     discount = 0.5
     concurrency = 1_000_000
 
@@ -82,10 +83,10 @@ class Batch:
         self._ledger = ledger
         self._tell = tell
         self._fresh = fresh
-        self._requests: dict[str, _Request] = {}  # by key, those that wait for an answer
+        self._requests: dict[str, _Request] = {}  # pending requests, by key
         self._gathered: list[str] = []
-        self._entries: dict[str, Entry] | None = None  # by key, those of the ledger
-        self._tasks: dict[str, asyncio.Task[None]] = {}  # by the entry's file
+        self._entries: dict[str, Entry] | None = None  # ledger entries, by key
+        self._tasks: dict[str, asyncio.Task[None]] = {}  # by the ledger file of the entry
         self._gathering: asyncio.Task[None] | None = None
         self._last = 0.0
         self._stopped = asyncio.Event()
@@ -104,13 +105,13 @@ class Batch:
         return await asyncio.shield(self._requests[key].answer)
 
     def stop(self) -> None:
-        """The run is ending: batches go on without us, and whoever waits for them is told so."""
+        """End the run: batches continue at the server, and callers that wait for them are notified."""
         if self._stopped.is_set():
             return
         self._stopped.set()
         self._endpoint.stop()
         for entry in {e.path: e for e in (self._entries or {}).values() if str(e.path) in self._tasks}.values():
-            self._tell(f"{entry.id} goes on at the server; the same command collects it.")
+            self._tell(f"{entry.id} is still running at the server; run the same command again to collect it.")
         self._end_all(NotYet())
 
     async def close(self) -> None:
@@ -127,7 +128,7 @@ class Batch:
             self._gathering = asyncio.create_task(self._guarded(self._submit_gathered()))
 
     async def _guarded(self, work: Any) -> None:
-        """An error that ends the run reaches everyone who waits."""
+        """Pass an error that ends the run to every waiting request."""
         try:
             await work
         except Exception as error:
@@ -137,7 +138,7 @@ class Batch:
         for request in self._requests.values():
             if not request.answer.done():
                 request.answer.set_exception(error)
-                request.answer.exception()  # it may be that nobody waits any more
+                request.answer.exception()  # mark as retrieved: there may be no waiter left
 
     async def _submit_gathered(self) -> None:
         loop = asyncio.get_running_loop()
@@ -156,7 +157,7 @@ class Batch:
                 await self._submit(keys, body)
 
     def _files(self, keys: list[str]) -> Iterator[tuple[list[str], bytes]]:
-        """Requests as the lines of files, each within the server's limits."""
+        """Split requests into file contents, each within the server's limits."""
         part: list[str] = []
         lines: list[bytes] = []
         size = 0
@@ -184,14 +185,14 @@ class Batch:
         name = hashlib.sha256(f"{file}{keys[0]}".encode()).hexdigest()[:16]
         path = self._ledger / f"{name}.json"
         entry = Entry(path, self.identity, file, keys, fresh=self._fresh)
-        entry.write()  # before the server is asked, so that a batch is never sent twice
+        entry.write()  # before the request, so that a batch is never submitted twice
         await self._create(entry)
         self._entries = (self._entries or {}) | dict.fromkeys(keys, entry)
         self._tell(f"{entry.id}: {len(keys):,} requests to {self.name}, due within a day.")
         self._watch(entry)
 
     async def _create(self, entry: Entry) -> None:
-        """Have the server make the batch. Where it fails, it may have made it all the same: that is looked up first."""
+        """Create the batch at the server. A failed request may still have created it, so that is looked up first."""
         asked = {"input_file_id": entry.file, "endpoint": "/v1/chat/completions", "completion_window": "24h"}
         for attempt in range(1, self._endpoint.attempts + 1):
             try:
@@ -210,15 +211,15 @@ class Batch:
             self._tasks[str(entry.path)] = asyncio.create_task(self._guarded(self._collect(entry)))
 
     async def _collect(self, entry: Entry) -> None:
-        """Wait until a batch has ended, and give everyone their answer."""
+        """Wait until a batch has ended, and deliver its answers."""
         ended = await self._ended(entry)
         if ended is None:
             return
         del self._tasks[str(entry.path)]
         if ended["status"] == "failed":
             entry.path.unlink(missing_ok=True)
-            raise ModelError(f"{self.name}: {entry.id} failed: {_why(ended)}")
-        # One that somebody cancelled is not sent again behind their back.
+            raise ModelError(f"{self.name}: {entry.id} failed: {_batch_errors(ended)}")
+        # A batch that the user cancelled is not submitted again.
         kind: FailureKind = "rejected" if ended["status"] == "cancelled" else "server"
         failed = dict.fromkeys(entry.keys, RequestFailed(kind, f"{self.name}: {entry.id} {ended['status']}"))
         for file in ("output_file_id", "error_file_id"):
@@ -226,7 +227,7 @@ class Batch:
                 continue
             content = await self._endpoint.content(ended[file])
             if content is None:
-                self._tell(f"{entry.id}: the server has its results no more; what they were is sent again.")
+                self._tell(f"{entry.id}: its results are no longer at the server; the requests are submitted again.")
                 continue
             for key, outcome in _outcomes(content, self.name):
                 if isinstance(outcome, RequestFailed):
@@ -240,13 +241,13 @@ class Batch:
         self._retry(failed)
 
     async def _ended(self, entry: Entry) -> dict[str, Any] | None:
-        """The batch once it has ended; None where the run is ending first."""
+        """Return the batch once it has ended; None if the run ends first."""
         pause, told = _FIRST_PAUSE, ""
         while not self._stopped.is_set():
             try:
                 found = await self._endpoint.get(f"batches/{entry.id}")
             except NotFound as error:
-                reason = f"the server does not know {entry.id} any more: remove {entry.path} to submit it again"
+                reason = f"the server no longer knows {entry.id}: remove {entry.path} to submit it again"
                 raise ModelError(f"{self.name}: {reason}") from error
             if found.get("status") in _ENDED:
                 return dict(found)
@@ -268,7 +269,7 @@ class Batch:
             request.answer.set_result(completion)
 
     def _retry(self, failed: dict[str, RequestFailed]) -> None:
-        """What failed is not looked for in this batch again; where another try may help, it is sent again."""
+        """Remove failed requests from the ledger lookup, and submit them again if a retry may help."""
         for key, failure in failed.items():
             (self._entries or {}).pop(key, None)
             request = self._requests.get(key)
@@ -282,7 +283,7 @@ class Batch:
                 request.answer.exception()
 
     async def _read_ledger(self) -> dict[str, Entry]:
-        """The batches of this model that may hold answers, by key."""
+        """Return the batches of this model that may hold answers, by key."""
         found: dict[str, Entry] = {}
         if not self._ledger.is_dir():
             return found
@@ -300,7 +301,7 @@ class Batch:
         return found
 
     async def _found_at_server(self, entry: Entry) -> bool:
-        """Whether a batch whose id was never heard of exists all the same."""
+        """Return whether a batch without a recorded id exists at the server."""
         listed = await self._endpoint.get("batches?limit=100")
         known = listed.get("data")
         for batch in known if isinstance(known, list) else []:
@@ -312,16 +313,16 @@ class Batch:
 
 
 def _entry(path: Path) -> Entry:
-    entry = Entry(path, **read_json(path.read_bytes()))
+    entry = Entry(path, **parse_strict_json(path.read_bytes()))
     texts = (entry.model, entry.file, entry.id or "", *(entry.keys if isinstance(entry.keys, list) else (None,)))
     if not all(isinstance(text, str) for text in texts):
-        raise ValueError("a field is not what it should be")
+        raise ValueError("a field has the wrong type")
     return entry
 
 
 def _outcomes(content: str, name: str) -> Iterator[tuple[str, Completion | RequestFailed]]:
-    """The lines of an output or an error file: each a request's key with what came of it."""
-    for line in content.split("\n"):  # not splitlines: a text may hold other separators as they are
+    """Parse the lines of an output or error file: each is a request's key with its outcome."""
+    for line in content.split("\n"):  # not splitlines: the text may contain other line separators
         if not line.strip():
             continue
         try:
@@ -337,7 +338,7 @@ def _outcomes(content: str, name: str) -> Iterator[tuple[str, Completion | Reque
             words = (error.get("message") or error.get("code") or error) if isinstance(error, dict) else error
             said = " ".join(str(words).split())[:300]
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
-            continue  # a line that says nothing; its request counts as not answered
+            continue  # an unusable line; its request counts as unanswered
         if not isinstance(status, int) or status in _AGAIN:
             yield key, RequestFailed("server", f"{name}: {said}")
         elif is_too_long(said):
@@ -348,20 +349,20 @@ def _outcomes(content: str, name: str) -> Iterator[tuple[str, Completion | Reque
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError("not a text")
+        raise TypeError("not text")
     return value
 
 
 def _id(batch: Any) -> str:
     found = batch.get("id") if isinstance(batch, dict) else None
     if not isinstance(found, str) or not found.replace("-", "").replace("_", "").isalnum():
-        raise ModelError(f"the server answered without a batch's id: {str(batch)[:200]}")
+        raise ModelError(f"the server's answer has no batch id: {str(batch)[:200]}")
     return found
 
 
-def _why(batch: dict[str, Any]) -> str:
+def _batch_errors(batch: dict[str, Any]) -> str:
     errors = batch.get("errors")
     errors = errors.get("data") if isinstance(errors, dict) else None
     errors = errors if isinstance(errors, list) else []
     said = [str(e.get("message") or e.get("code")) for e in errors if isinstance(e, dict)]
-    return "; ".join(said)[:300] or "the server does not say why"
+    return "; ".join(said)[:300] or "the server gave no reason"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from bowstring.files.redaction import in_address
+from bowstring.files.redaction import credentials_in_url
 from bowstring.models.interface import RequestFailed
 from bowstring.models.transport import Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Finish, Prompt, Sampling, Trunk, Usage
@@ -26,7 +26,7 @@ _FINISH: dict[str, Finish] = {
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Either a bearer key, or an access key with its secret (and a session's token)."""
+    """Either a bearer key, or an access key with its secret (and optionally a session token)."""
 
     region: str
     bearer: str | None = None
@@ -55,7 +55,7 @@ class Bedrock:
         self.concurrency = 8
         self._url = f"{url.rstrip('/')}/model/{quote(model, safe='')}/converse"
         self._credentials = credentials
-        self._transport = Transport(name, {}, patience, secrets=[*credentials.secrets, *in_address(url)])
+        self._transport = Transport(name, {}, patience, secrets=[*credentials.secrets, *credentials_in_url(url)])
         self._marks_trunks = True
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
@@ -67,7 +67,7 @@ class Bedrock:
                 )
                 return completion
             except Rejected as rejected:
-                # Not every model knows cache points; those that do not say so.
+                # Models that do not support cache points reject them with an error.
                 if self._marks_trunks and "cach" in rejected.message.lower():
                     self._marks_trunks = False
                     continue
@@ -113,7 +113,7 @@ def _mark(trunk: Trunk, system: list[Any], chat: list[Any]) -> None:
 def sign(
     url: str, body: bytes, credentials: Credentials, now: datetime.datetime, service: str = "bedrock"
 ) -> dict[str, str]:
-    """The headers of an AWS signature, version 4, for a POST of this body."""
+    """Return the headers of an AWS signature, version 4, for a POST of this body."""
     parts = urlsplit(url)
     stamp, day = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d")
     signed: Mapping[str, str] = {
@@ -123,7 +123,7 @@ def sign(
         **({"x-amz-security-token": credentials.session_token} if credentials.session_token else {}),
     }
     names = ";".join(sorted(signed))
-    # The path is encoded once more than it already is: the rule of every service but S3.
+    # The path is URL-encoded a second time, as every service but S3 requires.
     request = "\n".join(
         [
             "POST",

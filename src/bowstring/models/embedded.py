@@ -1,7 +1,7 @@
-"""The model that ships with the install: SmolLM2-135M on llama.cpp, served on loopback like any endpoint.
+"""The bundled model: SmolLM2-135M on llama.cpp, served on the loopback interface like any endpoint.
 
-Small enough to run anywhere, and far too small to be good: it is there so that everything can be tried, and
-tested, without a key.
+It is small enough to run anywhere, and far too small to be good. It lets everything be tried and tested without an API
+key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CONTEXT = 8192
 class Embedded:
     name = "embedded"
     identity = f"embedded/{weights.MEMBER.rsplit('/', 1)[-1]}"
-    concurrency = 1  # one slot, so that the trunk in its cache is the one being asked about
+    concurrency = 1  # one slot, so that the cached trunk is the one in use
 
     def __init__(self, tell: Callable[[str], None] = lambda line: None, *, patience: Patience | None = None) -> None:
         self._tell = tell
@@ -49,7 +49,7 @@ class Embedded:
 
 
 def start_server(tell: Callable[[str], None] = lambda line: None) -> Any:
-    """A llama.cpp server on a free port of 127.0.0.1, inside this process, that keeps its log to itself."""
+    """Start a llama.cpp server on a free port of 127.0.0.1, inside this process, with its log silenced."""
     path = weights.fetch(tell)
     import xllamacpp
 
@@ -60,6 +60,6 @@ def start_server(tell: Callable[[str], None] = lambda line: None) -> Any:
     params.warmup = False
     params.verbosity = -1
     params.ui = False
-    # No spinning while threads wait for each other: on a machine with other work it costs more than it gains.
+    # Threads must not spin while waiting: on a busy machine that costs more than it gains.
     params.cpuparams.poll = params.cpuparams_batch.poll = 0
     return xllamacpp.Server(params)

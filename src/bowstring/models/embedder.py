@@ -1,8 +1,8 @@
-"""Embedding models for dense search: any of sentence-transformers', by hub id or folder.
+"""Embedding models for dense search: any sentence-transformers model, by hub id or folder.
 
-A folder without sentence-transformers' own files (contriever's, say) is read as its authors do: the mean over a text's
-tokens, compared by dot product. Inputs are padded on the right: with absolute positions, padding on the left would
-make a text's embedding depend on its neighbours in the batch.
+A folder without sentence-transformers' configuration (for example contriever) is used as its authors do: mean pooling
+over tokens, compared by dot product. Inputs are padded on the right: with absolute positions, left padding would make
+an embedding depend on its neighbours in the batch.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bowstring.errors import DataError, UsageError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 from bowstring.models.hubfiles import model_folder
 
 Vectors = npt.NDArray[np.float32]
@@ -28,7 +28,7 @@ _BATCH = 32
 
 
 class Embedder:
-    """An embedding model. `identity` covers its weights; they are loaded when the first text comes."""
+    """An embedding model. `identity` covers its weights, which are loaded on first use."""
 
     def __init__(self, name: str, tell: Callable[[str], None] = lambda line: None) -> None:
         self.name = name
@@ -41,7 +41,7 @@ class Embedder:
         self._model: Any = None
 
     def embed(self, texts: Sequence[str], *, queries: bool) -> Vectors:
-        """A row a text; rows of queries and of what is searched compare by dot product."""
+        """Return one row per text; rows of queries and of searched texts compare by dot product."""
         model = self._loaded()
         encode = model.encode_query if queries else model.encode_document
         found: Vectors = encode(
@@ -58,12 +58,14 @@ class Embedder:
 
     def _load(self) -> Any:
         sentence_transformers = _library()
-        logging.getLogger("sentence_transformers").setLevel(logging.ERROR)  # that it makes the pooling is meant
+        logging.getLogger("sentence_transformers").setLevel(
+            logging.ERROR
+        )  # silences the expected note about mean pooling
         try:
             model = sentence_transformers.SentenceTransformer(str(self._folder), local_files_only=True)
-        except Exception as error:  # the library raises whatever its parts do
+        except Exception as error:  # the library raises many kinds of errors
             reason = " ".join(str(error).split())[:200]
-            raise DataError(f"--retriever {self.name}: not an embedding model that can be loaded: {reason}") from error
+            raise DataError(f"--retriever {self.name}: cannot be loaded as an embedding model: {reason}") from error
         if self._plain:
             model.tokenizer.padding_side = "right"
         return model
@@ -79,15 +81,15 @@ def _library() -> Any:
 
 def _folder(name: str, tell: Callable[[str], None]) -> Path:
     if not Path(name).expanduser().is_dir():
-        _library()  # before gigabytes are fetched for nothing
+        _library()  # fail before downloading gigabytes
     folder = model_folder(name, f"--retriever {name}", tell)
     if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
-        raise DataError(f"--retriever {name}: no config.json or modules.json there; expected an embedding model")
+        raise DataError(f"--retriever {name}: has no config.json or modules.json; expected an embedding model")
     return folder
 
 
 def _fingerprint(folder: Path) -> str:
-    """A hash of what decides an embedding: weights, configuration, vocabulary."""
+    """Return a hash of everything that determines an embedding: weights, configuration, vocabulary."""
     digest = hashlib.sha256()
     for path in sorted({p for pattern in _WEIGHTS for p in folder.rglob(pattern)} | set(folder.glob("vocab.txt"))):
         digest.update(str(path.relative_to(folder)).encode())
@@ -100,7 +102,7 @@ def _fingerprint(folder: Path) -> str:
 def _similarity(folder: Path) -> str | None:
     path = folder / "config_sentence_transformers.json"
     try:
-        found = read_json(path.read_bytes()) if path.is_file() else {}
-    except NotPlain:
+        found = parse_strict_json(path.read_bytes()) if path.is_file() else {}
+    except ParseError:
         return None
     return found.get("similarity_fn_name") if isinstance(found, dict) else None

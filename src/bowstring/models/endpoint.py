@@ -1,4 +1,4 @@
-"""Any server that speaks OpenAI's chat completions: the hosted ones, vLLM, SGLang, Ollama, llama.cpp."""
+"""Any server with OpenAI's chat completions API: hosted services, vLLM, SGLang, Ollama, llama.cpp."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from bowstring.errors import ModelError
-from bowstring.files.redaction import in_address
+from bowstring.files.redaction import credentials_in_url
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
 from bowstring.models.transport import NotFound, Patience, Rejected, Transport, tokens
@@ -24,7 +24,7 @@ _OPTIONAL = ("temperature", "top_k", "top_p", "seed")
 
 
 class Endpoint:
-    """A model behind a URL. `dropped` names settings that the server refused and that are no longer sent."""
+    """A model behind a URL. `dropped` names settings that the server rejected and that are no longer sent."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Endpoint:
         self._model = model
         self.url = url.rstrip("/")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._transport = Transport(name, headers, patience, secrets=[key or "", *in_address(url)])
+        self._transport = Transport(name, headers, patience, secrets=[key or "", *credentials_in_url(url)])
         self._leave_out = set(leave_out)
         self._length_field = length_field
         self._encoded: weakref.WeakKeyDictionary[Trunk, bytes] = weakref.WeakKeyDictionary()
@@ -73,7 +73,7 @@ class Endpoint:
         return await self._exchange("GET", path)
 
     async def post_once(self, path: str, value: Mapping[str, Any]) -> dict[str, Any]:
-        """Post without another attempt: the server may have done it before it failed."""
+        """Post without a retry: the server may have acted before it failed."""
         return await self._exchange("POST", path, attempts=1, json=dict(value))
 
     async def pause(self, attempt: int) -> None:
@@ -84,22 +84,22 @@ class Endpoint:
         return self._transport.patience.attempts
 
     async def upload(self, name: str, content: bytes, *, purpose: str) -> str:
-        """Send a file, and return its id."""
+        """Upload a file and return its id."""
         part = {"file": (name, content, "application/jsonl")}
         answer = await self._exchange("POST", "files", files=part, data={"purpose": purpose})
         if not isinstance(answer.get("id"), str):
-            raise ModelError(f"{self.name}: POST files: answered without a file's id: {str(answer)[:100]}")
+            raise ModelError(f"{self.name}: POST files: the answer has no file id: {str(answer)[:100]}")
         return str(answer["id"])
 
     async def content(self, file: str) -> str | None:
-        """A file's text; None where the server has it no more."""
+        """Return a file's text; None if the server no longer has it."""
         url = f"{self.url}/files/{quote(file, safe='')}/content"
         try:
             found = await self._transport.exchange(lambda: self._transport.plain_request("GET", url), lambda r: r.text)
         except (NotFound, Rejected):
             return None
         except RequestFailed as failed:
-            if failed.kind == "rejected":  # 410, and what else means that it is gone
+            if failed.kind == "rejected":  # 410 and other codes for a deleted file
                 return None
             raise ModelError(f"{self.name}: GET files/{file}/content: {failed}") from failed
         return str(found)
@@ -123,12 +123,12 @@ class Endpoint:
         return settings
 
     def adapt(self, message: str, sent: dict[str, Any]) -> bool:
-        """Some models refuse settings that others need. Leave out what this one names, and remember it."""
+        """Stop sending a setting that the server's error names as unsupported; return whether there was one."""
         if self._length_field == "max_tokens" and "max_completion_tokens" in message:
             self._length_field = "max_completion_tokens"
             return True
         for field in _OPTIONAL:
-            # A request of before may still bring the news that another one brought already.
+            # An earlier request may fail with the same error that was already handled.
             if re.search(rf"\b{field}\b", message) and field in sent:
                 if field not in self._leave_out:
                     self._leave_out.add(field)
@@ -147,17 +147,17 @@ class Endpoint:
 def _read_object(response: httpx.Response) -> dict[str, Any]:
     found = response.json()
     if not isinstance(found, dict):
-        raise ValueError("not an object")
+        raise ValueError("not a JSON object")
     return found
 
 
 def encode_trunk(trunk: Trunk) -> bytes:
-    """The trunk's messages as JSON, the last one left open: the same bytes in front of every branch."""
+    """Encode the trunk's messages as JSON, leaving the last one open: the same bytes precede every branch."""
     return b",".join(_encode(m) for m in trunk.messages)[:-2] if trunk.messages else b""
 
 
 def encode_branch(prompt: Prompt) -> bytes:
-    """What follows `encode_trunk`: the rest of its last message, and the branch's own."""
+    """Encode what follows `encode_trunk`: the rest of its last message, and the branch's messages."""
     branch = list(prompt.branch)
     if not prompt.trunk.messages:
         return b",".join(map(_encode, branch))
@@ -172,12 +172,12 @@ def _encode(message: Message) -> bytes:
 
 
 def _escape(text: str) -> bytes:
-    """A text as the inside of a JSON string."""
+    """Encode text as the inside of a JSON string."""
     return json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")[1:-1]
 
 
 def read_completion(answer: Any) -> Completion:
-    """A chat completion, whatever dialect; raises ValueError and its like where it is none."""
+    """Parse a chat completion in any dialect; raise ValueError or similar if it is not one."""
     choice = answer["choices"][0]
     message = choice["message"]
     content = message.get("content")
@@ -185,7 +185,7 @@ def read_completion(answer: Any) -> Completion:
         content = "".join(part.get("text", "") for part in content if part.get("type") in ("text", None))
     refusal = message.get("refusal")
     if content is None and refusal is None and choice.get("finish_reason") is None:
-        raise ValueError("neither content nor a reason to have none")
+        raise ValueError("neither content nor a finish reason that explains its absence")
     if not isinstance(content, str | None):
         raise ValueError("content is not text")
     text, thought = split_reasoning(content or "")

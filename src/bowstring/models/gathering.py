@@ -1,4 +1,4 @@
-"""Models that answer many requests together: what comes within a moment is gathered, and answered on a thread.
+"""Models that answer many requests in one batch: requests that arrive together are collected and answered on a thread.
 
 class Choir(GatheringModel):
     name = identity = "choir"
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from bowstring.models.interface import NotYet
 from bowstring.records import Completion, Prompt, Sampling
 
-_QUIET = 0.02  # seconds without a new request, after which those that came are answered
+_QUIET = 0.02  # seconds without a new request before a batch starts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,7 @@ class Request:
 
 
 class GatheringModel(ABC):
-    at_once = True  # all branches of a trunk are wanted together
+    at_once = True  # all branches of a trunk should arrive together
 
     def __init__(self) -> None:
         self._waiting: list[Request] = []
@@ -42,11 +42,11 @@ class GatheringModel(ABC):
 
     @abstractmethod
     def _batch(self, waiting: Sequence[Request]) -> list[Request]:
-        """Which of those that wait are answered next, at least one; they are in the order in which they came."""
+        """Select the next requests to answer, at least one, from the waiting ones in order of arrival."""
 
     @abstractmethod
     def _answer(self, batch: Sequence[Request]) -> list[Completion | Exception]:
-        """A completion for each, or why there is none. Called on a thread, one batch at a time."""
+        """Return a completion for each request, or an error. Called on a thread, one batch at a time."""
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
         if self._stopped:
@@ -68,7 +68,7 @@ class GatheringModel(ABC):
             await asyncio.gather(self._working, return_exceptions=True)
 
     async def _work(self) -> None:
-        """Answer what waits, a batch at a time, until nothing does."""
+        """Answer waiting requests, one batch at a time, until none is left."""
         loop = asyncio.get_running_loop()
         while self._waiting:
             while (wait := self._last + _QUIET - loop.time()) > 0:
@@ -80,8 +80,8 @@ class GatheringModel(ABC):
                 if self._stopped:
                     raise NotYet
                 made = await asyncio.to_thread(self._answer, batch)
-            except Exception as error:  # whoever waits must hear of it
-                # But a Ctrl-C reaches an engine's own processes too: what these die of then says nothing of a request.
+            except Exception as error:  # passed on to every waiting request
+                # Ctrl-C also reaches an engine's child processes: errors from then on are not the request's.
                 made = [NotYet() if self._stopped else error] * len(batch)
             for request, answer in zip(batch, made, strict=True):
                 if request.answer.done():

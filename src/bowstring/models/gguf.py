@@ -1,4 +1,4 @@
-"""The header of a GGUF file: settings, vocabulary, chat template. The tensors stay where they are."""
+"""Read the header of a GGUF file: settings, vocabulary, chat template. Tensors are not loaded."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _STRING, _ARRAY = 8, 9
 
 
 def read_header(path: Path) -> dict[str, Any]:
-    """Every key of the header with its value; lists for arrays."""
-    damaged = f"{path} is cut short or damaged; delete it to have it fetched again"
+    """Return all keys and values of the header; arrays become lists."""
+    damaged = f"{path} is truncated or damaged; delete it to download it again"
     if not path.stat().st_size:
         raise FetchError(damaged)
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         try:
             magic, version, _, count = struct.unpack_from("<4sIQQ", content)
             if magic != b"GGUF" or version not in (2, 3):
-                raise FetchError(f"{path} is not a GGUF file that can be read here")
+                raise FetchError(f"{path} is not a supported GGUF file")
             at, header = 24, {}
             for _ in range(count):
                 key, at = _string(content, at)

@@ -1,4 +1,4 @@
-"""Model files: a folder, what the hub has under an id, fetched into its cache, or `embedded`, unpacked into ours."""
+"""Model files: a local folder, a hub id (downloaded into the hub cache), or `embedded` (unpacked into our cache)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import FetchError, UsageError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
-from bowstring.files.redaction import redacted
+from bowstring.files.redaction import redact
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 
 _NOT_NEEDED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "*.gguf", "onnx/*", "openvino/*", "original/*", "consolidated*"]
-TRAINING = "training.json"  # in an adapter's folder: what it was trained on
+TRAINING = "training.json"  # in an adapter's folder: its training record
 _ADAPTER, _ADAPTER_WEIGHTS = "adapter_config.json", ("adapter_model.safetensors", "adapter_model.bin")
-_SAMPLED, _SAMPLES = 1 << 20, 64  # bytes, and places in a weight file, that its fingerprint covers
+_SAMPLED, _SAMPLES = 1 << 20, 64  # bytes per sample, and samples per weight file, in the fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,48 +31,48 @@ class ModelFiles:
 
     @property
     def trained_prompts(self) -> dict[str, str]:
-        """The prompts that an adapter of ours was trained on, with their hashes; none of another's adapter."""
+        """Return the prompts that an adapter was trained on, with their hashes; empty if Bowstring did not train it."""
         try:
             found = _training(self.adapter)["configuration"]["prompts"] if self.adapter else {}
             return {str(name): str(words) for name, words in found.items()}
-        except (KeyError, TypeError, AttributeError):  # a file of another's that has the same name
+        except (KeyError, TypeError, AttributeError):  # an unrelated file of the same name
             return {}
 
 
 def model_files(kind: str, reference: str, tell: Callable[[str], None]) -> ModelFiles:
-    """The files of `KIND/ID-or-folder[+ADAPTER]`."""
+    """Return the files of `KIND/ID-or-folder[+ADAPTER]`."""
     weights, _, adapter = reference.partition("+")
-    beside = adapter_folder(adapter, tell) if adapter else None  # first: it is the smaller one
+    beside = adapter_folder(adapter, tell) if adapter else None  # first: it is the smaller download
     return ModelFiles(model_folder(weights, f"{kind}/{weights}", tell), beside)
 
 
 def adapter_folder(name: str, tell: Callable[[str], None]) -> Path:
-    """Where an adapter's files are, all of them: what PEFT does not find in a folder, it seeks on the hub by the
+    """Return an adapter's folder after checking that it is complete: PEFT looks up missing files on the hub under the
     folder's name."""
     if "/" not in name and not Path(name).expanduser().exists():
-        raise UsageError(f"the adapter {name}: no such folder; expected one, or a hub id (OWNER/NAME)")
+        raise UsageError(f"the adapter {name}: no such folder; expected a folder or a hub id (OWNER/NAME)")
     folder = model_folder(name, f"the adapter {name}", tell)
     training = _training(folder)
     if training.get("status") == "running" and "fingerprint" in training:
-        raise UsageError(f"{name} has not finished training; run its command again")
+        raise UsageError(f"{name} has not finished training; run its training command again")
     if not (folder / _ADAPTER).is_file():
-        raise UsageError(f"{name} holds no adapter ({_ADAPTER})")
+        raise UsageError(f"{name} is not an adapter: it has no {_ADAPTER}")
     if not any((folder / weights).is_file() for weights in _ADAPTER_WEIGHTS):
-        raise UsageError(f"{name} holds no weights of an adapter ({' or '.join(_ADAPTER_WEIGHTS)})")
+        raise UsageError(f"{name} has no adapter weights ({' or '.join(_ADAPTER_WEIGHTS)})")
     return folder
 
 
 def _training(folder: Path) -> dict[str, Any]:
-    """What is written of an adapter's training; nothing where it is not one of ours."""
+    """Return an adapter's training record; empty if Bowstring did not train it."""
     try:
-        found = read_json((folder / TRAINING).read_bytes())
-    except (OSError, NotPlain):
+        found = parse_strict_json((folder / TRAINING).read_bytes())
+    except (OSError, ParseError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
-def model_folder(name: str, said_as: str, tell: Callable[[str], None]) -> Path:
-    """Where a model's files are; `said_as` is how the user named it, for errors."""
+def model_folder(name: str, label: str, tell: Callable[[str], None]) -> Path:
+    """Return the folder of a model's files; `label` is the user's name for it in errors."""
     if name == "embedded":
         from bowstring.models.unpacked import unpacked_folder
 
@@ -81,26 +81,26 @@ def model_folder(name: str, said_as: str, tell: Callable[[str], None]) -> Path:
     if path.is_dir():
         return path
     if path.exists():
-        raise UsageError(f"{said_as} is a file; expected a folder, or a hub id")
+        raise UsageError(f"{label} is a file; expected a folder or a hub id")
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import GatedRepoError, HFValidationError, RepositoryNotFoundError
 
     logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
-    tell(f"Fetching {name}, where it is not here yet …")
+    tell(f"Fetching {name} (unless cached) …")
     try:
         return Path(snapshot_download(name, ignore_patterns=_NOT_NEEDED))
     except HFValidationError as error:
-        raise UsageError(f"{said_as}: no such folder, and no hub id; expected one of them") from error
-    except Exception as error:  # whatever the network does, it is one line here
+        raise UsageError(f"{label}: neither an existing folder nor a valid hub id") from error
+    except Exception as error:  # network libraries raise many kinds of errors
         if isinstance(error, RepositoryNotFoundError) and not isinstance(error, GatedRepoError):
-            raise UsageError(f"{said_as}: no such folder here, and nothing to be seen on the hub") from error
-        reason = redacted((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
-        raise FetchError(f"{said_as}: no such folder here, and it could not be fetched: {reason}") from error
+            raise UsageError(f"{label}: no such folder, and no accessible model of that id on the hub") from error
+        reason = redact((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
+        raise FetchError(f"{label}: no such folder, and the download failed: {reason}") from error
 
 
 def _fingerprint(folder: Path) -> str:
-    """A hash of configuration and vocabulary, and of the sizes and samples of the weight files: gigabytes are not
-    read, megabytes are."""
+    """Return a hash of configuration and vocabulary, and of the sizes and samples of the weight files: reads megabytes,
+    not gigabytes."""
     digest = hashlib.sha256()
     for path in sorted(
         p for p in folder.iterdir() if p.suffix in (".json", ".safetensors", ".bin", ".jinja", ".model")

@@ -1,4 +1,4 @@
-"""The one interface that everything which can be asked has, and how asking can fail.
+"""The interface of all models, and the errors that a request can raise.
 
 class Parrot:
     name = identity = "parrot"
@@ -19,27 +19,27 @@ from bowstring.records import Completion, FailureKind, Prompt, Sampling
 
 class Model(Protocol):
     name: str  # as the user wrote it
-    identity: str  # what a stored response remembers of it: no port, no key
-    concurrency: int  # how many requests it takes at a time, unless the user says otherwise
+    identity: str  # what stored responses record: no port, no key
+    concurrency: int  # default number of concurrent requests
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
-        """Ask, with whatever retries the protocol calls for.
+        """Send the request, with the retries that the protocol requires.
 
-        Raises RequestFailed, or ModelError where no request to this model can succeed.
+        Raises RequestFailed, or ModelError if no request to this model can succeed.
         """
         ...
 
     async def close(self) -> None: ...
 
-    # A model may also have stop(): called when a run is ending, so that nothing is tried again.
+    # A model may also have stop(), called when a run is ending, so that nothing is retried.
 
 
 class NotYet(Exception):
-    """The run is ending before the answer has come; another run that asks the same will get it."""
+    """The run is ending before the answer arrived; a later run with the same request will get it."""
 
 
 class RequestFailed(Exception):
-    """This request got no answer, and others may: the run goes on. The reason is one line, whatever was said."""
+    """This request failed, but others may succeed, so the run continues. The reason is always one line."""
 
     def __init__(self, kind: FailureKind, reason: str) -> None:
         self.kind = kind

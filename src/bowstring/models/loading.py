@@ -1,4 +1,4 @@
-"""Weights on PyTorch: a model folder with its vocabulary, ready to be decoded or trained as a tree."""
+"""Load weights on PyTorch: a model folder with its tokenizer, ready for tree decoding or training."""
 
 from __future__ import annotations
 
@@ -17,61 +17,61 @@ class Weights:
     model: Any
     tokenizer: Any
     rendering: Rendering
-    ends: frozenset[int]  # every token that ends an answer
-    limit: int  # of positions
-    plain: str | None  # why its prompts cannot be a tree; None where they can
+    ends: frozenset[int]  # all tokens that end an answer
+    limit: int  # maximum number of positions
+    no_tree_reason: str | None  # why its prompts cannot be decoded as a tree; None if they can
 
 
 def load_weights(folder: Path, *, dtype: Any, device: Any, tell: Callable[[str], None]) -> Weights:
-    """A causal language model, with the tree's attention unless that would be wrong."""
+    """Load a causal language model, with tree attention unless that would give wrong results."""
     require_torch()
     import transformers
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
     from bowstring.tree.layers import register
-    from bowstring.tree.norms import join_norms
+    from bowstring.tree.norms import fuse_norms
 
     logging.getLogger("transformers").setLevel(logging.ERROR)
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     tell(f"Loading {folder.name} …")
     register()
-    with in_one_line(folder):
+    with as_load_error(folder):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        plain = why_plain(config)
+        reason = no_tree_reason(config)
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        # Loaded as its authors meant it, and then given ours: not every model can be.
+        # Loaded with its default attention first: not every model supports ours.
         kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
         model: Any = kind.from_pretrained(folder, dtype=dtype, trust_remote_code=False).to(device)
-    if plain is None:
-        plain = _without_tree(model)
-    if plain is None and model.device.type == "cuda":
-        join_norms(model)
+    if reason is None:
+        reason = _try_tree_attention(model)
+    if reason is None and model.device.type == "cuda":
+        fuse_norms(model)
     found = model.generation_config.eos_token_id
     listed = found if isinstance(found, list | tuple) else [found]
     ends = frozenset(token for token in (*listed, tokenizer.eos_token_id) if token is not None)
     limit: int = getattr(config.get_text_config(), "max_position_embeddings", None) or 1 << 30
-    return Weights(model, tokenizer, Rendering(tokenizer, ends), ends, limit, plain)
+    return Weights(model, tokenizer, Rendering(tokenizer, ends), ends, limit, reason)
 
 
-def _without_tree(model: Any) -> str | None:
-    """Give a model the tree's attention, and try it; where that is not right, take it back and say why."""
+def _try_tree_attention(model: Any) -> str | None:
+    """Switch a model to tree attention and test it; if the results differ, switch back and return the reason."""
     from bowstring.tree.layers import NAME
-    from bowstring.tree.trial import why_no_tree
+    from bowstring.tree.trial import tree_mismatch
 
     before = model.config._attn_implementation
     try:
         model.set_attn_implementation(NAME)
-        why = why_no_tree(model.eval())
-    except Exception as error:  # whatever a model raises here, it cannot be a tree
+        why = tree_mismatch(model.eval())
+    except Exception as error:  # any error means that tree attention is not possible
         why = str(error)
     if why is None:
         return None
     model.set_attn_implementation(before)
-    return f"its attention cannot be made a tree's, by a trial ({' '.join(why.split())[:200]})"
+    return f"tree attention failed the trial run ({' '.join(why.split())[:200]})"
 
 
-class in_one_line:  # noqa: N801 - reads as a statement
-    """Whatever the libraries say of a folder that they cannot load, as one line."""
+class as_load_error:  # noqa: N801 - reads as a statement
+    """Context manager: turn any library error about a folder into a one-line DataError."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -79,32 +79,32 @@ class in_one_line:  # noqa: N801 - reads as a statement
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, Exception) and not isinstance(error, BowstringError):  # the libraries raise many kinds
+        if isinstance(error, Exception) and not isinstance(error, BowstringError):  # libraries raise many kinds
             reason = " ".join(str(error).split())[:200]
-            raise DataError(f"hf/{self._folder}: not a model that can be loaded: {reason}") from error
+            raise DataError(f"hf/{self._folder}: the model cannot be loaded: {reason}") from error
 
 
-def why_plain(config: Any) -> str | None:
-    """Why a model's prompts cannot be a tree; None where they can."""
+def no_tree_reason(config: Any) -> str | None:
+    """Return why a model's prompts cannot be decoded as a tree; None if they can."""
     text = config.get_text_config()
     if getattr(config, "is_encoder_decoder", False):
         return "it is not decoder-only"
     kinds = set(getattr(text, "layer_types", None) or ["full_attention"])
     if kinds - {"full_attention"}:
-        return f"it has layers of the kind {', '.join(sorted(kinds - {'full_attention'}))}, which count indices"
+        return f"it has {', '.join(sorted(kinds - {'full_attention'}))} layers, which depend on token indices"
     if getattr(text, "sliding_window", None) and getattr(text, "use_sliding_window", True):
-        return "its attention has a window, which counts indices"
+        return "its sliding-window attention depends on token indices"
     rope = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None) or {}
     kind = rope.get("rope_type", rope.get("type", "default")) if isinstance(rope, dict) else "default"
     if kind in ("dynamic", "longrope"):
-        return f"its positions ({kind} RoPE) depend on the length of the whole"
+        return f"its positions ({kind} RoPE) depend on the total length"
     return None
 
 
 def require_torch() -> Any:
     try:
         import torch
-        import transformers  # noqa: F401 - both or neither
+        import transformers  # noqa: F401 - check that it is installed
     except ImportError as error:
         raise UsageError("hf/… needs PyTorch and transformers: pip install 'bowstring[local]'") from error
     return torch

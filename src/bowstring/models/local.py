@@ -1,8 +1,8 @@
 """Local weights on PyTorch and transformers: `hf/ID-or-folder[+ADAPTER]`.
 
-Requests gather for a moment; those that share a trunk are decoded together as a tree, the trunk going through the model
-once. Models whose attention a tree would get wrong (windows count indices, not positions) take the plain path, one
-prompt at a time, and a line says so.
+Requests are collected briefly; those that share a trunk are decoded together as a tree, with one prefill of the trunk.
+Models that tree attention would get wrong (sliding windows depend on indices, not positions) decode one prompt at a
+time, and a log line says so.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from bowstring.errors import UsageError
 from bowstring.models.gathering import GatheringModel, Request
 from bowstring.models.hubfiles import model_files
 from bowstring.models.interface import NotYet, RequestFailed
-from bowstring.models.loading import Weights, in_one_line, load_weights, require_torch
+from bowstring.models.loading import Weights, as_load_error, load_weights, require_torch
 from bowstring.models.reasoning import split_reasoning
 from bowstring.records import Completion, Prompt, Sampling, Usage
 
 if TYPE_CHECKING:
-    from bowstring.tree.decoding import Drawn
+    from bowstring.tree.decoding import Generated
 
-TOGETHER = 64  # branches decoded at a time
-_ROOM = 65_536  # tokens of branches decoded at a time, those to come among them: what their keys and values take
+TOGETHER = 64  # maximum branches decoded together
+_ROOM = 65_536  # maximum branch tokens decoded together, including tokens to be generated: bounds the key-value cache
 
 
 class LocalModel(GatheringModel):
-    """Weights in this process. They are loaded when the first request comes."""
+    """Weights in this process. They are loaded on the first request."""
 
     concurrency = 128
 
@@ -39,55 +39,55 @@ class LocalModel(GatheringModel):
         self.identity = f"{self.name}#{self._files.fingerprint}"
         self.trained_prompts = self._files.trained_prompts
         self._tell = tell
-        self._loaded: LocalAnswers | None = None
+        self._loaded: LocalGenerator | None = None
 
     async def close(self) -> None:
         await super().close()
         self._loaded = None
 
     def _batch(self, waiting: Sequence[Request]) -> list[Request]:
-        """The requests of one trunk: of those that wait, the one that came first."""
+        """Return the requests that share a trunk with the oldest one."""
         digest = waiting[0].prompt.trunk.digest
         return [r for r in waiting if r.prompt.trunk.digest == digest][:TOGETHER]
 
     def _answer(self, batch: Sequence[Request]) -> list[Completion | Exception]:
         if self._loaded is None:
-            self._loaded = LocalAnswers(self._load())
+            self._loaded = LocalGenerator(self._load())
         return self._loaded.answer([r.prompt for r in batch], [r.sampling for r in batch], lambda: self._stopped)
 
     def _load(self) -> Weights:
-        """On the best device there is."""
+        """Load on the best available device."""
         torch = require_torch()
         folder, adapter = self._files.folder, self._files.adapter
         device, dtype = ("cuda", torch.bfloat16) if torch.cuda.is_available() else ("cpu", torch.float32)
         weights = load_weights(folder, dtype=dtype, device=device, tell=self._tell)
-        if weights.plain:
-            self._tell(f"{folder.name} is asked one prompt at a time: {weights.plain}.")
+        if weights.no_tree_reason:
+            self._tell(f"{folder.name} decodes one prompt at a time: {weights.no_tree_reason}.")
         if adapter is not None:
-            with in_one_line(adapter):
+            with as_load_error(adapter):
                 weights.model = _with_adapter(weights.model, adapter)
         return weights
 
 
-class LocalAnswers:
-    """What weights answer: branches of a trunk together, or one prompt at a time where no tree can be."""
+class LocalGenerator:
+    """Generates answers: all branches of a trunk together, or one prompt at a time if no tree is possible."""
 
     def __init__(self, weights: Weights) -> None:
         self.model = weights.model.eval()
-        self.plain, self.ends, self.limit = weights.plain, weights.ends, weights.limit
+        self.no_tree_reason, self.ends, self.limit = weights.no_tree_reason, weights.ends, weights.limit
         self.tokenizer, self.rendering = weights.tokenizer, weights.rendering
 
     def answer(
         self, prompts: Sequence[Prompt], samplings: Sequence[Sampling], stopped: Callable[[], bool]
     ) -> list[Completion | Exception]:
-        """A completion for every prompt, or why there is none."""
-        found = self.rendering.fitting(prompts, samplings, self.limit)
+        """Return a completion for every prompt, or an error."""
+        found = self.rendering.tokens_within_limit(prompts, samplings, self.limit)
         ids = {n: tokens for n, tokens in enumerate(found) if not isinstance(tokens, RequestFailed)}
         answers: dict[int, Completion | Exception] = {
             n: failed for n, failed in enumerate(found) if isinstance(failed, RequestFailed)
         }
         if ids:
-            way = self._one_by_one if self.plain else self._as_tree
+            way = self._one_by_one if self.no_tree_reason else self._as_tree
             drawn = way(list(ids.values()), [samplings[n] for n in ids], stopped)
             if stopped():
                 return [NotYet() for _ in prompts]
@@ -98,27 +98,30 @@ class LocalAnswers:
 
     def _as_tree(
         self, ids: Sequence[Sequence[int]], samplings: Sequence[Sampling], stopped: Callable[[], bool]
-    ) -> list[tuple[Drawn, int]]:
-        """What is drawn for each, and how much of its prompt had been read for another."""
+    ) -> list[tuple[Generated, int]]:
+        """Return the generated tokens of each prompt, and how many of its prompt tokens were prefilled for another
+        one."""
         from bowstring.tree.decoding import decode
-        from bowstring.tree.packing import cut
+        from bowstring.tree.packing import build_tree
 
-        found: dict[int, tuple[Drawn, int]] = {}
-        for lot in _lots([len(branch) + s.max_tokens for branch, s in zip(cut(ids).branches, samplings, strict=True)]):
+        found: dict[int, tuple[Generated, int]] = {}
+        for lot in _split_batches(
+            [len(branch) + s.max_tokens for branch, s in zip(build_tree(ids).branches, samplings, strict=True)]
+        ):
             if stopped():
                 break
-            tree = cut([ids[n] for n in lot])
+            tree = build_tree([ids[n] for n in lot])
             drawn = decode(self.model, tree, [self._draw(samplings[n]) for n in lot], self.ends, stopped=stopped)
             for n, one in zip(lot, drawn, strict=True):
                 found[n] = (one, len(tree.trunk) if n != lot[0] else 0)
         return [found[n] for n in sorted(found)]
 
     def _draw(self, sampling: Sampling) -> Any:
-        """The request's settings; where it leaves one open, the model's own."""
-        from bowstring.tree.choosing import Draw
+        """Return the request's settings, with the model's defaults for those left open."""
+        from bowstring.tree.choosing import DecodingSettings
 
         own = self.model.generation_config
-        return Draw(
+        return DecodingSettings(
             sampling.max_tokens,
             sampling.temperature if sampling.temperature is not None else (own.temperature or 1.0),
             sampling.top_k if sampling.top_k is not None else own.top_k,
@@ -129,9 +132,9 @@ class LocalAnswers:
 
     def _one_by_one(
         self, ids: Sequence[Sequence[int]], samplings: Sequence[Sampling], stopped: Callable[[], bool]
-    ) -> list[tuple[Drawn, int]]:
+    ) -> list[tuple[Generated, int]]:
         torch = require_torch()
-        from bowstring.tree.decoding import Drawn
+        from bowstring.tree.decoding import Generated
 
         found = []
         for prompt, sampling in zip(ids, samplings, strict=True):
@@ -151,15 +154,15 @@ class LocalAnswers:
                     eos_token_id=sorted(self.ends) or None,
                     **how,
                 )
-            # A decoder that is alone goes on from the prompt; one behind an encoder begins with a token of its own.
+            # A decoder-only model continues the prompt; an encoder-decoder model begins with its own start token.
             tokens = out[0, 1 if self.model.config.is_encoder_decoder else len(prompt) :].tolist()
             ended = next((n for n, token in enumerate(tokens) if token in self.ends), None)
-            found.append((Drawn(tokens[:ended], "length" if ended is None else "stop"), 0))
+            found.append((Generated(tokens[:ended], "length" if ended is None else "stop"), 0))
         return found
 
 
-def _lots(lengths: Sequence[int]) -> list[list[int]]:
-    """Which branches are decoded together: all of them, if there is room; otherwise those of like lengths."""
+def _split_batches(lengths: Sequence[int]) -> list[list[int]]:
+    """Split branches into batches that fit: all together if possible, otherwise grouped by similar length."""
     if len(lengths) * max(lengths) <= _ROOM:
         return [list(range(len(lengths)))]
     lots: list[list[int]] = []
@@ -175,7 +178,8 @@ def _with_adapter(model: Any, adapter: Path) -> Any:
         from peft import PeftModel
     except ImportError as error:
         raise UsageError("an adapter needs PEFT: pip install 'bowstring[local]'") from error
-    # In the model's own precision, as its training computes with it; in float32 a tree takes 1.6 times as long.
+    # In the model's own precision, as in training; in float32 a tree takes 1.6 times as long. Merging a small change
+    # into large half-precision weights would round it away, so there the adapter stays separate.
     found = PeftModel.from_pretrained(model, str(adapter), autocast_adapter_dtype=False)
     # Half precision has no room for a small change of a large weight: there an adapter stays beside the weights.
     return found.merge_and_unload() if model.dtype == require_torch().float32 else found

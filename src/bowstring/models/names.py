@@ -1,15 +1,16 @@
-"""Model names: which provider a name means, which key it needs, and whether that is here.
+"""Model names: parse a name into its provider, find its API key, and open the model.
 
 openai/NAME, anthropic/NAME, google/NAME, together/NAME, openrouter/NAME, bedrock/NAME
 openai/NAME@http://host:port/v1     any compatible server: vLLM, SGLang, Ollama, llama.cpp
-hf/ID-or-folder[+ADAPTER]           weights of your own, on PyTorch
+hf/ID-or-folder[+ADAPTER]           local weights on PyTorch
 vllm/ID-or-folder[+ADAPTER]         the same on vLLM, in this process
-embedded                            the model that ships with the install
-python:module:name                  your own code
+embedded                            the bundled model
+python:module:name                  user code
 """
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from urllib.parse import urlsplit
 
 from bowstring.errors import UsageError
 from bowstring.models.interface import Model
+from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
 
 SERVER_KEY = "BOWSTRING_API_KEY"
@@ -26,7 +28,8 @@ SERVER_KEY = "BOWSTRING_API_KEY"
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A hosted service: where it is, which variable holds its key (the first that is set), what it refuses."""
+    """A hosted service: its URL, the variables that may hold its key (the first one set is used), and unsupported
+    settings."""
 
     name: str
     url: str
@@ -65,7 +68,7 @@ PROVIDERS = {
 }
 _NAME = re.compile(r"(?P<provider>[a-z]+)/(?P<model>.+?)(?:@(?P<url>https?://\S+))?", re.DOTALL)
 
-_STEERING = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+_CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 def open_model(
@@ -75,9 +78,9 @@ def open_model(
     tell: Callable[[str], None] = lambda line: None,
     with_key: bool = True,
 ) -> Model:
-    """The model of a name, ready to be asked; or of an object of the user's own.
+    """Open a model by name, or wrap a user-supplied object.
 
-    Without `with_key` it may lack its key: enough to plan a run, not to ask.
+    With `with_key=False` the key may be missing: enough to plan a run, not to send requests.
     """
     if not isinstance(name, str):
         return _of_object(name)
@@ -94,22 +97,22 @@ def open_model(
 
         return VllmModel(name.removeprefix("vllm/"), tell)
     if name.startswith("python:"):
-        from bowstring.models.own import load_own
+        from bowstring.models.user_code import load_user_model
 
-        return load_own(name)
+        return load_user_model(name)
     match = _NAME.fullmatch(name)
-    if match is None or match["provider"] not in PROVIDERS or not match["model"].strip() or _STEERING.search(name):
-        raise UsageError(f"{_without_server(name)!r} is no model; expected embedded, python:module:name, or {_forms()}")
+    if match is None or match["provider"] not in PROVIDERS or not match["model"].strip() or _CONTROL.search(name):
+        raise UsageError(f"{_without_server(name)!r} is not a model name. {_suggestion(_without_server(name))}")
     url = _checked_url(_without_server(name), match["url"]) if match["url"] else None
     if url is None and re.search(r"@[^@]*[:/.]|:.*@", match["model"]):
         raise UsageError(
-            f"{_without_server(name)}: a server is named with its scheme, as in openai/NAME@http://host:port/v1"
+            f"{_without_server(name)}: give the server with its scheme, as in openai/NAME@http://host:port/v1"
         )
     return _of_provider(PROVIDERS[match["provider"]], match["model"], url, patience, with_key=with_key)
 
 
-def _checked_url(said_in: str, url: str) -> str:
-    """A server's address, if it is one; the error does not repeat it: there may be a password in it."""
+def _checked_url(where: str, url: str) -> str:
+    """Return a valid server URL; the error does not repeat it, because it may contain a password."""
     try:
         parts = urlsplit(url)
         sound = bool(parts.hostname) and not parts.query and not parts.fragment and (parts.port or 1) > 0
@@ -117,12 +120,12 @@ def _checked_url(said_in: str, url: str) -> str:
     except ValueError:
         sound = False
     if not sound:
-        raise UsageError(f"{said_in}: not a server's address; expected http://host:port/v1")
+        raise UsageError(f"{where}: invalid server URL; expected http://host:port/v1")
     return url.rstrip("/").removesuffix("/chat/completions")
 
 
 def _without_server(name: str) -> str:
-    """A model's name as an error may repeat it: without an address, and whatever password is in that."""
+    """Return a model name that errors may repeat: without its URL, which may contain a password."""
     model, at, _ = name.partition("@")
     if not at:
         return name[:200]
@@ -137,19 +140,19 @@ def _configured(variable: str | None) -> str | None:
 def _of_object(found: Any) -> Model:
     if all(hasattr(found, a) for a in ("name", "identity", "concurrency", "complete", "close")):
         return found  # type: ignore[no-any-return]
-    from bowstring.models.own import own_model
+    from bowstring.models.user_code import user_model
 
-    return own_model(found)
+    return user_model(found)
 
 
 def _of_provider(
     provider: Provider, model: str, url: str | None, patience: Patience | None, *, with_key: bool
 ) -> Model:
-    name = f"{provider.name}/{model}" + (f"@{_shown(url)}" if url else "")
-    identity = f"{provider.name}/{model}" + (f"@{_place(url)}" if url else "")
+    name = f"{provider.name}/{model}" + (f"@{_public_url(url)}" if url else "")
+    identity = f"{provider.name}/{model}" + (f"@{_host(url)}" if url else "")
     configured = _configured(provider.url_variable)
-    # A service's own key goes to that service only. Any other server has a key of its own, or none.
-    own_key = _sound(SERVER_KEY, os.environ.get(SERVER_KEY)) if url else None
+    # A provider's key is sent only to that provider. Any other server has its own key, or none.
+    own_key = _checked_key(SERVER_KEY, os.environ.get(SERVER_KEY)) if url else None
     if provider.name == "bedrock":
         from bowstring.models.bedrock import Bedrock, Credentials
 
@@ -176,32 +179,32 @@ def _of_provider(
     )
 
 
-def _place(url: str) -> str:
-    """A server without its port: the same model behind another port is the same model."""
+def _host(url: str) -> str:
+    """Return a server without its port: the same model on another port is the same model."""
     parts = urlsplit(url)
     return f"{parts.hostname or ''}{parts.path.rstrip('/')}"
 
 
-def _shown(url: str) -> str:
-    """A server's address without a name and password in it."""
+def _public_url(url: str) -> str:
+    """Return a URL without user name and password."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _key(name: str, provider: Provider, *, with_key: bool) -> str | None:
     for variable in provider.keys:
-        if key := _sound(variable, os.environ.get(variable)):
+        if key := _checked_key(variable, os.environ.get(variable)):
             return key
     if not with_key:
         return None
     raise UsageError(f"{name} needs {' or '.join(provider.keys)} in the environment (or try --model embedded)")
 
 
-def _sound(variable: str, key: str | None) -> str | None:
-    """A key as a header can carry it; spaces and line ends around it come from files and are not part of it."""
+def _checked_key(variable: str, key: str | None) -> str | None:
+    """Return a key that a header can carry, without surrounding whitespace (keys often come from files)."""
     key = (key or "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise UsageError(f"{variable} holds a character that no key has; set it again")
+        raise UsageError(f"{variable} contains a character that is not allowed in a key; set it again")
     return key or None
 
 
@@ -209,22 +212,32 @@ def _aws_credentials(name: str, *, with_key: bool) -> Any:
     from bowstring.models.bedrock import Credentials
 
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
-    if bearer := _sound("AWS_BEARER_TOKEN_BEDROCK", os.environ.get("AWS_BEARER_TOKEN_BEDROCK")):
+    if bearer := _checked_key("AWS_BEARER_TOKEN_BEDROCK", os.environ.get("AWS_BEARER_TOKEN_BEDROCK")):
         return Credentials(region, bearer)
-    access, secret = (_sound(v, os.environ.get(v)) for v in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"))
+    access, secret = (_checked_key(v, os.environ.get(v)) for v in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"))
     if with_key and not (access and secret):
         either = "AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,"
         raise UsageError(f"{name} needs {either} in the environment (or try --model embedded)")
-    session = _sound("AWS_SESSION_TOKEN", os.environ.get("AWS_SESSION_TOKEN"))
+    session = _checked_key("AWS_SESSION_TOKEN", os.environ.get("AWS_SESSION_TOKEN"))
     return Credentials(region, None, access or "", secret or "", session)
 
 
-def _forms() -> str:
-    return ", ".join(f"{p}/NAME" for p in PROVIDERS) + ", openai/NAME@http://host:port/v1, hf/FOLDER, vllm/FOLDER"
+def _suggestion(name: str) -> str:
+    """Return the end of an error about an unknown model name: the nearest name, or else all forms."""
+    provider, slash, model = name.partition("/")
+    if slash and model.strip():
+        close = difflib.get_close_matches(provider, [*PROVIDERS, "hf", "vllm"], n=1, cutoff=0.7)
+        near = [f"{close[0]}/{model}"] if close and close[0] != provider else []
+    else:
+        near = difflib.get_close_matches(name, ["embedded"], n=1) or load_prices().named(name)
+    if near:
+        return f"Did you mean {near[0]}?"
+    forms = ", ".join(f"{p}/NAME" for p in PROVIDERS)
+    return f"Expected embedded, python:module:name, {forms}, openai/NAME@http://host:port/v1, hf/FOLDER or vllm/FOLDER"
 
 
 def name_of_identity(identity: str) -> str:
-    """The name that a model may be opened by again, from what a run remembers of it."""
+    """Return the name by which a model can be opened again, from the identity stored with a run."""
     if identity.startswith("embedded/"):
         return "embedded"
     return identity.partition("#")[0] if identity.startswith(("python:", "hf/", "vllm/")) else identity

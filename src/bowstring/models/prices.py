@@ -1,4 +1,4 @@
-"""What requests cost: a dated table of list prices, which a file of the user's overrides.
+"""Request costs: a dated table of list prices, which a user's file can override.
 
 # prices.yaml: dollars per million tokens
 openai/my-model: {input: 1.0, cached: 0.25, output: 4.0}
@@ -14,22 +14,22 @@ from typing import Any
 import yaml
 
 from bowstring.errors import UsageError
-from bowstring.files.plain_yaml import NotPlain, read_yaml
+from bowstring.files.safe_yaml import ParseError, parse_safe_yaml
 from bowstring.records import Usage
 
-_MOST = 1e9  # dollars; with more, sums could be no numbers
+_MOST = 1e9  # dollars; larger prices could overflow sums
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars per million tokens; `cached` for prompt tokens that the server did not process again."""
+    """Dollars per million tokens; `cached` applies to prompt tokens served from a prefix cache."""
 
     input: float
     cached: float
     output: float
 
     def in_batches(self, factor: float) -> Price:
-        """The price of a batch API, where a cached token costs what any other does."""
+        """Return the batch API price, where cached tokens cost the same as others."""
         return Price(self.input * factor, self.input * factor, self.output * factor)
 
     def of(self, usage: Usage) -> float:
@@ -43,10 +43,14 @@ class Prices:
         self._table = table
 
     def of(self, model: str) -> Price | None:
-        """The price of a model by its identity; None where it is not known. What runs here costs nothing."""
+        """Return the price of a model by its identity; None if unknown. Local models are free."""
         if model.startswith(("embedded/", "python:", "hf/", "vllm/")):
             return Price(0, 0, 0)
         return self._table.get(model)
+
+    def named(self, name: str) -> list[str]:
+        """Return the listed models that have this name at some provider."""
+        return [model for model in self._table if model.partition("/")[2] == name]
 
 
 def load_prices(override: Path | None = None) -> Prices:
@@ -56,11 +60,13 @@ def load_prices(override: Path | None = None) -> Prices:
     if override is None:
         return Prices(table, dated)
     try:
-        rows: Any = read_yaml(override.read_text(encoding="utf-8"))
-    except (OSError, NotPlain, UnicodeDecodeError) as error:
+        rows: Any = parse_safe_yaml(override.read_text(encoding="utf-8"))
+    except (OSError, ParseError, UnicodeDecodeError) as error:
         raise UsageError(f"{override} cannot be read as prices: {' '.join(str(error).split())}") from error
     if not isinstance(rows, dict):
-        raise UsageError(f"{override}: expected a line a model: openai/NAME: {{input: 1.0, cached: 0.5, output: 4.0}}")
+        raise UsageError(
+            f"{override}: expected one line per model: openai/NAME: {{input: 1.0, cached: 0.5, output: 4.0}}"
+        )
     for name, row in rows.items():
         table[str(name)] = _price(override, str(name), row)
     return Prices(table, f"{dated}, with {override.name}")
@@ -72,5 +78,5 @@ def _price(path: Path, name: str, row: Any) -> Price:
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise UsageError(f"{path}: {name}: expected input and output, and cached if it differs") from error
     if not all(0 <= dollars <= _MOST for dollars in (price.input, price.cached, price.output)):
-        raise UsageError(f"{path}: {name}: a price is negative, beyond all bounds, or no number")
+        raise UsageError(f"{path}: {name}: a price is negative, too large, or not a number")
     return price

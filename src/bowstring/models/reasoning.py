@@ -1,4 +1,4 @@
-"""Answers of reasoning models: what they thought is kept apart from what they said.
+"""Separate the reasoning of a model from its answer.
 
 >>> split_reasoning("<think>They avoid beetroot.</think>Try lentils.")
 ('Try lentils.', 'They avoid beetroot.')
@@ -15,10 +15,10 @@ _UNCLOSED = re.compile(rf"\s*{_OPEN}(.*)", re.DOTALL)
 
 
 def split_reasoning(text: str) -> tuple[str, str | None]:
-    """The answer, and the reasoning in front of it if there is any.
+    """Return the answer, and the reasoning before it, if any.
 
-    Templates that open the block themselves leave only its end in the answer; an answer cut off while the
-    model was still thinking has only its beginning, and then there is no answer.
+    Templates that open the block themselves leave only its closing tag in the answer. An answer truncated during
+    reasoning has only the opening tag, and then the answer is empty.
     """
     if match := _BLOCK.match(text):
         return text[match.end() :], match[2].strip()

@@ -1,4 +1,4 @@
-"""Prompts as a model's own tokens: rendered whole, with its chat template, and the same on any day."""
+"""Prompts as token ids: rendered in full with the model's chat template, and independent of the current date."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from bowstring.models.interface import RequestFailed
 from bowstring.records import Prompt, Sampling
 
-_DATE = "26 Jul 2024"  # what templates are told is today, so that a prompt is the same on any day
+_DATE = "26 Jul 2024"  # the date given to templates, so that prompts do not change from day to day
 _TODAY = re.compile(r"strftime_now\([^()]*\)")
 
 
 class Rendering:
-    """A tokenizer of transformers', with the date in its template pinned."""
+    """A transformers tokenizer whose template has a fixed date."""
 
     def __init__(self, tokenizer: Any, ends: Collection[int] = ()) -> None:
         """`ends` are the tokens with which the model ends an answer."""
@@ -23,7 +23,7 @@ class Rendering:
         self._ends = ends
         if isinstance(tokenizer.chat_template, str):
             tokenizer.chat_template = _TODAY.sub(f'"{_DATE}"', tokenizer.chat_template)
-        # Texts on two sides of such a token are split into tokens apart from each other.
+        # Text before and after a special token is tokenized independently.
         self._borders = sorted(
             token.content
             for token in tokenizer.added_tokens_decoder.values()
@@ -34,13 +34,13 @@ class Rendering:
         return self._encoded(self._text(prompt))
 
     def all_tokens(self, prompts: Sequence[Prompt]) -> list[list[int]]:
-        """The same as `tokens` of each, with the text that they share tokenized once."""
+        """Like `tokens` for each prompt, tokenizing the shared text once."""
         return self._all_encoded([self._text(prompt) for prompt in prompts])
 
-    def fitting(
+    def tokens_within_limit(
         self, prompts: Sequence[Prompt], samplings: Sequence[Sampling], limit: int
     ) -> list[list[int] | RequestFailed]:
-        """The same, where a prompt and what is to come fit into so many positions; where not, why."""
+        """Return the tokens of each prompt, or an error if prompt and answer exceed `limit` positions."""
         found: dict[int, list[int] | RequestFailed] = {}
         texts: dict[int, str] = {}
         for n, prompt in enumerate(prompts):
@@ -53,26 +53,26 @@ class Rendering:
         return [found[n] for n in range(len(prompts))]
 
     def _all_encoded(self, texts: Sequence[str]) -> list[list[int]]:
-        """What texts share is cut behind a special token, where merges cannot cross. That this holds for the tokenizer
-        at hand is checked with one whole text; where it does not, all are tokenized whole."""
+        """Tokenize texts, cutting the shared beginning after a special token, which merges cannot cross. One full text
+        is tokenized as a check; if it differs, all texts are tokenized in full."""
         shared = _common(texts) if len(texts) > 1 else ""
         places = [(at + len(border), border) for border in self._borders if (at := shared.rfind(border)) >= 0]
         if places:
             end, border = max(places)
             trunk = self._encoded(shared[:end])
-            # Behind the border again, for some vocabularies mark the beginning of a text.
+            # The special token is repeated, because some vocabularies mark the beginning of a text.
             found = [trunk + self._encoded(border + text[end:], first=False)[1:] for text in texts]
             if found[0] == self._encoded(texts[0]):
                 return found
         return [self._encoded(text) for text in texts]
 
     def answer(self, text: str) -> list[int]:
-        """An answer as the model would give it behind a prompt, with the token that ends it."""
+        """Return an answer's tokens as the model would generate them after a prompt, including the end token."""
         return [*self._encoded(text, first=False), self.end]
 
     @cached_property
     def end(self) -> int:
-        """The token with which the template closes an answer; where it has none of its own, the tokenizer's."""
+        """The token with which the template closes an answer, or else the tokenizer's end token."""
         if self._tokenizer.chat_template is not None:
             chat = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "ANSWER"}]
             text = self._tokenizer.apply_chat_template(chat, tokenize=False, date_string=_DATE)
@@ -86,15 +86,15 @@ class Rendering:
         messages = [{"role": m.role, "content": m.text} for m in prompt.messages]
         ways = [messages]
         if messages[0]["role"] == "system" and len(messages) > 1:
-            # Some templates know no system turn: its text then opens the first message of the user.
+            # Some templates do not support a system message: its text is then prepended to the first user message.
             system, first, *rest = messages
             ways.append([{"role": "user", "content": f"{system['content']}\n\n{first['content']}"}, *rest])
         for chat in ways:
             try:
                 return self._rendered(chat)
-            except Exception as error:  # a template raises what it likes
+            except Exception as error:  # templates raise many kinds of errors
                 refusal = error
-        raise RequestFailed("protocol", f"its chat template refuses the prompt: {refusal}") from refusal
+        raise RequestFailed("protocol", f"its chat template rejects the prompt: {refusal}") from refusal
 
     def _rendered(self, messages: Sequence[dict[str, str]]) -> str:
         if self._tokenizer.chat_template is None:
@@ -105,17 +105,19 @@ class Rendering:
         return text
 
     def _encoded(self, text: str, *, first: bool = True) -> list[int]:
-        """The ids of a text, or of one that goes on; a template brings its special tokens itself."""
+        """Return the ids of a text, or of a continuation; the template already contains the special tokens."""
         special = first and self._tokenizer.chat_template is None
         return list(self._tokenizer(text, add_special_tokens=special)["input_ids"])
 
 
 def _common(texts: Sequence[str]) -> str:
-    """The longest common beginning: that of the two which are furthest apart in the alphabet."""
+    """Return the longest common prefix: that of the alphabetically first and last text."""
     first, last = min(texts), max(texts)
     return first[: next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
 
 
 def _too_long(tokens: Sequence[int], sampling: Sampling, limit: int) -> RequestFailed:
     to_come = sampling.max_tokens
-    return RequestFailed("context", f"{len(tokens):,} tokens and {to_come} to come exceed the {limit:,} it has")
+    return RequestFailed(
+        "context", f"{len(tokens):,} prompt tokens and {to_come} answer tokens exceed its limit of {limit:,}"
+    )

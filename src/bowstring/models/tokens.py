@@ -1,4 +1,4 @@
-"""How many tokens a text has, and by whose vocabulary.
+"""Token counts, with the name of the tokenizer used.
 
 counter = embedded_counter()
 counter.count(["How do you do?"])    # [5]
@@ -14,21 +14,21 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError, FetchError
-from bowstring.files.redaction import redacted
+from bowstring.files.redaction import redact
 from bowstring.models import gguf, weights
 
-_BATCH = 4096  # texts encoded at once: enough for every core, little memory
+_BATCH = 4096  # texts encoded at once: keeps all cores busy with little memory
 
 
 @dataclass(frozen=True, slots=True)
 class TokenCounter:
-    """A vocabulary with the name that goes beside every count made with it."""
+    """A tokenizer with the name reported next to its counts."""
 
     name: str
     _tokenizer: Any
 
     def count(self, texts: Iterable[str]) -> list[int]:
-        """Tokens of each text, without special ones."""
+        """Return the tokens per text, without special tokens."""
         counts: list[int] = []
         remaining = iter(texts)
         while batch := list(islice(remaining, _BATCH)):
@@ -38,12 +38,12 @@ class TokenCounter:
 
 
 def embedded_counter(tell: Callable[[str], None] = lambda line: None) -> TokenCounter:
-    """The embedded model's vocabulary, which counts where a model's own is not to be had."""
+    """Return a counter with the embedded model's tokenizer, used when a model's own is not available."""
     return TokenCounter("SmolLM2-135M (embedded)", gguf_tokenizer(weights.fetch(tell)))
 
 
 def named_counter(name: str, tell: Callable[[str], None] = lambda line: None) -> TokenCounter:
-    """`embedded`, a tokenizer.json or the folder that holds one, or the hub id of a model."""
+    """Return a counter for `embedded`, a tokenizer.json or its folder, or a model's hub id."""
     from tokenizers import Tokenizer
 
     if name == "embedded":
@@ -55,12 +55,12 @@ def named_counter(name: str, tell: Callable[[str], None] = lambda line: None) ->
         path = _from_hub(name)
     try:
         return TokenCounter(name, Tokenizer.from_file(str(path)))
-    except Exception as error:  # the library raises bare Exceptions
-        raise DataError(f"{path}: not a tokenizer.json that can be read: {error}") from error
+    except Exception as error:  # the library raises bare Exception
+        raise DataError(f"{path}: cannot be read as a tokenizer.json: {error}") from error
 
 
 def counter_or_none(name: str, tell: Callable[[str], None]) -> TokenCounter | None:
-    """None for the name `none`, or where the embedded vocabulary cannot be fetched: that is told, not fatal."""
+    """Return None for the name `none`, or, with a log line, if the embedded tokenizer cannot be downloaded."""
     if name == "none":
         return None
     try:
@@ -82,21 +82,21 @@ def _from_hub(name: str) -> Path:
     try:
         return Path(hf_hub_download(name, "tokenizer.json"))
     except HFValidationError as error:
-        raise DataError(f"{name}: no such tokenizer; expected embedded, a tokenizer.json or a hub id") from error
-    except (EntryNotFoundError, HfHubHTTPError, OSError) as error:  # OSError: and the cache has none
-        reason = redacted((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
-        raise FetchError(f"the tokenizer of {name} could not be fetched: {reason}") from error
+        raise DataError(f"{name}: tokenizer not found; expected embedded, a tokenizer.json or a hub id") from error
+    except (EntryNotFoundError, HfHubHTTPError, OSError) as error:  # OSError: offline and not in the cache
+        reason = redact((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
+        raise FetchError(f"the tokenizer of {name} could not be downloaded: {reason}") from error
 
 
 def gguf_tokenizer(path: Path) -> Any:
-    """The vocabulary in a GGUF file of SmolLM's make."""
+    """Build the tokenizer of a SmolLM GGUF file."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
     header = gguf.read_header(path)
     tokens, kinds = header["tokenizer.ggml.tokens"], header["tokenizer.ggml.token_type"]
     merges = [tuple(merge.split(" ", 1)) for merge in header["tokenizer.ggml.merges"]]
     tokenizer = Tokenizer(models.BPE({token: i for i, token in enumerate(tokens)}, merges))
-    # What llama.cpp calls 'smollm': single digits, then GPT-2's words.
+    # llama.cpp's 'smollm' pre-tokenizer: single digits, then GPT-2's word pattern.
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
     )

@@ -1,4 +1,4 @@
-"""HTTP to a model's server: one pool, bounded retries, and errors sorted by what can be done about them."""
+"""HTTP to a model server: one connection pool, bounded retries, and errors classified by how to react to them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 
 from bowstring.errors import ModelError
-from bowstring.files.redaction import redacted, sought, without
+from bowstring.files.redaction import byte_patterns, redact, replace_secrets
 from bowstring.models.interface import RequestFailed
 
 _RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
@@ -31,7 +31,7 @@ _QUOTA = re.compile(r"insufficient_quota|credit balance is too low|billing", re.
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to go on: attempts in all, the longest pause between two, and the wait for one answer."""
+    """Retry limits: total attempts, the longest pause between two, and the timeout per answer, in seconds."""
 
     attempts: int = 6
     longest_pause: float = 60.0
@@ -40,17 +40,17 @@ class Patience:
 
 
 _OUT_OF_FORM = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError)
-_CONNECT_ATTEMPTS = 3  # to a server that has never answered
-_MOST_SAID = 100_000  # characters of an error that are looked through
-_UNMISTAKABLE = 16  # characters of a key that no model's answer holds by chance; "EMPTY" and "test" are words
+_CONNECT_ATTEMPTS = 3  # attempts to reach a server that has never answered
+_MOST_SAID = 100_000  # characters of an error that are searched
+_UNMISTAKABLE = 16  # minimum key length that no answer contains by chance; "EMPTY" and "test" are words
 
 
 class NotFound(ModelError):
-    """The server has no such thing (404)."""
+    """The server does not have the requested resource (404)."""
 
 
 class Rejected(Exception):
-    """The server says that the request itself is wrong (400, 422); `message` is what it said."""
+    """The server says that the request itself is invalid (400, 422); `message` is its error message."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -58,9 +58,9 @@ class Rejected(Exception):
 
 
 class Transport:
-    """Posts prepared bodies to one server. A pause that the server asks for holds for all requests to it.
+    """Posts prepared bodies to one server. A pause that the server requests applies to all requests.
 
-    What it answers is rid of the `secrets` that were sent to it before anybody reads it: servers repeat them.
+    The `secrets` sent to the server are removed from its responses before anything else reads them: servers echo them.
     """
 
     def __init__(
@@ -70,8 +70,8 @@ class Transport:
         self.patience = patience or Patience()
         self._headers = {"Content-Type": "application/json", **headers}
         self._secrets = tuple(secrets)
-        self._sought = [form for secret in secrets if len(secret) >= _UNMISTAKABLE for form in sought(secret)]
-        # A client a connection: the pool inside one looks through all of its connections at every request.
+        self._sought = [form for secret in secrets if len(secret) >= _UNMISTAKABLE for form in byte_patterns(secret)]
+        # One client per connection: httpx's pool scans all of its connections on every request.
         self._idle: list[httpx.AsyncClient] = []
         self._urls: dict[str, httpx.URL] = {}
         self._certificates: ssl.SSLContext | None = None
@@ -84,17 +84,17 @@ class Transport:
             await self._idle.pop().aclose()
 
     def stop(self) -> None:
-        """The run is ending: what is in flight may finish, and nothing is tried again."""
+        """End the run: requests in flight may finish, and nothing is retried."""
         self._stopped.set()
 
     async def post(self, url: str, body: bytes, read: Callable[[Any], Any], **headers: str) -> Any:
-        """Post until there is an answer that `read` can make sense of (it raises ValueError where not)."""
+        """Post until `read` can parse the answer (it raises ValueError otherwise)."""
         return await self.exchange(lambda: self._request(url, body, headers), lambda response: read(response.json()))
 
     async def exchange(
         self, request: Callable[[], httpx.Request], read: Callable[[httpx.Response], Any], attempts: int | None = None
     ) -> Any:
-        """Send until there is an answer that `read` can make sense of; `request` makes a new one for every try."""
+        """Send until `read` can parse the answer; `request` builds a new request for every attempt."""
         attempts = attempts or self.patience.attempts
         for attempt in range(1, attempts + 1):
             await self._sleep(self._not_before - time.monotonic())
@@ -106,16 +106,16 @@ class Transport:
                 self._reached = True
                 if response.status_code < 300:
                     return read(response)
-                failure, pause = self._sorted(response)
+                failure, pause = self._classify(response)
             except _OUT_OF_FORM as error:
-                failure = RequestFailed("protocol", self._redacted(f"{self.name} answered out of form: {error!r}"))
+                failure = RequestFailed("protocol", self._redacted(f"{self.name} sent a malformed answer: {error!r}"))
             except (httpx.TimeoutException, TimeoutError):
                 failure = RequestFailed("timeout", f"{self.name} did not answer in time")
             except httpx.HTTPError as error:
                 reason = self._redacted(f"{self.name}: {str(error) or type(error).__name__}")
                 failure = RequestFailed("server", reason)
                 if isinstance(error, httpx.ConnectError) and not self._reached and attempt >= _CONNECT_ATTEMPTS:
-                    raise ModelError(f"{reason} (is the server running, and its address right?)") from error
+                    raise ModelError(f"{reason} (is the server running, and is its address correct?)") from error
             finally:
                 self._idle.append(client)
             if attempt == attempts or self._stopped.is_set():
@@ -126,13 +126,13 @@ class Transport:
         raise failure
 
     def plain_request(self, method: str, url: str, **content: Any) -> httpx.Request:
-        """A request that is not asked often: with whatever content httpx takes, and the server's headers."""
+        """Build an infrequent request, with any content that httpx accepts and the server's headers."""
         headers = {name: value for name, value in self._headers.items() if name != "Content-Type"}
         timeout = httpx.Timeout(self.patience.timeout, connect=min(15.0, self.patience.timeout))
         return httpx.Request(method, url, headers=headers, extensions={"timeout": timeout.as_dict()}, **content)
 
     def _request(self, url: str, body: bytes, headers: Mapping[str, str]) -> httpx.Request:
-        """Built here and not by the client, which would parse the address and merge its defaults every time."""
+        """Build the request directly: the client would parse the URL and merge its defaults every time."""
         if url not in self._urls:
             self._urls[url] = httpx.URL(url)
         timeout = httpx.Timeout(self.patience.timeout, connect=min(15.0, self.patience.timeout))
@@ -148,14 +148,14 @@ class Transport:
         if self._certificates is None:
             self._certificates = httpx.create_ssl_context()
         limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0)
-        # No redirects: they would carry a key, or a prompt, to a place that nobody named.
+        # No redirects: they would send a key or a prompt to a server that the user did not name.
         try:
             return httpx.AsyncClient(verify=self._certificates, limits=limits)
-        except (ValueError, ImportError, httpx.InvalidURL) as error:  # of the proxy that the environment names
-            raise ModelError(self._redacted(f"{self.name}: no connection can be made: {error}")) from error
+        except (ValueError, ImportError, httpx.InvalidURL) as error:  # an invalid proxy in the environment
+            raise ModelError(self._redacted(f"{self.name}: cannot connect: {error}")) from error
 
     def _cleaned(self, response: httpx.Response) -> httpx.Response:
-        content = without(response.content, self._sought)
+        content = replace_secrets(response.content, self._sought)
         if content is response.content:
             return response
         coded = ("content-encoding", "content-length", "transfer-encoding")
@@ -163,20 +163,20 @@ class Transport:
         return httpx.Response(response.status_code, headers=headers, content=content, request=response.request)
 
     def _redacted(self, text: str) -> str:
-        """A reason as it may be stored and shown."""
-        return redacted(text, self._secrets)
+        """Return a reason that is safe to store and show."""
+        return redact(text, self._secrets)
 
-    def _sorted(self, response: httpx.Response) -> tuple[RequestFailed, float | None]:
-        """A failure that is worth another attempt, and the pause the server asked for; raises the others."""
+    def _classify(self, response: httpx.Response) -> tuple[RequestFailed, float | None]:
+        """Return a retryable failure and the pause the server requested; raise all other failures."""
         status, message = response.status_code, _message(response, self._redacted)
         said = f"{self.name}: {status} {message}".rstrip()
         if 300 <= status < 400:
             place = self._redacted(response.headers.get("location", "?"))[:300]
-            raise ModelError(f"{said} redirects to {place}: name that server instead")
+            raise ModelError(f"{said} redirects to {place}: use that URL instead")
         if status in (401, 403):
-            raise ModelError(f"{said} (is the key right, and allowed to use this model?)")
+            raise ModelError(f"{said} (is the key correct, and allowed to use this model?)")
         if status == 404:
-            raise NotFound(f"{said} (is the model's name right?)")
+            raise NotFound(f"{said} (is the model name correct?)")
         if status == 402 or (status == 429 and _QUOTA.search(message)):
             raise ModelError(f"{said} (the account has no credit left)")
         if status in _RETRIED or status >= 500:
@@ -188,9 +188,9 @@ class Transport:
         raise RequestFailed("rejected", said)
 
     async def pause(self, attempt: int, asked: float | None = None) -> None:
-        """Wait before another attempt: as long as the server asked for, or longer every time."""
+        """Wait before another attempt: as long as the server requested, or with exponential backoff."""
         if asked is not None:
-            # Everyone waits; a little apart, so that they do not all come back at the same moment.
+            # All requests wait, with jitter so that they do not resume at the same moment.
             self._not_before = max(self._not_before, time.monotonic() + min(asked, self.patience.longest_pause))
             await self._sleep(random.uniform(0, 0.1))  # noqa: S311
             return
@@ -198,19 +198,20 @@ class Transport:
         await self._sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311
 
     async def _sleep(self, seconds: float) -> None:
-        """Wait, but not when the run is ending."""
+        """Sleep, but return early if the run is ending."""
         if seconds > 0:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopped.wait(), seconds)
 
 
 def is_too_long(message: str) -> bool:
-    """Whether a server's words mean that a prompt does not fit."""
+    """Return whether an error message means that the prompt exceeds the context length."""
     return bool(_CONTEXT.search(message))
 
 
 def _message(response: httpx.Response, redact: Callable[[str], str]) -> str:
-    """What the server said, on one line; pages of HTML are not quoted. Cut last, lest half a key stays."""
+    """Return the server's error message on one line; HTML pages are not quoted. Truncated after redaction, so that no
+    partial key remains."""
     try:
         answer = response.json()
     except (ValueError, RecursionError):
@@ -224,7 +225,7 @@ def _message(response: httpx.Response, redact: Callable[[str], str]) -> str:
 
 
 def _retry_after(response: httpx.Response) -> float | None:
-    """Seconds, from the header in any of its forms; None where it is missing or makes no sense."""
+    """Return the requested pause in seconds, from any form of the header; None if missing or invalid."""
     if milliseconds := response.headers.get("retry-after-ms"):
         return _seconds(milliseconds, 0.001)
     value = response.headers.get("retry-after")
@@ -232,7 +233,7 @@ def _retry_after(response: httpx.Response) -> float | None:
         return None
     if (seconds := _seconds(value)) is not None:
         return seconds
-    # A moment is told by the server's clock, and so is now, where it says it: ours may be wrong, or jump.
+    # A date is relative to the server's clock, taken from its Date header if present: ours may be wrong.
     until, now = _moment(value), _moment(response.headers.get("date", ""))
     return None if until is None else max(0.0, until - (time.time() if now is None else now))
 
@@ -253,6 +254,6 @@ def _seconds(value: str, unit: float = 1.0) -> float | None:
 
 
 def tokens(value: object) -> int:
-    """A count of tokens as servers send it; 0 for what cannot be one."""
+    """Return a token count as servers send it; 0 if it is not a valid count."""
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else 0
     return int(number) if 0 <= number < 1e12 else 0

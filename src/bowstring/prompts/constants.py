@@ -1,10 +1,10 @@
-"""A Python file of constants, read as data: parsed, and never run.
+"""Read a Python file of constants as data: it is parsed, never executed.
 
     >>> read_constants('A = " x ".strip(); B = {"k": [A, 1]}', "constants.py")["B"]
     {'k': ['x', 1]}
 
-What is understood: literals, names assigned further up, strings added with +, and .strip() and its like. Whatever else
-there is, at any depth, is a `NotData` that knows its line, so that it can be named where it is needed.
+Supported: literals, names assigned earlier, strings joined with +, and .strip(), .lstrip() and .rstrip(). Everything
+else, at any depth, becomes a `NotData` with its line number, so that errors can name it when it is needed.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _LONGEST = 1 << 20  # characters of a string
 
 @dataclass(frozen=True, slots=True)
 class NotData:
-    """An expression that only running it could tell."""
+    """An expression whose value cannot be known without executing it."""
 
     line: int
 
 
 def read_constants(source: str, name: str) -> dict[str, Any]:
-    """The values of a file's top-level assignments, as far as they are data."""
+    """Return the values of a file's top-level assignments, as far as they are data."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise DataError(f"{name}: not Python that can be parsed: {error}") from error
+        raise DataError(f"{name}: cannot be parsed as Python: {error}") from error
     found: dict[str, Any] = {}
     for statement in tree.body:
         match statement:

@@ -1,4 +1,5 @@
-"""What imports of upstream's prompts share: prompt files read as data, never executed, and written for `--prompts`."""
+"""Shared code of prompt imports: read upstream prompt files as data, never executing them, and write `--prompts`
+folders."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from typing import Any
 import yaml
 
 from bowstring.errors import DataError, UsageError
-from bowstring.files.plain_yaml import NotPlain, read_yaml
+from bowstring.files.safe_yaml import ParseError, parse_safe_yaml
 from bowstring.files.writing import make_folder, write_file
 from bowstring.prompts.templates import Template
 
@@ -20,12 +21,12 @@ _LARGEST = 1 << 20
 @dataclass(slots=True)
 class Imported:
     written: list[Path] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)  # prompts that the checkout does not have
-    commands: tuple[str, ...] = ("eval",)  # commands that use what was imported
+    missing: list[str] = field(default_factory=list)  # prompts missing from the checkout
+    commands: tuple[str, ...] = ("eval",)  # commands that use the imported prompts
 
 
 def write_templates(out: Path, benchmark: str, templates: Mapping[str, Mapping[str, str]]) -> list[Path]:
-    """Write templates by name into a benchmark's part of a folder for `--prompts`."""
+    """Write templates by name into a benchmark's part of a `--prompts` folder."""
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is not a folder; expected one to write into")
     written = []
@@ -38,9 +39,9 @@ def write_templates(out: Path, benchmark: str, templates: Mapping[str, Mapping[s
 
 
 def read_source(path: Path) -> str:
-    """The text of a file of prompts."""
+    """Return the text of a prompt file."""
     if path.stat().st_size > _LARGEST:
-        raise DataError(f"{path}: larger than a prompt can be")
+        raise DataError(f"{path}: too large for a prompt file")
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -48,15 +49,15 @@ def read_source(path: Path) -> str:
 
 
 def read_template(path: Path, needs: frozenset[str]) -> dict[str, str]:
-    """A YAML file with `system_prompt` or `user_prompt`, or both, that has the places it needs."""
+    """Read a YAML file with `system_prompt`, `user_prompt` or both, and check that it has the needed placeholders."""
     try:
-        raw: Any = read_yaml(read_source(path))
-    except NotPlain as error:
+        raw: Any = parse_safe_yaml(read_source(path))
+    except ParseError as error:
         raise DataError(f"{path}: not YAML: {error}") from error
     prompts = {k: raw[k] for k in ("system_prompt", "user_prompt") if isinstance(raw, dict) and k in raw}
     if not prompts or not all(isinstance(text, str) for text in prompts.values()):
         raise DataError(f"{path}: expected system_prompt or user_prompt, as text")
     found = Template(path.stem, prompts.get("system_prompt"), prompts.get("user_prompt")).placeholders
     if missing := needs - found:
-        raise DataError(f"{path}: has no place for {', '.join(f'{{{m}}}' for m in sorted(missing))}")
+        raise DataError(f"{path}: has no placeholder {', '.join(f'{{{m}}}' for m in sorted(missing))}")
     return prompts

@@ -1,4 +1,4 @@
-"""Prompts that begin alike, cut into the trunk they share and the branch of each."""
+"""Split prompts with a common beginning into their shared trunk and one branch each."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from bowstring.records import Message, Prompt, Trunk
 
 
-def share(prompts: Sequence[Sequence[Message]]) -> list[Prompt]:
-    """The prompts with one trunk: their longest common beginning, by messages and by parts of messages.
+def share_trunk(prompts: Sequence[Sequence[Message]]) -> list[Prompt]:
+    """Return the prompts with one trunk: their longest common beginning, by messages and message parts.
 
-    Each keeps at least one part of its own. A prompt that is alone has an empty trunk, for it shares nothing.
+    Each keeps at least one part in its branch. A single prompt has an empty trunk, because it shares nothing.
     """
     if len(prompts) < 2:
         return [Prompt(Trunk(()), tuple(prompt)) for prompt in prompts]

@@ -1,10 +1,10 @@
-"""Templates and how they are filled.
+"""Prompt templates and how placeholders are filled.
 
     >>> Template("x", None, "Rules first. Then {question}").user_parts(question="Why?")
     ('Rules first. Then ', 'Why?')
 
 A placeholder is a name in braces; doubled braces stand for single ones, as in CUPID's published files. What is
-filled in is data: braces in it mean nothing.
+filled in is data: braces in it have no meaning.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError
-from bowstring.files.plain_yaml import NotPlain, read_yaml
+from bowstring.files.safe_yaml import ParseError, parse_safe_yaml
 
 _TOKEN = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
 
@@ -27,8 +27,8 @@ class Template:
     name: str
     system: str | None
     user: str | None
-    own: bool = False  # from a folder of the user's
-    assistant: str | None = None  # what the assistant is made to have answered; sent as it is
+    is_override: bool = False  # from the user's folder
+    assistant: str | None = None  # a prefilled assistant message, sent unchanged
 
     @property
     def placeholders(self) -> set[str]:
@@ -37,17 +37,17 @@ class Template:
 
     @property
     def _marks(self) -> bool:
-        return not self.own and "<<<" in (self.user or "") + (self.system or "")
+        return not self.is_override and "<<<" in (self.user or "") + (self.system or "")
 
     def system_text(self, **values: str) -> str:
         return "".join(self._fill(self.system, values))
 
     def user_parts(self, **values: str) -> tuple[str, str]:
-        """The user prompt in two parts: what is equal for all, up to the first placeholder, and the rest."""
+        """Return the user prompt in two parts: the constant beginning up to the first placeholder, and the rest."""
         return self._fill(self.user, values)
 
     def user_pieces(self, **values: str) -> tuple[str, ...]:
-        """The user prompt in pieces that meet at its placeholders, so that prompts can share their first ones."""
+        """Return the user prompt split at its placeholders, so that prompts can share their first pieces."""
         text, pieces, at = self._text(self.user), [], 0
         for match in _TOKEN.finditer(text):
             if match[1]:
@@ -57,7 +57,7 @@ class Template:
 
     def _text(self, text: str | None) -> str:
         if text is None:
-            raise DataError(f"prompt {self.name} lacks the part that is asked for")
+            raise DataError(f"prompt {self.name} lacks the requested part")
         return text
 
     def _fill(self, text: str | None, values: dict[str, str]) -> tuple[str, str]:
@@ -70,20 +70,20 @@ class Template:
             if match[1] is None:
                 return match[0][0]
             if match[1] not in values:
-                raise DataError(f"prompt {self.name} asks for {{{match[1]}}}, which is not known here")
-            # Between our marks stands quoted material. It must not be able to close them.
+                raise DataError(f"prompt {self.name} has an unknown placeholder {{{match[1]}}}")
+            # Quoted material stands between our markers and must not be able to close them.
             return values[match[1]].replace("<<<", "‹‹‹").replace(">>>", "›››") if self._marks else values[match[1]]
 
         return _TOKEN.sub(replacement, text)
 
 
 class PromptFolder:
-    """The bundled templates, with those of a user's folder in their place where it has them."""
+    """The bundled templates, overridden by those of a user's folder."""
 
     def __init__(self, owner: str, builtin: Traversable, override: Path | None = None) -> None:
         """`builtin` holds the templates of `owner`: their names begin with it."""
         if override is not None and not override.is_dir():
-            raise DataError(f"{override}: no such folder of prompts")
+            raise DataError(f"{override}: no such prompts folder")
         self._owner, self._builtin = owner, builtin
         self._override = override
         self._used: dict[str, str] = {}
@@ -96,15 +96,15 @@ class PromptFolder:
         may: frozenset[str] = frozenset(),
         plain_system: bool = False,
     ) -> Template:
-        """The template `name`, such as hicupid/ask; an error if it has no place for what it `needs` to show.
+        """Return the template `name`, such as hicupid/ask; raise an error if a placeholder in `needs` is missing.
 
-        Places for other things than what it needs or `may` show are an error too. With `plain_system` the system
-        prompt is sent as it is, so nothing in it is a place.
+        Placeholders other than those it `needs` or `may` have are an error too. With `plain_system` the system prompt
+        is sent unchanged, so it has no placeholders.
         """
         text, own = self._read(name)
         try:
-            raw: Any = read_yaml(text)
-        except NotPlain as error:
+            raw: Any = parse_safe_yaml(text)
+        except ParseError as error:
             raise DataError(f"prompt {name}: not YAML: {error}") from error
         if not isinstance(raw, dict) or not (raw.keys() & {"system_prompt", "user_prompt"}):
             raise DataError(f"prompt {name}: expected system_prompt or user_prompt")
@@ -115,30 +115,30 @@ class PromptFolder:
         template = Template(name, system, user, own, assistant)
         places = replace(template, system=None).placeholders if plain_system else template.placeholders
         if missing := needs - places:
-            raise DataError(f"prompt {name} has no place for {', '.join(f'{{{m}}}' for m in sorted(missing))}")
+            raise DataError(f"prompt {name} has no placeholder {', '.join(f'{{{m}}}' for m in sorted(missing))}")
         unknown = places - needs - may
         if unknown and (needs or may):
-            raise DataError(f"prompt {name} asks for {{{min(unknown)}}}, which is not known here")
+            raise DataError(f"prompt {name} has an unknown placeholder {{{min(unknown)}}}")
         self._used[name] = hashlib.sha256(text.encode()).hexdigest()
         return template
 
-    def has_own(self, name: str) -> bool:
-        """Whether the user's folder has this template."""
+    def has_override(self, name: str) -> bool:
+        """Return whether the user's folder has this template."""
         return self._override is not None and (self._override / f"{name}.yaml").is_file()
 
     def data(self, name: str) -> Any:
-        """A YAML file of another kind than templates, such as hicupid/examples."""
+        """Return a YAML file that is not a template, such as hicupid/examples."""
         text, _ = self._read(name)
         try:
-            value = read_yaml(text)
-        except NotPlain as error:
+            value = parse_safe_yaml(text)
+        except ParseError as error:
             raise DataError(f"prompt {name}: not YAML: {error}") from error
         self._used[name] = hashlib.sha256(text.encode()).hexdigest()
         return value
 
     @property
     def fingerprints(self) -> dict[str, str]:
-        """Hashes of the templates that were used so far."""
+        """Return hashes of the templates used so far."""
         return dict(sorted(self._used.items()))
 
     def _read(self, name: str) -> tuple[str, bool]:
@@ -159,6 +159,7 @@ class PromptFolder:
 
 
 def check_inside(path: Path, folder: Path) -> None:
-    """Prompts go to servers: a link must not make one of what lies elsewhere on this disk."""
+    """Raise an error if a link leads out of the folder: prompts are sent to servers, so other files on the disk must
+    not leak."""
     if not path.resolve().is_relative_to(folder.resolve()):
-        raise DataError(f"{path} is a link that leads out of {folder}; put the file itself there")
+        raise DataError(f"{path} is a link that leads out of {folder}; copy the file there instead")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from bowstring.benchmarks.of_run import installed
 from bowstring.errors import UsageError
-from bowstring.files.escaping import visible
+from bowstring.files.escaping import escape_control_characters
 from bowstring.files.writing import make_parent
 from bowstring.reports.page import environment
 
 if TYPE_CHECKING:
-    from bowstring.metrics.comparing import Against
+    from bowstring.metrics.comparing import CorrectedDifference
     from bowstring.studies.compare import Comparison, Power
 
 _MOST = 1_000_000  # users beyond this: nobody will ask so many
@@ -30,7 +30,7 @@ def save_page(compared: Comparison, path: Path) -> None:
 def write_compare_page(compared: Comparison) -> str:
     """One self-contained HTML file. Every text in it is escaped: data and answers are shown, never obeyed."""
     made = environment(compared.metric_set)
-    made.filters |= {"signed": partial(signed, compared), "p_value": p_value, "visible": visible}
+    made.filters |= {"signed": partial(signed, compared), "p_value": p_value, "visible": escape_control_characters}
     template = made.from_string((files("bowstring.reports") / "compare.html").read_text(encoding="utf-8"))
     low, high = _scale(compared)
     return template.render(
@@ -113,7 +113,7 @@ def power_notes(compared: Comparison) -> list[str]:
     return notes
 
 
-def _suffice(compared: Comparison, found: Against) -> str:
+def _suffice(compared: Comparison, found: CorrectedDifference) -> str:
     """What the users or personas at hand can show, if anything."""
     if found.detectable is None:
         here = f"{found.clusters:,} {cluster_word(compared, found.clusters)}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from bowstring.benchmarks.of_run import installed
-from bowstring.files.escaping import in_csv, in_latex, in_markdown, one_line
+from bowstring.files.escaping import escape_csv, escape_latex, escape_markdown, one_line
 from bowstring.reports.tables import as_sentences, under_latex, under_markdown
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _markdown(compared: Comparison) -> str:
             mark = "†" if _mark(compared, metric, name) else ""
             few = "" if e is None or e.trusted else "\\*"
             cells.append("–" if e is None else f"{number(e.value, metric)}{mark} {_interval(compared, e, metric)}{few}")
-        rows.append([in_markdown(name), *cells])
+        rows.append([escape_markdown(name), *cells])
     lines = [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([*lines, *under_markdown(_legend(compared))]) + "\n"
 
@@ -65,7 +65,7 @@ def _latex(compared: Comparison) -> str:
         "% \\usepackage{booktabs}",
         f"\\begin{{tabular}}{{l{'r' * len(columns)}}}",
         "\\toprule",
-        f"run & {' & '.join(map(in_latex, columns))} \\\\",
+        f"run & {' & '.join(map(escape_latex, columns))} \\\\",
         "\\midrule",
     ]
     for name in compared.names:
@@ -76,7 +76,7 @@ def _latex(compared: Comparison) -> str:
             values.append("--" if e is None else f"{number(e.value, metric)}{mark}")
             few = "" if e is None or e.trusted else "*"
             intervals.append("" if e is None else f"{{\\scriptsize {_interval(compared, e, metric)}{few}}}")
-        lines += [f"{in_latex(name)} & {' & '.join(values)} \\\\", f" & {' & '.join(intervals)} \\\\"]
+        lines += [f"{escape_latex(name)} & {' & '.join(values)} \\\\", f" & {' & '.join(intervals)} \\\\"]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", *under_latex(_legend(compared))]) + "\n"
 
 
@@ -88,7 +88,7 @@ def _csv(compared: Comparison) -> str:
     against = ("value", "low", "high", "p", "corrected", "n", "clusters", "left_out")
     rows.writerow(["run", "metric", *of, "baseline", *(f"difference_{name}" for name in against)])
     for cells in _csv_rows(compared, of, against):
-        rows.writerow([in_csv(one_line(cell)) if isinstance(cell, str) else cell for cell in cells])
+        rows.writerow([escape_csv(one_line(cell)) if isinstance(cell, str) else cell for cell in cells])
     return written.getvalue()
 
 

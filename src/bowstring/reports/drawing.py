@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from html import escape
 
 from bowstring.benchmarks.figures import SEGMENTS, Curve, Figure, Histogram, Intervals, Point, Scatter, Stack
-from bowstring.files.escaping import visible
-from bowstring.files.ticks import round_steps
+from bowstring.files.escaping import escape_control_characters
+from bowstring.files.ticks import axis_ticks
 from bowstring.reports.numbers import short
 
 _WIDTH = 760
@@ -39,7 +39,7 @@ def _svg(figure: Figure, height: float, parts: Sequence[str]) -> str:
 
 
 def _safe(text: str) -> str:
-    return escape(visible(text))
+    return escape(escape_control_characters(text))
 
 
 def _text(x: float, y: float, said: str, *, anchor: str = "start", kind: str = "") -> str:
@@ -57,7 +57,7 @@ def _intervals(figure: Intervals) -> str:
 
     bottom = _TOP + _ROW * len(figure.marks)
     parts = []
-    for tick in round_steps(low, high):
+    for tick in axis_ticks(low, high):
         line = f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{_TOP}" y2="{bottom}" class="grid"/>'
         parts += [line, _text(x(tick), bottom + 16, f"{tick:g}", anchor="middle")]
     for n, mark in enumerate(figure.marks):
@@ -113,10 +113,10 @@ def _histogram(figure: Histogram) -> str:
         return bottom - share / most * (bottom - _TOP - 18)
 
     parts = [f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{bottom}" y2="{bottom}" class="axis"/>']
-    for tick in round_steps(0.0, most):
+    for tick in axis_ticks(0.0, most):
         line = f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" class="grid"/>'
         parts += [line, _text(_LEFT - 8, y(tick) + 4, f"{tick:.0%}" if most > 0.05 else f"{tick:.1%}", anchor="end")]
-    parts += [_text(x(t), bottom + 16, f"{t:g}", anchor="middle") for t in round_steps(first, last)]
+    parts += [_text(x(t), bottom + 16, f"{t:g}", anchor="middle") for t in axis_ticks(first, last)]
     parts.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, height - 8, f"{figure.unit}", anchor="middle"))
     legend = float(_WIDTH - _RIGHT)
     for n, (name, found) in enumerate(reversed(counts.items())):
@@ -148,10 +148,10 @@ def _scatter(figure: Scatter) -> str:
         return bottom - (value - low) / (high - low) * (bottom - _TOP - 18)
 
     parts = []
-    for tick in round_steps(low, high):
+    for tick in axis_ticks(low, high):
         line = f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" class="grid"/>'
         parts += [line, _text(_LEFT - 8, y(tick) + 4, f"{tick:g}", anchor="end")]
-    parts += [_text(x(t), bottom + 16, f"{t:g}", anchor="middle") for t in round_steps(left, right)]
+    parts += [_text(x(t), bottom + 16, f"{t:g}", anchor="middle") for t in axis_ticks(left, right)]
     parts.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, height - 8, figure.across, anchor="middle"))
     parts.append(_text(_LEFT, 36, figure.up))
     together: dict[tuple[float, float], int] = {}
@@ -190,7 +190,7 @@ class _Scale:
     def axes(self) -> list[str]:
         bottom = self.height - _BOTTOM
         parts = []
-        for tick in round_steps(self.low, self.high):
+        for tick in axis_ticks(self.low, self.high):
             y = self.y(tick)
             parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')
             parts.append(_text(_LEFT - 8, y + 4, f"{tick:g}", anchor="end"))

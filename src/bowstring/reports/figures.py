@@ -33,7 +33,7 @@ def axis_figures(metrics: Mapping[str, Any]) -> dict[str, list[Figure]]:
     found: dict[str, list[Figure]] = {}
     for axis, groups in metrics["groups"].items():
         has = {metric for group in groups.values() for metric in group}
-        shown = () if axis in metric_set.axes_without_figure else metric_set.describing(has.__contains__)
+        shown = () if axis in metric_set.axes_without_figure else metric_set.group_metrics(has.__contains__)
         found[axis] = [_by_axis(axis, groups, metric, metric_set) for metric in shown]
     return found
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from bowstring.benchmarks.view import Histories, Item, ShownDialogue
 from bowstring.datasets.dataset import DataSet
-from bowstring.files.escaping import is_steering, visible
+from bowstring.files.escaping import escape_control_characters, has_control_characters
 
 _CHUNK = 250  # items
 _TITLE = 160  # characters
@@ -46,7 +46,9 @@ def histories_of(data: DataSet) -> Histories:
         if name is None:
             return []
         return [
-            ShownDialogue(d.id, data.about_dialogue(name, d), [(message.role, message.text) for message in d.messages])
+            ShownDialogue(
+                d.id, data.dialogue_heading(name, d), [(message.role, message.text) for message in d.messages]
+            )
             for d in data.history_named(name)
         ]
 
@@ -81,7 +83,7 @@ def blocks(items: Sequence[Item], histories: Histories | None) -> Iterator[Block
 
 def _block(name: str, content: Any) -> Block:
     text = _as_json(content)
-    if is_steering(text) or _ESCAPED.search(text):  # hardly ever, and looking at all of it at once is quick
+    if has_control_characters(text) or _ESCAPED.search(text):  # hardly ever, and looking at all of it at once is quick
         text = _as_json(_visible(content))
     return Block(name, b64encode(gzip.compress(text.encode("utf-8", "replace"), _QUICK, mtime=0)).decode("ascii"))
 
@@ -93,7 +95,7 @@ def _as_json(content: Any) -> str:
 def _visible(content: Any) -> Any:
     """Every text in it, with what would reorder it shown by its code."""
     if isinstance(content, str):
-        return visible(content)
+        return escape_control_characters(content)
     if isinstance(content, dict):
-        return {visible(key): _visible(value) for key, value in content.items()}
+        return {escape_control_characters(key): _visible(value) for key, value in content.items()}
     return [_visible(part) for part in content] if isinstance(content, list | tuple) else content

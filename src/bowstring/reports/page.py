@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bowstring.benchmarks.figures import Figure
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.benchmarks.view import Histories
-from bowstring.files.escaping import visible
+from bowstring.files.escaping import escape_control_characters
 from bowstring.metrics.measures import NO_METRICS, MetricSet
 from bowstring.reports.drawing import draw
 from bowstring.reports.figures import axis_figures, main_figures
@@ -85,7 +85,9 @@ def environment(metric_set: MetricSet = NO_METRICS) -> Environment:
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
+        finalize=lambda value: (
+            escape_control_characters(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+        ),
     )
     made.filters |= {"number": metric_set.number, "place": metric_set.place}
     made.globals["style"] = _ours("style.css")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.benchmarks.figures import Curve, Figure, Histogram, Intervals, Scatter, Stack
-from bowstring.files.names import file_name
+from bowstring.files.names import safe_file_name
 from bowstring.files.writing import write_file
 from bowstring.reports.numbers import short
 
@@ -80,7 +80,7 @@ def save(figure: Figure, folder: Path, formats: Sequence[str]) -> list[Path]:
             _curve(axes, figure)
         written = []
         for form in formats:
-            path, drawn = folder / file_name(figure.name, f".{form}"), io.BytesIO()
+            path, drawn = folder / safe_file_name(figure.name, f".{form}"), io.BytesIO()
             canvas.savefig(drawn, format=form, dpi=200, metadata=_NO_DATE[form])
             write_file(path, drawn.getvalue())
             written.append(path)

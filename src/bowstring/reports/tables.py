@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
-from bowstring.files.escaping import in_csv, in_latex, in_markdown
+from bowstring.files.escaping import escape_csv, escape_latex, escape_markdown
 from bowstring.metrics.measures import MetricSet
 from bowstring.reports.points import columns_of
 
@@ -97,7 +97,7 @@ def _text(cell: Cell) -> str:
 
 def to_markdown(table: Table) -> str:
     def line(cells: Sequence[Cell]) -> str:
-        return "| " + " | ".join(_text(c) if isinstance(c, Value) else in_markdown(c or "") for c in cells) + " |"
+        return "| " + " | ".join(_text(c) if isinstance(c, Value) else escape_markdown(c or "") for c in cells) + " |"
 
     rule = "|" + "|".join("---" if n == 0 else "---:" for n in range(len(table.columns))) + "|"
     return "\n".join([line(table.columns), rule, *map(line, table.rows), *under_markdown(_legend(table))]) + "\n"
@@ -105,7 +105,7 @@ def to_markdown(table: Table) -> str:
 
 def under_markdown(said: Sequence[str]) -> list[str]:
     """Sentences under a table, each a paragraph."""
-    return [f"\n{in_markdown(sentence)}" for sentence in said]
+    return [f"\n{escape_markdown(sentence)}" for sentence in said]
 
 
 def _legend(table: Table) -> list[str]:
@@ -125,10 +125,10 @@ def to_csv(table: Table) -> str:
     wide = [any(isinstance(row[n], Value) for row in table.rows) for n in range(len(table.columns))]
     of = ("", " low", " high", " n", " clusters", " trusted")
     heads = [[f"{c}{part}" for part in of] if w else [c] for c, w in zip(table.columns, wide, strict=True)]
-    writer.writerow([in_csv(head) for of_column in heads for head in of_column])
+    writer.writerow([escape_csv(head) for of_column in heads for head in of_column])
     for row in table.rows:
         cells = [_columns(cell) if w else [_text(cell)] for cell, w in zip(row, wide, strict=True)]
-        writer.writerow([in_csv(cell) for of_column in cells for cell in of_column])
+        writer.writerow([escape_csv(cell) for of_column in cells for cell in of_column])
     return written.getvalue()
 
 
@@ -145,7 +145,7 @@ def to_latex(table: Table) -> str:
     def shown(cell: Cell) -> str:
         if isinstance(cell, Value):
             return f"{cell.value} {{\\scriptsize {cell.interval} $n$ {cell.n}}}"
-        return in_latex(cell or "")
+        return escape_latex(cell or "")
 
     def line(cells: Sequence[Cell]) -> str:
         return " & ".join(map(shown, cells)) + r" \\"
@@ -171,7 +171,12 @@ def under_latex(said: Sequence[str]) -> list[str]:
     """Sentences under a table, in small print: they belong to the numbers, and go into the paper with them."""
     if not said:
         return []
-    return [r"\par\smallskip", r"{\footnotesize\raggedright", *(f"{in_latex(sentence)}\\par" for sentence in said), "}"]
+    return [
+        r"\par\smallskip",
+        r"{\footnotesize\raggedright",
+        *(f"{escape_latex(sentence)}\\par" for sentence in said),
+        "}",
+    ]
 
 
 FORMATS: dict[str, Callable[[Table], str]] = {"md": to_markdown, "csv": to_csv, "tex": to_latex}

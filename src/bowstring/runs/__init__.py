@@ -1,5 +1,5 @@
-"""Runs: every response that was paid for kept in one store, requests scheduled trunk by trunk, folders of results.
+"""Runs: a store of all paid responses, request scheduling by trunk, and result folders.
 
-Nothing here knows of a benchmark: a run is given items, and a function that turns an item into a record by
-asking models.
+Nothing here depends on a benchmark: a run is given items, and a function that turns an item into a record by calling
+models.
 """

@@ -1,4 +1,5 @@
-"""Asking one model: from the store where the answer is there, in turn where it is not, and counted either way."""
+"""Send requests to one model: from the store if the answer is there, otherwise by schedule; all requests are
+counted."""
 
 from __future__ import annotations
 
@@ -19,19 +20,19 @@ class Stopped(Exception):
 
 @dataclass(slots=True)
 class Tally:
-    """What asking a model has come to so far, in this process and not."""
+    """Counts of the requests to one model so far, with this process and earlier ones separate."""
 
     asked: int = 0
     stored: int = 0
     failed: int = 0
-    usage: Usage = field(default_factory=Usage)  # of what was asked now
-    shareable: float = 0.0  # prompt tokens that followed a warm trunk, so could have been cached
-    stored_usage: Usage = field(default_factory=Usage)  # of what an earlier process had asked
+    usage: Usage = field(default_factory=Usage)  # of requests made by this process
+    shareable: float = 0.0  # prompt tokens after a warm trunk, which could have been served from cache
+    stored_usage: Usage = field(default_factory=Usage)  # of requests made by earlier processes
     cost: float | None = None
 
 
 class Asker:
-    """Everything that asks one model goes through here. Two that ask the same thing share one request."""
+    """All requests to one model go through here. Identical concurrent requests are sent once."""
 
     def __init__(
         self,
@@ -49,7 +50,7 @@ class Asker:
         self._stopping = False
         self._store = store
         self.places = concurrency or model.concurrency
-        # Askers of one model stand beside each other: they share its places and what is in flight.
+        # Askers of one model share its concurrency limit and its requests in flight.
         leads = not getattr(model, "at_once", False)
         self._schedule: Schedule = beside._schedule if beside else Schedule(self.places, leads=leads)
         self._in_flight: dict[str, asyncio.Future[Completion]] = beside._in_flight if beside else {}
@@ -59,13 +60,13 @@ class Asker:
         self._fresh = fresh
 
     def stop(self) -> None:
-        """Send nothing more. What is in flight may finish."""
+        """Send nothing more. Requests in flight may finish."""
         self._stopping = True
         if (stop := getattr(self.model, "stop", None)) is not None:
             stop()
 
     async def ask(self, prompt: Prompt, sampling: Sampling) -> Completion:
-        """The model's answer. Raises RequestFailed where there is none, Stopped where the run is ending."""
+        """Return the model's answer. Raises RequestFailed if there is none, Stopped if the run is ending."""
         key = request_key(self.model.identity, prompt, sampling)
         if (same := self._in_flight.get(key)) is not None:
             return await asyncio.shield(same)
@@ -79,13 +80,13 @@ class Asker:
             return completion
         except BaseException as error:
             future.set_exception(error if isinstance(error, Exception) else Stopped())
-            future.exception()  # nobody else may be waiting for it
+            future.exception()  # mark as retrieved: there may be no other waiter
             raise
         finally:
             del self._in_flight[key]
 
     def _known(self, key: str) -> Completion | None:
-        """A stored answer; with `fresh`, only one that this process put there itself."""
+        """Return a stored answer; with `fresh`, only one that this process stored."""
         if self._fresh and key not in self._answered:
             return None
         known = self._store.get(key)
@@ -100,17 +101,17 @@ class Asker:
             async with self._schedule.turn(prompt.trunk) as turn:
                 if self._stopping:
                     raise Stopped
-                if (known := self._known(key)) is not None:  # another process put it there while this one waited
+                if (known := self._known(key)) is not None:  # another process stored it in the meantime
                     return known
                 if self._budget and self._price:
                     reserved = await self._budget.reserve(self._price, prompt, sampling)
                 completion = await self._complete(prompt, sampling, turn)
-            # The place is free again while the response goes to disk; nobody has seen it before it is there.
+            # The slot is free again while the response is written; it is not used before it is on disk.
             await self._store.put(Response(key, self.model.identity, prompt, sampling, completion))
             self._answered.add(key)
             self._count(prompt, completion, follows=turn.follows)
         finally:
-            # Not before its cost is counted: what is neither spent nor set aside could be spent twice.
+            # Only after its cost is counted: an amount neither spent nor reserved could be spent twice.
             if reserved is not None and self._budget:
                 self._budget.release(reserved)
         return completion
@@ -122,7 +123,7 @@ class Asker:
             raise Stopped from pending
         except RequestFailed as failed:
             self.tally.failed += 1
-            # A trunk that is too long for one branch is too long for all: let them find out at once.
+            # A trunk that is too long for one branch is too long for all: let them fail at once.
             turn.warms = failed.kind == "context"
             raise
         turn.warms = True
@@ -135,7 +136,7 @@ class Asker:
     def _count(self, prompt: Prompt, completion: Completion, *, follows: bool) -> None:
         self.tally.asked += 1
         self.tally.usage += completion.usage
-        # The share is an estimate; what was cached could be cached, whoever went first.
+        # The trunk's share is an estimate; tokens actually served from cache always count.
         estimate = completion.usage.prompt * trunk_share(prompt) if follows else 0.0
         self.tally.shareable += max(estimate, completion.usage.cached)
         if self._price and self.tally.cost is not None:
@@ -150,7 +151,7 @@ def _whole(text: str) -> str:
 
 
 def trunk_share(prompt: Prompt) -> float:
-    """The part of a prompt that is trunk, by characters and a little for what a template puts around a message."""
+    """Return the trunk's share of a prompt, by characters, with a constant per message for the template."""
     around = 16
     trunk = prompt.trunk.characters + around * len(prompt.trunk.messages)
     branch = sum(len(m.text) + around for m in prompt.branch)

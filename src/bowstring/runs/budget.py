@@ -1,4 +1,4 @@
-"""A limit on money: a request that could pass it is not sent."""
+"""A spending limit: a request that could exceed it is not sent."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from bowstring.errors import RunError
 from bowstring.models.prices import Price
 from bowstring.records import Prompt, Sampling, Usage
 
-_DENSITY = 0.5  # tokens a character: a cautious guess, until answers show what it is
-_MARGIN = 1.25  # texts differ
+_DENSITY = 0.5  # tokens per character: a cautious guess until answers show the real value
+_MARGIN = 1.25  # safety margin: texts differ
 
 
 class BudgetSpent(RunError):
@@ -17,7 +17,7 @@ class BudgetSpent(RunError):
 
 
 class Budget:
-    """What was spent, and what the requests in flight may cost at the most."""
+    """The amount spent, and the maximum cost of requests in flight."""
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
@@ -25,12 +25,12 @@ class Budget:
         self._reserved = 0.0
         self._requests = 0  # in flight
         self._settled = asyncio.Event()
-        self._density: dict[Price, float] = {}  # tokens a character that a model's answers have shown, at the most
+        self._density: dict[Price, float] = {}  # highest tokens per character seen, by price
 
     async def reserve(self, price: Price, prompt: Prompt, sampling: Sampling) -> float:
-        """Set aside what this request may cost at the most; raise BudgetSpent if that might pass the limit.
+        """Reserve the maximum cost of a request; raise BudgetSpent if it might exceed the limit.
 
-        While others are in flight it waits for what they really cost, which is mostly far less than set aside.
+        While other requests are in flight, it waits for their actual cost, which is usually far below the reserved one.
         """
         while True:
             cost = self._most(price, prompt, sampling)
@@ -39,7 +39,9 @@ class Budget:
                 self._requests += 1
                 return cost
             if not self._requests:
-                raise BudgetSpent(f"--max-cost {self.limit:g}: ${self.spent:.4f} is spent, and the next might pass it")
+                raise BudgetSpent(
+                    f"--max-cost {self.limit:g}: ${self.spent:.4f} is spent; the next request might exceed the limit"
+                )
             self._settled.clear()
             await self._settled.wait()
 

@@ -1,10 +1,10 @@
-"""The runs and sweeps of a folder, and how each stands.
+"""List the runs and sweeps of a folder with their status.
 
     for entry in Catalogue(Path("runs")).entries():
         print(entry.name, entry.status)
 
-A folder may be someone else's, half written or damaged: links are not followed, only plain files are read, and what
-cannot be read is an entry that says why.
+A folder may be untrusted, incomplete or damaged: links are not followed, only regular files are read, and an entry that
+cannot be read says why.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
-from bowstring.files import plain_json
-from bowstring.files.plain_yaml import NotPlain
-from bowstring.runs.folder import is_at_work
+from bowstring.files import strict_json
+from bowstring.files.safe_yaml import ParseError
+from bowstring.runs.folder import is_running
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 
 Kind = Literal["run", "sweep"]
 Status = Literal["running", "interrupted", "complete", "stopped", "failed", "broken"]
 
-_MOST = 1 << 28  # bytes of a file that is read whole
-_LISTED = 20_000  # entries whose run.json is kept
-_STEERING = re.compile("[\x00-\x1f\x7f-\x9f]")
+_MOST = 1 << 28  # maximum size in bytes of a file that is read
+_LISTED = 20_000  # cached entries
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _SIGNS = ("run.json", "sweep.json", "metrics.json", "records.jsonl")
 
 T = TypeVar("T")
 
 
 class Unreadable(Exception):
-    """What is wrong with a file, in a few words that begin with its name."""
+    """What is wrong with a file: a short phrase that begins with its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A run or a sweep. `name` is its place below the folder, `reason` why it is broken, failed or stopped."""
+    """A run or a sweep. `name` is its path below the folder, `reason` says why it is broken, failed or stopped."""
 
     name: str
     path: Path
@@ -58,8 +58,8 @@ class Entry:
         return found
 
 
-class Kept(Generic[T]):
-    """What was made of a folder's files, until one of them changes."""
+class FileCache(Generic[T]):
+    """Caches a value computed from a folder's files until one of them changes."""
 
     def __init__(self, make: Callable[[Path], T], files: Sequence[str], *, most: int) -> None:
         self._make, self._files, self._most = make, files, most
@@ -82,22 +82,22 @@ class Kept(Generic[T]):
 
 
 class Catalogue:
-    """All that is in a folder and, one level down, in those of its folders that are no runs themselves."""
+    """All runs and sweeps in a folder and, one level down, in those of its folders that are not runs."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
-        self._manifests = Kept(_read_manifest, ("run.json",), most=_LISTED)
-        self._sweeps = Kept(_read_sweep, ("sweep.json",), most=_LISTED)
+        self._manifests = FileCache(_read_manifest, ("run.json",), most=_LISTED)
+        self._sweeps = FileCache(_read_sweep, ("sweep.json",), most=_LISTED)
         self._seen: dict[str, Path] = {}
 
     def entries(self) -> list[Entry]:
-        """Everything, newest first."""
+        """Return all entries, newest first."""
         found = list(self._walk(self.root, deeper=True))
         self._seen = {entry.name: entry.path for entry in found}
         return sorted(found, key=lambda entry: (entry.when, entry.name), reverse=True)
 
     def entry(self, name: str) -> Entry | None:
-        """The one of this name as it stands now. A name is looked up, and never made a path of."""
+        """Return the current entry of this name. A name is looked up, and never used as a path."""
         if name not in self._seen:
             self.entries()
         path = self._seen.get(name)
@@ -112,7 +112,7 @@ class Catalogue:
                 yield from self._walk(path, deeper=False)
 
     def _look(self, path: Path) -> Entry | None:
-        """What this folder holds, if it is a run or a sweep."""
+        """Return the entry for this folder, if it is a run or a sweep."""
         if path.is_symlink():
             leads_to_one = any((path / name).exists() for name in _SIGNS)
             return self._broken(path, "is a link: links are not followed") if leads_to_one else None
@@ -129,8 +129,8 @@ class Catalogue:
     def _run(self, path: Path) -> Entry:
         try:
             manifest = self._manifests.of(path)
-            if manifest["status"] == "running" and not is_at_work(path):
-                manifest = self._manifests.of(path)  # it may have ended between the two looks
+            if manifest["status"] == "running" and not is_running(path):
+                manifest = self._manifests.of(path)  # the run may have ended between the two reads
                 manifest = manifest | {"status": "interrupted"} if manifest["status"] == "running" else manifest
         except Unreadable as problem:
             return self._broken(path, str(problem))
@@ -163,7 +163,7 @@ class Catalogue:
 
 
 def check_plain(path: Path) -> None:
-    """Neither a link, which may lead anywhere, nor a pipe, which would be waited for."""
+    """Raise Unreadable unless the path is a regular file: a link may lead anywhere, and a pipe would block."""
     try:
         kind = path.lstat().st_mode
     except FileNotFoundError as error:
@@ -171,11 +171,11 @@ def check_plain(path: Path) -> None:
     except OSError as error:
         raise Unreadable(f"{path.name} cannot be read: {error.strerror}") from error
     if not stat.S_ISREG(kind):
-        raise Unreadable(f"{path.name} is not a plain file")
+        raise Unreadable(f"{path.name} is not a regular file")
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """An object from a plain file, or Unreadable with the reason."""
+def read_json_object(path: Path) -> dict[str, Any]:
+    """Read a JSON object from a regular file, or raise Unreadable with the reason."""
     check_plain(path)
     try:
         with path.open("rb") as file:
@@ -185,8 +185,8 @@ def read_json(path: Path) -> dict[str, Any]:
     if len(content) > _MOST:
         raise Unreadable(f"{path.name} is larger than {_MOST:,} bytes")
     try:
-        found = plain_json.read_json(content)
-    except NotPlain as error:
+        found = strict_json.parse_strict_json(content)
+    except ParseError as error:
         raise Unreadable(f"{path.name} {error}") from error
     if not isinstance(found, dict):
         raise Unreadable(f"{path.name} is not a JSON object")
@@ -194,9 +194,9 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_progress(path: Path) -> dict[str, Any] | None:
-    """How far a run is, or was when it was last seen; None where nothing tells."""
+    """Return a run's last recorded progress; None if there is none."""
     try:
-        found = read_json(path / PROGRESS_NAME)
+        found = read_json_object(path / PROGRESS_NAME)
     except Unreadable:
         return None
     counts = [found.get("done"), found.get("total")]
@@ -204,23 +204,23 @@ def read_progress(path: Path) -> dict[str, Any] | None:
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
-    found = read_json(folder / "run.json")
+    found = read_json_object(folder / "run.json")
     known = ("running", "complete", "stopped", "failed")
     if found.get("status") not in known:
-        raise Unreadable("run.json has no status that a run can have")
+        raise Unreadable("run.json has no valid status")
     config = found.get("config")
     if not isinstance(config, dict) or not all(isinstance(config.get(k), dict) for k in ("settings", "data")):
-        raise Unreadable("run.json has no configuration of a run")
+        raise Unreadable("run.json has no run configuration")
     return found
 
 
 def _read_sweep(folder: Path) -> dict[str, Any]:
-    found = read_json(folder / "sweep.json")
+    found = read_json_object(folder / "sweep.json")
     points, config = found.get("points"), found.get("config")
     if not isinstance(points, dict) or not all(isinstance(point, dict) for point in points.values()):
         raise Unreadable("sweep.json has no points")
     if not isinstance(config, dict) or not isinstance(config.get("data"), dict):
-        raise Unreadable("sweep.json has no configuration of a sweep")
+        raise Unreadable("sweep.json has no sweep configuration")
     return found
 
 
@@ -232,9 +232,9 @@ def _folders(folder: Path) -> list[Path]:
 
 
 def _name(root: Path, path: Path) -> str:
-    """As it can be written down: bytes that are no text, line breaks and the like are spelt out."""
+    """Return a printable name: undecodable bytes, line breaks and control characters are escaped."""
     name = path.relative_to(root).as_posix().encode("utf-8", "backslashreplace").decode()
-    return _STEERING.sub(lambda found: f"\\x{ord(found[0]):02x}", name)
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", name)
 
 
 def _signature(path: Path) -> tuple[int, int, int] | None:

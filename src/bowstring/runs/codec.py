@@ -1,11 +1,11 @@
-"""How records are written to records.jsonl and read again, and what a run's configuration must hold.
+"""Encode and decode records of records.jsonl, and validate a run's configuration.
 
     codec = Codec(Form)
-    codec.encode(record)           the record with the version of its schema
+    codec.encode(record)           the record with its schema version
     codec.decode(value)            the record, or NotARecord: "score is 'high'; expected a number"
 
-A run's folder may be somebody else's, or of another version. What has the form of a benchmark's records can be scored,
-compared, shown and exported; whatever else a record holds is left as it is.
+A run's folder may be untrusted, or of another version. Records that match a benchmark's schema can be scored,
+compared, shown and exported; additional fields are left unchanged.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError
 
-from bowstring.errors import shown
+from bowstring.errors import quote_value
 
-SCHEMA = 1  # of run.json, metrics.json and sweep.json
+SCHEMA = 1  # schema version of run.json, metrics.json and sweep.json
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 Id = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
 
 
 class Form(BaseModel):
-    """What a part of a record must have; it may have more."""
+    """Required fields of a part of a record; it may have more."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -46,12 +46,12 @@ class ShownForm(Form):
 
 
 class NotARecord(ValueError):
-    """What first keeps a value from being a record of a benchmark, in one line."""
+    """The first reason why a value is not a record of a benchmark, in one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """The records of one benchmark: their form, and the version of it."""
+    """The records of one benchmark: their form and its version."""
 
     form: type[Form] = KeyForm
     schema: int = 1
@@ -60,21 +60,21 @@ class Codec:
         return {"schema": self.schema, **record}
 
     def decode(self, value: Any) -> dict[str, Any]:
-        """Raises NotARecord."""
+        """Validate a record; raise NotARecord."""
         if problem := problem_with_schema(value, self.schema) or problem_in(self.form, value):
             raise NotARecord(problem)
         return {name: part for name, part in value.items() if name != "schema"}
 
 
-KEYS_ONLY = Codec()  # of records of which nothing is known but that they have keys
+KEYS_ONLY = Codec()  # for records of unknown form, which only need a key
 
 
 def problem_with_schema(value: Any, known: int = SCHEMA) -> str | None:
-    """Whether a file or a line of one was written by a version that came later."""
+    """Return a problem if a file or line was written by a later version; None otherwise."""
     found = value.get("schema", known) if isinstance(value, dict) else known
     if isinstance(found, int) and found <= known:
         return None
-    return f"has schema {shown(found)}, and this version reads up to {known}; use a newer one"
+    return f"has schema {quote_value(found)}, but this version reads up to {known}; use a newer version of Bowstring"
 
 
 class DataForm(Form):
@@ -101,15 +101,15 @@ class ConfigurationForm(Form):
 
 
 def problem_in(form: type[Form], value: Any) -> str | None:
-    """What first keeps a value from having a form, as in "evidence.0 is 'x': …"; None where it has it."""
+    """Return the first reason why a value does not match a form, such as "evidence.0 is 'x': …"; None if it matches."""
     try:
         form.model_validate(value)
     except ValidationError as invalid:
         error = invalid.errors(include_url=False)[0]
         place = ".".join(map(str, error["loc"]))
         if error["type"] == "missing":
-            return f"has no {place}, as every one of a run has"
+            return f"has no {place}, which every run has"
         if error["type"] == "value_error":
             return error["msg"].removeprefix("Value error, ")
-        return f"{place or 'it'} is {shown(error['input'])}: {error['msg'].lower()}"
+        return f"{place or 'it'} is {quote_value(error['input'])}: {error['msg'].lower()}"
     return None

@@ -10,18 +10,18 @@ from bowstring.models.interface import RequestFailed
 
 
 def failure_of(stage: str, failed: RequestFailed) -> dict[str, str]:
-    """What a record says of a request that failed."""
+    """Return a failed request as a record stores it."""
     return {"stage": stage, "kind": failed.kind, "reason": failed.reason}
 
 
 def failures_in(record: Mapping[str, Any]) -> Iterator[Mapping[str, str]]:
-    """Those of a record, and of its parts."""
+    """Yield the failures of a record and of its parts."""
     for part in (record, *record.values()):
         if isinstance(part, Mapping) and isinstance(failure := part.get("failure"), Mapping):
             yield failure
 
 
 def commonest_failure(records: Iterable[Mapping[str, Any]]) -> tuple[str, int]:
-    """The reason that most failed requests have, and how many have it."""
+    """Return the most common failure reason, and its count."""
     reasons = Counter(failure["reason"] for record in records for failure in failures_in(record))
     return reasons.most_common(1)[0] if reasons else ("", 0)

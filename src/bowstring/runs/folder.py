@@ -1,11 +1,11 @@
-"""A run's folder: who is at work in it, what the run is, and what came out.
+"""A run's folder: its lock, its configuration, and its results.
 
 run.json        the whole configuration, versions, fingerprints
-records.jsonl   one line an item, in the order of the data; nothing in it depends on timing
-metrics.json    the numbers
+records.jsonl   one line per item, in data order; nothing in it depends on timing
+metrics.json    the metrics
 report.html     the page
-audit.json      what the last audit of it found, if there was one
-progress.json   how far it is, while it goes; where it is left, how far it came
+audit.json      the findings of the last audit, if any
+progress.json   the progress, while it runs or after it was interrupted
 """
 
 from __future__ import annotations
@@ -23,47 +23,47 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from bowstring.errors import DataError, RunError, UsageError, shown
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
-from bowstring.files.writing import make_folder, open_lock, open_new
+from bowstring.errors import DataError, RunError, UsageError, quote_value
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
+from bowstring.files.writing import create_file, make_folder, open_lock
 from bowstring.runs.codec import KEYS_ONLY, Codec, ConfigurationForm, NotARecord, problem_in, problem_with_schema
 
 AUDIT_NAME = "audit.json"
-# Looking whether a lock is held takes it for an instant: whoever wants it waits that long.
+# Checking a lock takes it for an instant, so acquiring one is retried.
 _TRIES, _BETWEEN = 5, 0.02
 _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
-_without_locks: set[int] = set()  # file systems of which it was said
+_without_locks: set[int] = set()  # file systems already warned about
 _log = logging.getLogger("bowstring")
 
 
 class NoLocks(Exception):
-    """The file system has none."""
+    """The file system does not support locks."""
 
 
 def fingerprint(configuration: Mapping[str, Any]) -> str:
-    """A hash of everything that can change a result."""
+    """Return a hash of everything that can change a result."""
     return hashlib.sha256(json.dumps(configuration, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def default_name(benchmark: str, model: str, print_: str) -> str:
-    """Readable in a listing, and another one for another configuration."""
+def run_folder_name(benchmark: str, model: str, print_: str) -> str:
+    """Return a readable folder name that is unique to the configuration."""
     plain = re.sub(r"[^A-Za-z0-9.]+", "-", model).strip("-.")[:48]
     return f"{benchmark}-{plain}-{print_[:8]}"
 
 
 @dataclass(frozen=True, slots=True)
 class EndedRun:
-    """A run whose results are there to be read; one that was stopped has those of the items it reached."""
+    """A run whose results can be read; a stopped run has the results of the items it reached."""
 
     path: Path
     configuration: dict[str, Any]
-    data_path: str | None = None  # where its data set lay, if in a folder
-    codec: Codec = KEYS_ONLY  # of its records
+    data_path: str | None = None  # path of its data set, if it was a folder
+    codec: Codec = KEYS_ONLY  # codec of its records
 
     @property
     def data_name(self) -> str:
-        """Where its data set is to be had now: in its folder, if it still lies there, or else by its name."""
+        """Where to load its data set from: its folder, if that still exists, or else its name."""
         there = self.data_path is not None and Path(self.data_path).exists()
         return str(self.data_path if there else self.configuration["data"]["name"])
 
@@ -72,17 +72,17 @@ class EndedRun:
 
 
 def read_run(path: Path, codec_of: Callable[[Mapping[str, Any]], Codec] = lambda config: KEYS_ONLY) -> EndedRun:
-    """A run that has ended; `codec_of` says how records of a configuration are read."""
+    """Read a run that has ended; `codec_of` returns the record codec of a configuration."""
     manifest = read_manifest(path)
     if isinstance(manifest["config"], dict) and "audited" in manifest["config"]:
-        run = path.absolute().parent.parent  # its folder is inside the run's
-        raise UsageError(f"{path} is an audit of a run, not a run; give the run's folder, {run}")
+        run = path.absolute().parent.parent  # the audit's folder is inside the run's
+        raise UsageError(f"{path} is an audit, not a run; give the run's folder, {run}")
     if manifest["status"] not in ("complete", "stopped"):
         raise UsageError(
-            f"{path} has not ended: its run.json says {shown(manifest['status'])}; the command that began it goes on "
-            "with it"
+            f"{path} has not ended: its run.json says {quote_value(manifest['status'])}; the command that started "
+            "it resumes it"
         )
-    if manifest.get("sum", summed(manifest)["sum"]) != summed(manifest)["sum"]:
+    if manifest.get("sum", with_checksum(manifest)["sum"]) != with_checksum(manifest)["sum"]:
         raise _unreadable(path / "run.json")
     if problem := problem_in(ConfigurationForm, manifest["config"]):
         raise DataError(f"{path / 'run.json'}: config {problem}; run the evaluation again: answers are in the store")
@@ -92,49 +92,49 @@ def read_run(path: Path, codec_of: Callable[[Mapping[str, Any]], Codec] = lambda
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """A run's run.json, which has a status and a configuration."""
+    """Read a run's run.json, which has a status and a configuration."""
     try:
-        found = read_json((path / "run.json").read_bytes())
+        found = parse_strict_json((path / "run.json").read_bytes())
         if problem := problem_with_schema(found):
             raise DataError(f"{path / 'run.json'} {problem}")
         if isinstance(found, dict) and {"status", "config"} <= found.keys():
             return found
-    except (OSError, NotPlain) as error:
-        raise UsageError(f"{path} holds no run; expected the folder of one, such as runs/NAME") from error
-    raise UsageError(f"{path} holds no run; expected the folder of one, such as runs/NAME")
+    except (OSError, ParseError) as error:
+        raise UsageError(f"{path} is not a run; expected a run's folder, such as runs/NAME") from error
+    raise UsageError(f"{path} is not a run; expected a run's folder, such as runs/NAME")
 
 
 def read_metrics(path: Path) -> dict[str, Any]:
-    """The numbers of a run that has ended."""
-    _check_sum(path, "metrics.json")
+    """Read the metrics of a run that has ended."""
+    _verify_checksum(path, "metrics.json")
     try:
-        found = read_json((path / "metrics.json").read_bytes())
+        found = parse_strict_json((path / "metrics.json").read_bytes())
         if problem := problem_with_schema(found):
             raise DataError(f"{path / 'metrics.json'} {problem}")
         if isinstance(found, dict) and {"benchmark", "n", "metrics", "groups", "usage", "config"} <= found.keys():
             return found
-    except (OSError, NotPlain):
+    except (OSError, ParseError):
         pass
     raise DataError(f"{path / 'metrics.json'} cannot be read; run the evaluation again: answers are in the store")
 
 
 def read_records(path: Path, codec: Codec | None = None) -> Iterator[dict[str, Any]]:
-    """A run's records, one after another: a full-size run has 10,000 of them. With a `codec` each has its form, and a
-    key of its own; without, some key."""
-    _check_sum(path, "records.jsonl")
+    """Yield a run's records one by one: a full-size run has 10,000. With a `codec`, each record is validated and keys
+    must be unique; without, only a key is required."""
+    _verify_checksum(path, "records.jsonl")
     keys: set[str] = set()
     for n, line in enumerate(_lines(path / "records.jsonl"), 1):
         place = f"{path / 'records.jsonl'} line {n}"
         try:
-            record = read_json(line)
-        except NotPlain as error:
+            record = parse_strict_json(line)
+        except ParseError as error:
             raise DataError(f"{place}: {error}; run the evaluation again") from error
         try:
             record = (codec or KEYS_ONLY).decode(record)
         except NotARecord as error:
             raise DataError(f"{place}: {error}; run the evaluation again") from error
         if codec is not None and record["key"] in keys:
-            raise DataError(f"{place}: key {shown(record['key'])} is there twice; run the evaluation again")
+            raise DataError(f"{place}: key {quote_value(record['key'])} appears twice; run the evaluation again")
         keys.add(record["key"])
         yield record
 
@@ -147,41 +147,41 @@ def _lines(path: Path) -> Iterator[bytes]:
         raise _unreadable(path, str(error.strerror)) from error
 
 
-def summed(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A manifest with a hash of itself, which tells a flipped byte in it."""
+def with_checksum(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a manifest with a checksum of itself, which detects a flipped byte."""
     rest = {name: value for name, value in manifest.items() if name != "sum"}
     return rest | {"sum": fingerprint(rest)}
 
 
-def sum_of(path: Path) -> str:
+def file_checksum(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _check_sum(path: Path, name: str) -> None:
-    """That a file is the one of which run.json has the hash; runs of before have none."""
+def _verify_checksum(path: Path, name: str) -> None:
+    """Raise an error unless a file matches its checksum in run.json, if there is one."""
     try:
-        wanted = read_json((path / "run.json").read_bytes())["files"][name]
-        found = sum_of(path / name)
+        wanted = parse_strict_json((path / "run.json").read_bytes())["files"][name]
+        found = file_checksum(path / name)
     except (OSError, ValueError, KeyError, TypeError):
-        return  # whoever reads the file will say what is wrong with it
+        return  # reading the file will report the problem
     if found != wanted:
         raise _unreadable(path / name)
 
 
-def _unreadable(path: Path, why: str = "it is not as it was written") -> DataError:
+def _unreadable(path: Path, why: str = "its checksum does not match") -> DataError:
     return DataError(f"{path} cannot be read: {why}; run the evaluation again: answers are in the store")
 
 
 class RunFolder:
-    """Open for writing by one process at a time; the lock goes with the process, however it ends."""
+    """Open for writing by one process at a time; the lock is released when the process ends, however it ends."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.written: dict[str, str] = {}  # the hashes of what was written to last
+        self.written: dict[str, str] = {}  # checksums of the files written, by name
         make_folder(path)
-        self._lock = hold(
-            path / ".lock", f"{path} is in use: {{by}} is at work on this run; wait for it, or give --out"
+        self._lock = acquire_lock(
+            path / ".lock", f"{path} is in use: {{by}} is running it; wait for it, or choose another --out"
         )
 
     def close(self) -> None:
@@ -191,21 +191,21 @@ class RunFolder:
         self._write(name, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
     def write_lines(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
-        """A line of JSON a record."""
+        """Write one line of JSON per record."""
         self._write(name, (json.dumps(r, ensure_ascii=False, allow_nan=False) + "\n" for r in records))
 
     def write_text(self, name: str, text: str) -> None:
         self._write(name, text)
 
     def write_note(self, name: str, value: Mapping[str, Any]) -> None:
-        """JSON that is gone in a moment: it need not survive a power cut, nor hold anything up."""
+        """Write short-lived JSON, without fsync."""
         self._write(name, json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n", lasting=False)
 
     def remove(self, name: str) -> None:
         (self.path / name).unlink(missing_ok=True)
 
     def _write(self, name: str, content: str | Iterable[str], *, lasting: bool = True) -> None:
-        """All of it or nothing: a reader never sees half a file."""
+        """Write atomically: a reader never sees half a file."""
         draft = self.path / f".{name}.draft"
         try:
             self._write_draft(draft, name, content, lasting=lasting)
@@ -213,14 +213,14 @@ class RunFolder:
             if not lasting:
                 raise
             raise RunError(
-                f"{self.path / name} cannot be written: {error.strerror}; make room, and the same command goes on: "
-                "answers are in the store"
+                f"{self.path / name} cannot be written: {error.strerror}; free some space and run the same command "
+                "again: answers are in the store"
             ) from error
         draft.replace(self.path / name)
 
     def _write_draft(self, draft: Path, name: str, content: str | Iterable[str], *, lasting: bool) -> None:
         found = hashlib.sha256()
-        with open_new(draft) as file:
+        with create_file(draft) as file:
             for part in [content] if isinstance(content, str) else content:
                 raw = part.encode("utf-8", "replace")
                 found.update(raw)
@@ -232,27 +232,28 @@ class RunFolder:
             self.written[name] = found.hexdigest()
 
 
-def is_at_work(path: Path) -> bool:
-    """Whether a process has this run open now; what its run.json says may be older than the end of its process.
+def is_running(path: Path) -> bool:
+    """Return whether a process has this run open now; run.json may be older than the end of its process.
 
-    Without locks there is only run.json to go by.
+    If locks are not supported, only run.json can tell.
     """
     lock = path / ".lock"
     try:
-        if not stat.S_ISREG(lock.lstat().st_mode):  # not ours
+        if not stat.S_ISREG(lock.lstat().st_mode):  # not a lock file
             return False
         with lock.open("rb") as file:
-            return not take_lock(file.fileno(), shared=True)
+            return not try_lock(file.fileno(), shared=True)
     except NoLocks:
         return True
     except OSError:
         return False
 
 
-def hold(lock: Path, in_use: str) -> IO[str]:
-    """A lock that goes with the process; `in_use` is what to say, with a place for {by} whom, where another has it."""
+def acquire_lock(lock: Path, in_use: str) -> IO[str]:
+    """Acquire a lock that is released when the process ends; `in_use` is the error if another process has it, with {by}
+    for that process."""
     file = open_lock(lock)
-    if not _taken(file, lock.parent):
+    if not _lock_with_retries(file, lock.parent):
         file.seek(0)
         who = file.read().strip()
         file.close()
@@ -265,25 +266,25 @@ def hold(lock: Path, in_use: str) -> IO[str]:
     return file
 
 
-def _taken(file: IO[str], folder: Path) -> bool:
+def _lock_with_retries(file: IO[str], folder: Path) -> bool:
     try:
         for _ in range(_TRIES):
-            if take_lock(file.fileno()):
+            if try_lock(file.fileno()):
                 return True
             time.sleep(_BETWEEN)
     except NoLocks as why:
-        say_no_locks(folder, str(why))
+        warn_no_locks(folder, str(why))
         return True
     return False
 
 
-def take_lock(file: int, *, shared: bool = False) -> bool:
-    """The lock, for as long as the file is open; False where another process has it. Raises NoLocks."""
+def try_lock(file: int, *, shared: bool = False) -> bool:
+    """Take the lock for as long as the file is open; return False if another process has it. Raises NoLocks."""
     try:
         if os.name == "nt":
             import msvcrt
 
-            os.lseek(file, 1 << 20, os.SEEK_SET)  # a byte that nobody reads or writes
+            os.lseek(file, 1 << 20, os.SEEK_SET)  # a byte beyond the content
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
         else:
             import fcntl
@@ -296,8 +297,10 @@ def take_lock(file: int, *, shared: bool = False) -> bool:
     return True
 
 
-def say_no_locks(folder: Path, why: str) -> None:
-    """Once for each file system."""
+def warn_no_locks(folder: Path, why: str) -> None:
+    """Warn once per file system."""
     if (system := folder.stat().st_dev) not in _without_locks:
         _without_locks.add(system)
-        _log.warning("%s: files cannot be locked there (%s), so nothing keeps two processes apart", folder, why)
+        _log.warning(
+            "%s: the file system does not support locks (%s), so two processes could write to the same run", folder, why
+        )

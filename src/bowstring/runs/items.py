@@ -1,4 +1,4 @@
-"""What a run works on: items in groups, how one becomes a record, and which requests that takes."""
+"""The items of a run: how they are grouped, how one becomes a record, and which requests that takes."""
 
 from __future__ import annotations
 
@@ -11,32 +11,33 @@ from bowstring.runs.runner import Record, Work
 
 
 class Items(Protocol):
-    """The items of a run, how one becomes a record, and what the records come to."""
+    """The items of a run, how one becomes a record, and how records are summarized."""
 
     def groups(self, limit: int | None) -> list[list[Any]]:
-        """Items in the order of the data; those that share a trunk stand together."""
+        """Return items in data order; items that share a trunk are in one group."""
         ...
 
     def open_group(self, group: Sequence[Any], askers: Mapping[str, Asker]) -> Work[Any]:
-        """What turns the items of a group into records. A role without an asker is the builtin judge's."""
+        """Return the function that turns the items of a group into records. A role without an asker uses the builtin
+        judge."""
         ...
 
     def plan(self, group: Sequence[Any], roles: Sequence[str], known: Known) -> Iterator[Planned]:
-        """The requests of a group; those whose prompts depend on answers that are not there yet, estimated."""
+        """Yield the requests of a group; those that depend on answers that do not exist yet are estimated."""
         ...
 
     def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
-        """Metrics, groups and counts; `shown` has the mean characters of history that an item saw."""
+        """Return metrics, groups and counts; `shown` has the mean characters of history per item."""
         ...
 
     def texts(self) -> Iterator[str]:
-        """The messages of the histories, one after another."""
+        """Yield the messages of the histories, one after another."""
         ...
 
     def identities(self) -> dict[str, str]:
-        """What else changes a result and shows only when it is opened, such as an embedder: name and identity."""
+        """Return further identities that affect results, such as an embedder's: name and identity."""
         ...
 
     def notes(self) -> list[str]:
-        """What a reader of the results must know."""
+        """Return notes that a reader of the results must know."""
         ...

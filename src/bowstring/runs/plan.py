@@ -1,4 +1,4 @@
-"""The dry run: how many requests, how many tokens in all and after sharing, and what it would cost."""
+"""The dry run: number of requests, tokens in total and after sharing, and estimated cost."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from bowstring.runs.store import Store
 if TYPE_CHECKING:
     from bowstring.runs.running import Running
 
-_AROUND = 5  # tokens that a chat template puts around a message, about
+_AROUND = 5  # approximate template tokens per message
 
 
 @dataclass(slots=True)
 class RolePlan:
-    """What one role would ask. `after_sharing` counts a trunk once for all of its branches."""
+    """The planned requests of one role. `after_sharing` counts a trunk once for all of its branches."""
 
     model: str
     requests: int = 0
@@ -30,7 +30,7 @@ class RolePlan:
     cost_unshared: float | None = None
 
     def add(self, planned: Planned, lengths: _Lengths, seen: dict[str, int]) -> None:
-        """Count a request; `seen` has the lengths of the trunks that came before."""
+        """Count a request; `seen` has the lengths of earlier trunks."""
         trunk = planned.prompt.trunk
         first = trunk.digest not in seen
         if first:
@@ -60,11 +60,11 @@ class Plan:
 
 
 class _Lengths:
-    """Tokens of messages: by a vocabulary where one is at hand, otherwise by characters."""
+    """Token counts of messages: by tokenizer if available, otherwise by characters."""
 
     def __init__(self, counter: TokenCounter | None) -> None:
         self._counter = counter
-        self.name = counter.name if counter else "4 characters a token"
+        self.name = counter.name if counter else "4 characters per token"
 
     def of(self, messages: tuple[Message, ...]) -> int:
         texts = [m.text for m in messages]
@@ -74,7 +74,7 @@ class _Lengths:
 
 
 def make_plan(running: Running) -> Plan:
-    """What a run would ask and cost; nothing is asked."""
+    """Return what a run would request and cost; nothing is sent."""
     options = running.options
     groups = [(e.items, group) for e in running.evaluations for group in e.items.groups(options.limit)]
     roles = {role: RolePlan(model.identity) for role, model in running.models.items()}
@@ -95,14 +95,14 @@ def make_plan(running: Running) -> Plan:
             if not planned.estimated:
                 key = request_key(role.model, planned.prompt, planned.sampling)
                 if key in asked:
-                    continue  # two who ask the same thing share one request
+                    continue  # identical requests are sent once
                 asked.add(key)
                 if known(planned.role, planned.prompt, planned.sampling) is not None:
                     role.stored += 1
                     continue
             role.add(planned, lengths, trunks[planned.role])
     if store is not None:
-        store.shut()
+        store.close_now()
     for name, model in running.models.items():
         roles[name].price(running.price(model))
     return Plan(

@@ -1,4 +1,4 @@
-"""How far a run is, left in its folder for whoever looks: progress.json, at most once a second.
+"""Write a run's progress to progress.json in its folder, at most once per second.
 
 progress = Progress(folder, total=60, usage=lambda: {"model": {"requests": 12, ...}})
 Group(items, progress.counting(open_group))
@@ -18,14 +18,14 @@ from bowstring.runs.folder import RunFolder
 from bowstring.runs.runner import Record, Snapshot, Work
 
 NAME = "progress.json"
-_EVERY = 1.0  # seconds between two notes
+_EVERY = 1.0  # seconds between two updates
 
 Item = TypeVar("Item")
 
 
 @dataclass(slots=True)
 class Progress:
-    """One run's own, where several go on together; the time that is left is that of all of them."""
+    """The progress of one run, of several that run together; the estimated time left is that of all of them."""
 
     folder: RunFolder
     total: int
@@ -34,7 +34,7 @@ class Progress:
     _noted: float | None = None
 
     def counting(self, open_group: Callable[[Sequence[Item]], Work[Item]]) -> Callable[[Sequence[Item]], Work[Item]]:
-        """The same, with every record counted that comes of it."""
+        """Wrap `open_group` so that every finished record is counted."""
 
         def opened(items: Sequence[Item]) -> Work[Item]:
             work = open_group(items)
@@ -49,12 +49,12 @@ class Progress:
         return opened
 
     def note(self, snapshot: Snapshot) -> None:
-        """Give it to a runner as `watch`."""
+        """Write an update; pass it to a runner as `watch`."""
         now = time.monotonic()
         if self._noted is not None and now - self._noted < _EVERY and not snapshot.finished:
             return
         self._noted = now
-        with suppress(OSError):  # a full disk ends a run where it matters, not here
+        with suppress(OSError):  # a full disk is reported elsewhere
             self.folder.write_note(
                 NAME,
                 {

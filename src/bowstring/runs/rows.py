@@ -1,4 +1,4 @@
-"""A row of the store, and whether it is as it was written: its last column is a hash of the others."""
+"""Rows of the store: the last column is a checksum of the others."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ COLUMNS = (
 Row = tuple[object, ...]
 
 
-def hash_of(values: Sequence[object]) -> str:
-    """Of all columns but the last."""
+def row_checksum(values: Sequence[object]) -> str:
+    """Return the checksum of all columns but the last."""
     return hashlib.blake2b(repr(tuple(values)).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def is_whole(row: Sequence[object]) -> bool:
-    return len(row) == len(COLUMNS) and row[-1] == hash_of(row[:-1])
+def is_intact(row: Sequence[object]) -> bool:
+    return len(row) == len(COLUMNS) and row[-1] == row_checksum(row[:-1])

@@ -1,4 +1,4 @@
-"""Running items through models: group by group, many at once, in order at the end, stoppable at any moment."""
+"""Run items through models: group by group, concurrently, with results in order, and stoppable at any time."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Item = TypeVar("Item")
 Record = dict[str, Any]
 Work = Callable[[Item], Awaitable[Record]]
 
-_TICK = 0.25  # seconds between two looks at the progress
+_TICK = 0.25  # seconds between progress updates
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """How far a run is."""
+    """The progress of a run."""
 
     done: int
     total: int
@@ -35,11 +35,11 @@ class Snapshot:
     cost: float | None
     stopping: bool
     finished: bool
-    done_before: int = 0  # when the first request was answered: those were stored
+    done_before: int = 0  # items done before the first request was answered: from the store
 
     @property
     def rate(self) -> float:
-        """Requests a second, in this process."""
+        """Requests per second, in this process."""
         return self.requests / self.seconds if self.seconds > 0 else 0.0
 
     @property
@@ -50,7 +50,7 @@ class Snapshot:
 
 @dataclass(slots=True)
 class Outcome:
-    """Records in the order of the items, None for one that was not reached, and why the run ended early."""
+    """Records in item order, None for an item that was not reached, and why the run ended early."""
 
     records: list[Record | None]
     stopped: str | None = None
@@ -58,7 +58,8 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Group(Generic[Item]):
-    """Items that belong together. `open` is called when their turn comes, and returns what makes records of them."""
+    """Items that belong together. `open` is called when the group starts, and returns the function that makes
+    records."""
 
     items: Sequence[Item]
     open: Callable[[Sequence[Item]], Work[Item]]
@@ -66,7 +67,7 @@ class Group(Generic[Item]):
 
 @dataclass(slots=True)
 class Runner(Generic[Item]):
-    """Runs groups in their order, as many at a time as the askers have places for."""
+    """Runs groups in order, as many at a time as the askers have slots for."""
 
     groups: Sequence[Group[Item]]
     askers: Sequence[Asker]
@@ -101,7 +102,7 @@ class Runner(Generic[Item]):
         return Outcome(records, self._stopped)
 
     def _groups_at_once(self) -> int:
-        """Enough groups open for every place to be taken by a first branch, and one to come."""
+        """Return the number of open groups: enough to fill every slot with a first branch, plus one."""
         return max(asker.places for asker in self.askers) + 1 if self.askers else 64
 
     async def _run_group(
@@ -109,7 +110,7 @@ class Runner(Generic[Item]):
     ) -> None:
         try:
             work = group.open(group.items)
-            # Not a TaskGroup: it would cancel the others' requests at the first error.
+            # Not a TaskGroup: it would cancel the other requests at the first error.
             running = [self._run_item(work, item, start + n, records) for n, item in enumerate(group.items)]
             for ended in await asyncio.gather(*running, return_exceptions=True):
                 if isinstance(ended, BaseException):
@@ -126,11 +127,11 @@ class Runner(Generic[Item]):
         except BudgetSpent as spent:
             self.stop(str(spent))
         except Exception:
-            self.stop("failed")  # no other item can succeed either; what is in flight is paid for, and may come
+            self.stop("failed")  # no other item can succeed; requests in flight are paid for and may finish
             raise
 
     async def _finish(self, tasks: set[asyncio.Task[None]]) -> None:
-        """Wait for all, and raise the first error that ended the run."""
+        """Wait for all tasks, and raise the first error that ended the run."""
         if not tasks:
             return
         await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
@@ -141,13 +142,13 @@ class Runner(Generic[Item]):
         raise errors[0]
 
     def stop(self, reason: str) -> None:
-        """Let what is in flight finish, and start nothing more."""
+        """Let requests in flight finish, and start nothing more."""
         self._stopped = self._stopped or reason
         for asker in self.askers:
             asker.stop()
 
     def _listen_for_interrupts(self) -> Callable[[], None]:
-        """Ctrl-C once lets what is in flight finish; twice ends at once."""
+        """Handle Ctrl-C: once lets requests in flight finish; twice ends at once."""
         if threading.current_thread() is not threading.main_thread():
             return lambda: None
         loop = asyncio.get_running_loop()

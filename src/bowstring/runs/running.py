@@ -1,7 +1,7 @@
-"""Evaluations on their way: one or several of one data set, run together, each into a folder of its own.
+"""Run evaluations: one or several of the same data set, run together, each with its own folder.
 
-Several that run together are a sweep. They share their models, the store, the budget, what is in flight and what is
-derived from a history; a user's turn comes for all of them at once.
+Several that run together are a sweep. They share models, store, budget, requests in flight, and everything derived from
+a history; all of them process a user at the same time.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import Any
 from bowstring import __version__
 from bowstring.concurrency import run_anywhere
 from bowstring.errors import RunError, UsageError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
-from bowstring.files.redaction import redacted
+from bowstring.files.redaction import redact
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price, Prices
@@ -32,7 +32,7 @@ from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
 from bowstring.runs.codec import KEYS_ONLY, SCHEMA, Codec
 from bowstring.runs.failures import commonest_failure
-from bowstring.runs.folder import RunFolder, fingerprint, read_records, summed
+from bowstring.runs.folder import RunFolder, fingerprint, read_records, with_checksum
 from bowstring.runs.items import Items
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 from bowstring.runs.progress import Progress
@@ -45,7 +45,7 @@ STORE_NAME = "responses.sqlite"
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What does not change a result: how much, how fast, where to, at what cost."""
+    """Options that do not change results: amount, speed, output folder, cost."""
 
     limit: int | None = field(
         default=None, metadata=option("Use only the first N items; rerun with a larger N to extend.", min=1)
@@ -83,7 +83,7 @@ class RunOptions:
 
 @dataclass(slots=True)
 class Run:
-    """A run that has ended: its folder, its numbers, and why it ended early if it did."""
+    """A run that has ended: its folder, its metrics, and why it ended early, if it did."""
 
     folder: Path
     metrics: dict[str, Any]
@@ -100,29 +100,29 @@ class Run:
 
 @dataclass(slots=True)
 class Evaluation:
-    """One configuration: what is asked, how it is judged, and the folder it goes to."""
+    """One configuration: what is asked, how it is judged, and its output folder."""
 
     benchmark: str
     items: Items
     configuration: dict[str, Any]
     folder: Path
-    codec: Codec = KEYS_ONLY  # of its records
+    codec: Codec = KEYS_ONLY  # codec of its records
     page: Callable[[dict[str, Any], Sequence[Record]], str] | None = None  # draws report.html
 
 
 @dataclass(slots=True)
 class Running:
-    """Evaluations that are ready to run together: everything is checked, and nothing has been asked."""
+    """Evaluations that are ready to run together: everything is checked, and no request has been sent."""
 
     evaluations: Sequence[Evaluation]
-    models: dict[str, Model]  # by role: model, judge, matcher; a role without one is the builtin judge's
+    models: dict[str, Model]  # by role: model, judge, matcher; the builtin judge has none
     options: RunOptions
     prices: Prices
     watch: Callable[[Snapshot], None] = field(default=lambda snapshot: None)
     _runner: Runner[Any] | None = None
 
     def run(self) -> list[Run]:
-        """Run to the end, or to where it is stopped; where a loop is running already, on a thread of its own."""
+        """Run until done or stopped; if an event loop is already running, on a separate thread."""
         return run_anywhere(self._run, self._interrupt)
 
     def _interrupt(self) -> None:
@@ -147,8 +147,8 @@ class Running:
         except (Exception, asyncio.CancelledError) as error:
             if store is not None:
                 cancelled = isinstance(error, asyncio.CancelledError)
-                why = "interrupted" if cancelled else redacted(str(error) or repr(error))
-                with suppress(OSError, RunError):  # the disk may be what failed
+                why = "interrupted" if cancelled else redact(str(error) or repr(error))
+                with suppress(OSError, RunError):  # the disk may be the cause
                     self._write_manifests(folders, "failed", why)
             raise
         finally:
@@ -162,7 +162,7 @@ class Running:
     async def _records(
         self, folders: Sequence[RunFolder], askers: Sequence[Mapping[str, Asker]]
     ) -> tuple[list[list[Record | None]], str | None]:
-        """Each evaluation's records, in the order of the data; None for an item that was not reached."""
+        """Return each evaluation's records, in data order; None for an item that was not reached."""
         grouped, watches = [], [self.watch]
         for e, folder, own in zip(self.evaluations, folders, askers, strict=True):
             groups = e.items.groups(self.options.limit)
@@ -175,7 +175,7 @@ class Running:
             for told in watches:
                 told(snapshot)
 
-        # A user's turn comes for all evaluations at once, while what is derived from the history is at hand.
+        # All evaluations process a user at the same time, while what is derived from the history is in memory.
         turns = [(n, group) for turn in zip_longest(*grouped) for n, group in enumerate(turn) if group is not None]
         self._runner = Runner(
             [group for _, group in turns], list(chain.from_iterable(own.values() for own in askers)), watch
@@ -188,7 +188,7 @@ class Running:
         return records, outcome.stopped
 
     def _askers(self, store: Store) -> list[dict[str, Asker]]:
-        """Each evaluation's askers by role. One queue a server, whoever asks it; everyone counts for themselves."""
+        """Return each evaluation's askers by role. There is one queue per model; each asker keeps its own counts."""
         budget = Budget(self.options.max_cost) if self.options.max_cost is not None else None
         first: dict[str, Asker] = {}
         found: list[dict[str, Asker]] = []
@@ -238,7 +238,7 @@ class Running:
         folder.write_json("metrics.json", metrics)
         draw = evaluation.page
         page_problem = None if draw is None else write_page(folder, lambda: draw(metrics, records))
-        folder.write_json("run.json", summed(self._manifest(evaluation, *ended) | {"files": folder.written}))
+        folder.write_json("run.json", with_checksum(self._manifest(evaluation, *ended) | {"files": folder.written}))
         folder.remove(PROGRESS_NAME)
         return Run(evaluation.folder, metrics, complete, None if complete else stopped, page_problem)
 
@@ -249,15 +249,17 @@ class Running:
         notes += evaluation.items.notes()
         for model in {id(model): model for model in self.models.values()}.values():
             if dropped := getattr(model, "dropped", None):
-                notes.append(f"{model.name} refused {', '.join(dropped)}: sent without")
+                notes.append(f"{model.name} rejected {', '.join(dropped)}: requests were sent without")
             asked, trained = evaluation.configuration["prompts"], getattr(model, "trained_prompts", {})
             if changed := [name for name, words in trained.items() if asked.get(name, words) != words]:
-                notes.append(f"{model.name} was trained on other words than it was asked with: {', '.join(changed)}")
+                notes.append(
+                    f"{model.name} was trained with different prompts than it was evaluated with: {', '.join(changed)}"
+                )
         return notes
 
     def _write_manifests(self, folders: Sequence[RunFolder], status: str, why: str | None = None) -> None:
         for evaluation, folder in zip(self.evaluations, folders, strict=False):
-            folder.write_json("run.json", summed(self._manifest(evaluation, status, why)))
+            folder.write_json("run.json", with_checksum(self._manifest(evaluation, status, why)))
 
     def _manifest(self, evaluation: Evaluation, status: str, why: str | None = None) -> dict[str, Any]:
         options = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(self.options).items()}
@@ -277,41 +279,41 @@ class Running:
 
 
 def write_page(folder: RunFolder, draw: Callable[[], str]) -> str | None:
-    """Draw report.html; what goes wrong there is returned, and does not fail what has ended and is written. An older
-    page does not stay behind: it would not show the new results."""
+    """Draw report.html and return any error, without failing a run that is already complete. An older page is removed:
+    it would not show the new results."""
     try:
         page = draw()
     except Exception as error:
         folder.remove("report.html")
-        return redacted(" ".join(f"{type(error).__name__}: {error}".split()))[:300]
+        return redact(" ".join(f"{type(error).__name__}: {error}".split()))[:300]
     folder.write_text("report.html", page)
     return None
 
 
 def _place_of(configuration: Mapping[str, Any]) -> dict[str, str]:
-    """Where a set that is no hub's lies, whatever folder one is in later. An audit has none of its own."""
+    """Return the absolute path of a data set that is not on the hub. An audit has none."""
     path = Path(configuration["data"]["name"]) if "data" in configuration else None
     return {"data_path": str(path.resolve())} if path is not None and path.exists() else {}
 
 
 def _check_folder(evaluation: Evaluation) -> None:
-    """A folder that holds another run, or a sweep, is not overwritten."""
+    """Raise an error if the folder holds another run or a sweep."""
     if (evaluation.folder / "sweep.json").is_file():
-        raise UsageError(f"{evaluation.folder} holds a sweep; choose another --out")
+        raise UsageError(f"{evaluation.folder} contains a sweep; choose another --out")
     path = evaluation.folder / "run.json"
     if not path.is_file():
         return
     try:
-        found = read_json(path.read_bytes())
-        prints = {found["fingerprint"], fingerprint(found["config"])}  # a flipped byte spoils one of them
-    except (NotPlain, KeyError, TypeError):
-        return  # not a run of ours, or half of one
+        found = parse_strict_json(path.read_bytes())
+        prints = {found["fingerprint"], fingerprint(found["config"])}  # a flipped byte changes only one of them
+    except (ParseError, KeyError, TypeError):
+        return  # not a run, or an incomplete one
     if fingerprint(evaluation.configuration) not in prints:
-        raise UsageError(f"{evaluation.folder} holds a run of another configuration; choose another --out")
+        raise UsageError(f"{evaluation.folder} contains a run with a different configuration; choose another --out")
 
 
 def _usages(askers: Mapping[str, Asker]) -> dict[str, dict[str, Any]]:
-    """By role; the model that stages ask is left out where none of them did."""
+    """Return usage by role; the model of history stages is omitted if it was not used."""
     return {role: _usage(asker) for role, asker in askers.items() if role != STAGE_ROLE or _was_used(asker)}
 
 
@@ -349,4 +351,4 @@ def _versions() -> dict[str, str]:
 def check_budget(options: RunOptions, prices: Prices, models: Sequence[Model]) -> None:
     for model in models if options.max_cost is not None else ():
         if prices.of(model.identity) is None:
-            raise UsageError(f"--max-cost needs the price of {model.identity}: give it with --prices FILE")
+            raise UsageError(f"--max-cost needs the price of {model.identity}: set it with --prices FILE")

@@ -1,10 +1,10 @@
-"""What is whole of a damaged store: read page by page, without SQLite, which stops where the form is broken.
+"""Recover the intact rows of a damaged store: read page by page, without SQLite, which stops at structural damage.
 
-Every page that looks as if it held rows is read, in the file and in its log, wherever it stands; a row counts if its
-hash says that it is as it was written. So nothing can be invented, and all is found whose own pages are there.
+Every page that may hold rows is read, in the file and in its log, wherever it is. A row counts if its checksum matches,
+so nothing can be invented, and every row whose pages exist is found.
 
-Of the form of the file (sqlite.org/fileformat.html) this knows what a table WITHOUT ROWID needs: pages of its tree
-(2 inside, 10 at the ends), records, and chains of pages for what does not fit into one.
+Only the parts of the file format (sqlite.org/fileformat.html) that a WITHOUT ROWID table needs are implemented: tree
+pages (2 interior, 10 leaf), records, and overflow chains.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bowstring.records import Message, Trunk
-from bowstring.runs.rows import COLUMNS, Row, is_whole
+from bowstring.runs.rows import COLUMNS, Row, is_intact
 
 _MAGIC = b"SQLite format 3\0"
 _LOG_MAGIC = (0x377F0682, 0x377F0683)
 _SIZES = {512 << n for n in range(8)}
 _INSIDE, _END = 2, 10
-_LARGEST = 1 << 28  # bytes of one row; more is not a row but damage
+_LARGEST = 1 << 28  # bytes per row; anything larger is damage
 _STORED_AT = COLUMNS.index("stored_at")
 Pages = Mapping[int, bytes]
 
 
 class Unreadable(Exception):
-    """These bytes are no row."""
+    """These bytes are not a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    rows: list[Row]  # one for each key, the latest
+    rows: list[Row]  # the latest row of each key
     trunks: dict[str, bytes]
 
 
 def salvage(store: Path) -> Salvaged:
-    """All that is whole in the store, its log, and the draft that a mending may have left which was broken off."""
+    """Return everything intact in the store, its log, and the draft of an interrupted repair."""
     rows: dict[object, Row] = {}
     trunks: dict[str, bytes] = {}
     for path in (store, store.with_name(f"{store.name}.draft")):
         for row in _records(path):
-            if is_whole(row):
+            if is_intact(row):
                 known = rows.get(row[0])
                 if known is None or float(str(known[_STORED_AT])) < float(str(row[_STORED_AT])):
                     rows[row[0]] = row
@@ -56,8 +56,8 @@ def salvage(store: Path) -> Salvaged:
     return Salvaged(list(rows.values()), trunks)
 
 
-def set_aside(store: Path) -> Path:
-    """Keep the file and its log under other names; the file itself stays until another takes its place."""
+def keep_damaged_copy(store: Path) -> Path:
+    """Keep the file and its log under other names; the file itself stays until it is replaced."""
     n = 1
     while (aside := store.with_name(f"{store.name}.damaged-{n}")).exists():
         n += 1
@@ -84,12 +84,12 @@ def _is_trunk(digest: object, packed: bytes) -> bool:
 
 
 def _records(store: Path) -> Iterator[Row]:
-    """Whatever can be read as a record, from every page of the file and of its log."""
+    """Yield everything that can be read as a record, from every page of the file and of its log."""
     file, log = _bytes(store), _bytes(store.with_name(f"{store.name}-wal"))
     size = _page_size(file, log)
     main = {n // size + 1: file[n : n + size] for n in range(0, len(file) - size + 1, size)}
     logged = list(_logged(log, size))
-    # What a row that runs over several pages goes on with: as the log has it, or as it was before.
+    # Overflow pages of a row: as in the log, or as before it.
     newest = main | dict(logged)
     for page in (*main.values(), *(page for _, page in logged)):
         for at in _cells(page):
@@ -120,7 +120,7 @@ def _logged(log: bytes, size: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _cells(page: bytes) -> Iterator[int]:
-    """Where the cells' payloads begin."""
+    """Yield where the cells' payloads begin."""
     kind = page[0]
     if kind not in (_INSIDE, _END):
         return
@@ -168,7 +168,7 @@ def _record(payload: bytes) -> Row:
         value, at = _value(payload, at, kind)
         values.append(value)
     if len(values) == len(COLUMNS) and isinstance(values[_STORED_AT], int):
-        values[_STORED_AT] = float(str(values[_STORED_AT]))  # SQLite keeps a whole number as one
+        values[_STORED_AT] = float(str(values[_STORED_AT]))  # SQLite stores a float without fraction as an integer
     return tuple(values)
 
 

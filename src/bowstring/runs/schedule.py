@@ -1,7 +1,7 @@
-"""Whose turn it is: so many requests at a time, and never two cold ones with the same trunk.
+"""Request scheduling: a concurrency limit, and never two concurrent requests with the same cold trunk.
 
-The first branch of a trunk goes alone. When its answer has come, the server has the trunk in its cache, and the
-others follow, ahead of any trunk that was opened later, while the cache is warm.
+The first branch of a trunk is sent alone. After its answer, the server has the trunk in its prefix cache, and the other
+branches follow, ahead of later trunks, while the cache is warm.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bowstring.records import Trunk
 
 
 class _Waiter:
-    """A request that waits for its place; `leads` is decided when its trunk lets it into the queue."""
+    """A request that waits for a slot; `leads` is set when its trunk lets it into the queue."""
 
     __slots__ = ("leads", "ready")
 
@@ -29,7 +29,7 @@ class _Waiter:
 
 @dataclass(slots=True)
 class _State:
-    """A trunk's place in the queue, whether a server has seen it, and who waits until one has."""
+    """A trunk's position in the queue, whether it is cached at the server, and the requests waiting for that."""
 
     opened: int
     warm: bool = False
@@ -39,7 +39,7 @@ class _State:
 
 @dataclass(slots=True)
 class Turn:
-    """One request's turn. `follows` says whether its trunk was warm; `warms` is to be set once it has answered."""
+    """One request's slot. `follows` says whether its trunk was warm; the caller sets `warms` after the answer."""
 
     follows: bool
     warms: bool = False
@@ -56,7 +56,7 @@ class Schedule:
 
     @asynccontextmanager
     async def turn(self, trunk: Trunk) -> AsyncIterator[Turn]:
-        """Wait for a place among the requests in flight, and hold it."""
+        """Wait for a slot among the requests in flight, and hold it."""
         state = self._trunks.setdefault(trunk.digest, _State(len(self._trunks)))
         shared = self._leads and trunk.branches > 1
         waiter = _Waiter(leads=shared and not state.warm and not state.leading)
@@ -83,18 +83,18 @@ class Schedule:
         self._dispatch()
 
     def _after_lead(self, state: _State, *, warm: bool) -> None:
-        """Let the others into the queue; or, if the trunk is still cold, the next one alone."""
+        """Let the other branches into the queue; or, if the trunk is still cold, only the next one."""
         state.leading = False
         state.warm = warm
         while state.waiting and not state.leading:
             waiter = state.waiting.popleft()
-            if waiter.ready.done():  # cancelled while it waited
+            if waiter.ready.done():  # cancelled while waiting
                 continue
             waiter.leads = state.leading = not warm
             heapq.heappush(self._queue, (state.opened, next(self._numbers), waiter))
 
     def _dispatch(self) -> None:
-        """Give free places to those who are first in the queue."""
+        """Give free slots to the first requests in the queue."""
         while self._free and self._queue:
             _, _, waiter = heapq.heappop(self._queue)
             if not waiter.ready.done():

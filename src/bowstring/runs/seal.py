@@ -1,9 +1,9 @@
-"""The seal beside a store: how many responses were put into it, in a file that all who have it open hold together.
+"""The seal of a store: a file that records how many responses were written, and that all users of the store lock.
 
     responses.sqlite.seal
 
-A log that was cut short, or has a flipped byte, is to SQLite one that ended there. The seal knows better. Whoever mends
-a store must hold it alone. It is written after the commit and not waited for: it may say too little, never too much.
+SQLite takes a log that is truncated or has a flipped byte as one that ended there; the seal detects this. Repairing a
+store needs an exclusive lock. The seal is written after the commit, without fsync: it may be too low, never too high.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from types import TracebackType
 
 from bowstring.errors import StoreError
 from bowstring.files.writing import NO_LINKS
-from bowstring.runs.folder import NoLocks, say_no_locks, take_lock
+from bowstring.runs.folder import NoLocks, try_lock, warn_no_locks
 
-_PATIENCE = 60.0  # seconds, for whoever is mending the store
+_PATIENCE = 60.0  # seconds to wait for a process that is repairing the store
 _BETWEEN = 0.05
 
 
 class Seal:
-    """Held together with others, or `alone`; with `readonly` it is only read."""
+    """Locked together with others, or `exclusive`; with `readonly` it is only read."""
 
-    def __init__(self, store: Path, *, readonly: bool = False, alone: bool = False) -> None:
+    def __init__(self, store: Path, *, readonly: bool = False, exclusive: bool = False) -> None:
         self._path = store.with_name(f"{store.name}.seal")
         self._file: int | None = None
         if readonly:
@@ -38,27 +38,27 @@ class Seal:
             raise StoreError(
                 f"{store} cannot be used as a store: {error.strerror}; choose another with --store"
             ) from error
-        if not self._hold(alone=alone):
+        if not self._hold(exclusive=exclusive):
             self.close()
-            why = "another process has it open" if alone else "another process is mending it"
-            raise StoreError(f"{store} is damaged, and {why}: wait for it, and give the same command again")
+            why = "another process has it open" if exclusive else "another process is repairing it"
+            raise StoreError(f"{store} is damaged, and {why}: wait for it, then run the same command again")
 
-    def _hold(self, *, alone: bool) -> bool:
-        if os.name == "nt" or self._file is None:  # there a file that is open cannot be moved aside
+    def _hold(self, *, exclusive: bool) -> bool:
+        if os.name == "nt" or self._file is None:  # Windows cannot rename an open file anyway
             return True
-        end = time.monotonic() + (0.0 if alone else _PATIENCE)
+        end = time.monotonic() + (0.0 if exclusive else _PATIENCE)
         try:
-            while not take_lock(self._file, shared=not alone):
+            while not try_lock(self._file, shared=not exclusive):
                 if time.monotonic() >= end:
                     return False
                 time.sleep(_BETWEEN)
         except NoLocks as why:
-            say_no_locks(self._path.parent, str(why))
+            warn_no_locks(self._path.parent, str(why))
         return True
 
     @property
     def written(self) -> int:
-        """How many responses were put, as far as it knows."""
+        """The number of responses written, as recorded in the seal."""
         if self._file is None:
             return 0
         os.lseek(self._file, 0, os.SEEK_SET)
@@ -66,14 +66,14 @@ class Seal:
         return int(said) if said.isdigit() else 0
 
     def note(self, written: int) -> None:
-        """Another process may have noted more already."""
+        """Record the count, unless another process has already recorded a higher one."""
         if written > self.written:
             self.reset(written)
 
     def reset(self, written: int) -> None:
         if self._file is None:
             return
-        with suppress(OSError):  # a full disk ends a run where it matters
+        with suppress(OSError):  # a full disk is reported elsewhere
             os.lseek(self._file, 0, os.SEEK_SET)
             os.write(self._file, b"%020d" % written)
 

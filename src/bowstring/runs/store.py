@@ -1,14 +1,14 @@
-"""The store: every response that was paid for, by the hash of what was asked.
+"""The response store: every paid response, by the hash of its request.
 
-One SQLite file beside the runs. A response is committed before anyone uses it, so a process that is killed loses
-only what was in flight. Several processes may use one store at a time.
+One SQLite file beside the runs. A response is committed before it is used, so a killed process loses only requests
+in flight. Several processes may use one store at the same time.
 
-    trunks      hash, the shared beginning of prompts as JSON, compressed: one row however many branches
-    responses   key, model, trunk, branch, settings, what came back, and a hash of all that
-    written     how many responses were ever put; the seal beside the store says it too
+    trunks      hash and the shared beginning of prompts as compressed JSON: one row for all branches
+    responses   key, model, trunk, branch, settings, completion, and a checksum of the row
+    written     the number of responses ever written; also recorded in the seal beside the store
 
-SQLite checks the form of a file, not what is in it, and takes a log that was cut for one that ended there. The hashes
-and the seal tell: a store that is not as it was written is never used, and what is whole of it is saved.
+SQLite checks the structure of a file, not its content, and treats a truncated log as complete. The checksums and the
+seal reveal both: a damaged store is never used, and its intact responses are saved.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from urllib.parse import quote
 
 from bowstring.errors import StoreError
 from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, Usage, fields_of
-from bowstring.runs.rows import COLUMNS, Row, hash_of, is_whole
-from bowstring.runs.salvage import Salvaged, salvage, set_aside, unpack
+from bowstring.runs.rows import COLUMNS, Row, is_intact, row_checksum
+from bowstring.runs.salvage import Salvaged, keep_damaged_copy, salvage, unpack
 from bowstring.runs.seal import Seal
 
 _SCHEMA = """
@@ -55,20 +55,17 @@ INSERT INTO written SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM written);
 _OURS = {"trunks", "responses", "written"}
 _COLUMNS = ", ".join(COLUMNS)
 _MARKS = ", ".join("?" * len(COLUMNS))
-_INSERT = f"INSERT OR REPLACE INTO responses ({_COLUMNS}) VALUES ({_MARKS})"  # noqa: S608 - names and marks alone
-_EVERY = f"SELECT {_COLUMNS} FROM responses"  # noqa: S608 - names alone
+_INSERT = f"INSERT OR REPLACE INTO responses ({_COLUMNS}) VALUES ({_MARKS})"  # noqa: S608 - only constant names
+_EVERY = f"SELECT {_COLUMNS} FROM responses"  # noqa: S608 - only constant names
 _ONE = f"{_EVERY} WHERE key = ?"
 _VERSION = 2
-# Responses of format 1 had no hash.
-_EVERY_BEFORE = f"SELECT {', '.join(COLUMNS[:-1])} FROM responses"  # noqa: S608 - names alone
-_ONE_BEFORE = f"{_EVERY_BEFORE} WHERE key = ?"
-_BATCH = 256  # responses committed in one transaction at the most
-_PATIENCE_MS = 60_000  # how long to wait for another process that is writing
+_BATCH = 256  # maximum responses per transaction
+_PATIENCE_MS = 60_000  # how long to wait for another writing process
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A completion with the request it belongs to, on its way into the store."""
+    """A completion with its request, to be written to the store."""
 
     key: str
     model: str
@@ -77,36 +74,31 @@ class Response:
     completion: Completion
 
 
-class Damaged(StoreError):
-    """A store that is not as it was written; `reason` says what tells."""
+class StoreDamaged(StoreError):
+    """A damaged store; `reason` says how that was detected."""
 
-    def __init__(self, path: Path, reason: str, *, hashed: bool = True) -> None:
-        then = "the next run with it saves what is whole"
-        if not hashed:
-            then = (
-                "it has no hashes, being of an older format, to tell what is whole of it; choose another with --store"
-            )
-        super().__init__(f"{path} is damaged: {reason}; {then}")
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} is damaged: {reason}; the next run with it saves the intact responses")
         self.reason = reason
 
 
 class Store:
-    """Open for reading and writing, or with `readonly` to look things up in one that exists."""
+    """Open for reading and writing, or with `readonly` for lookups in an existing store."""
 
     def __init__(self, path: Path, *, readonly: bool = False) -> None:
-        # Log and seal lie beside the file itself, however many links lead to it.
+        # Log and seal are beside the real file, however many links lead to it.
         self.path = Path(os.path.realpath(path)) if path.is_symlink() else path
         self._readonly = readonly
-        self._format = 0  # of what is there; 0 is nothing yet
+        self._format = 0  # format of the existing file; 0 if there is none
         if not readonly:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         self._seal = Seal(self.path, readonly=readonly)
         try:
-            self._look_through()
+            self._verify()
             self._open()
-        except Damaged as damage:
+        except StoreDamaged as damage:
             self._seal.close()
-            raise damage if readonly else self._mended(damage) from damage
+            raise damage if readonly else self._repair(damage) from damage
         except StoreError:
             self._seal.close()
             raise
@@ -122,22 +114,21 @@ class Store:
                 connections.append(self._connect(readonly=self._readonly))
             self._reader, self._writer = connections
             if not self._readonly:
-                self._add_hashes()
                 self._writer.executescript(_SCHEMA)
                 self._writer.execute(f"PRAGMA user_version = {_VERSION}")
                 self._writer.commit()
                 self._format = _VERSION
                 (written,) = self._writer.execute("SELECT n FROM written").fetchone()
-                self._seal.note(written)  # the store may have come without it
+                self._seal.note(written)  # the store may have been copied without its seal
         except sqlite3.Error as error:
             for connection in connections:
                 connection.close()
             raise StoreError(f"{self.path} cannot be used as a store: {error}; choose another with --store") from error
 
-    def _look_through(self) -> None:
-        """Every page in its form, every response as it was put, and as many as the seal says; raises Damaged.
+    def _verify(self) -> None:
+        """Check every page, the checksum of every response, and the count in the seal; raise StoreDamaged.
 
-        Read-only, and before anything else: who closes a store as the last tidies its log away.
+        This is read-only and runs before anything else: closing the last connection removes the log.
         """
         if not self.path.exists():
             self._seal.reset(0)
@@ -154,63 +145,66 @@ class Store:
                 raise self._damaged(reason) from error
             way_out = "choose another with --store"
             if self._readonly and self._has_log() and not os.access(self.path.parent, os.W_OK):
-                way_out = f"its log cannot be read where nothing can be written: copy it with {self.path.name}-wal"
+                way_out = (
+                    f"its log cannot be read from a read-only folder: copy the store together with {self.path.name}-wal"
+                )
             raise StoreError(f"{self.path} cannot be used as a store: {error}; {way_out}") from error
 
     def _check(self, connection: sqlite3.Connection) -> None:
-        sealed = self._seal.written  # before the store is read: others may be writing
+        sealed = self._seal.written  # read before the store: other processes may be writing
         (found,) = connection.execute("PRAGMA user_version").fetchone()
-        if found > _VERSION:
-            raise StoreError(f"{self.path} was written by a newer version (format {found}); use that, or --store")
+        if found not in (0, _VERSION):
+            raise StoreError(
+                f"{self.path} was written by another version (format {found}); use that version, or choose another "
+                "store with --store"
+            )
         self._format = found
         if found == 0 and not sealed and (foreign := _foreign(connection)):
             raise StoreError(
-                f"{self.path} is no store but a database of something else, with {foreign}; choose another with --store"
+                f"{self.path} is not a store but another database, with {foreign}; choose another with --store"
             )
         (form,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if form != "ok":
             raise self._damaged(" ".join(str(form).replace("*** in database main ***", "").split()))
-        if found == 1:  # a seal beside it is another store's
-            connection.execute(_EVERY_BEFORE).fetchall()
-            return
         written = 0
         if found == _VERSION:
-            if spoilt := sum(not is_whole(row) for row in connection.execute(_EVERY)):
-                raise self._damaged(f"{spoilt:,} of its responses are not as they were written")
+            if altered := sum(not is_intact(row) for row in connection.execute(_EVERY)):
+                raise self._damaged(f"{altered:,} of its responses fail their checksum")
             (written,) = connection.execute("SELECT n FROM written").fetchone()
         if (missing := sealed - written) > 0:
-            raise self._damaged(f"the last {missing:,} that were written are missing")
+            raise self._damaged(f"the last {missing:,} responses written are missing")
 
-    def _damaged(self, reason: str) -> Damaged:
-        return Damaged(self.path, reason, hashed=self._format != 1)
+    def _damaged(self, reason: str) -> StoreDamaged:
+        return StoreDamaged(self.path, reason)
 
-    def _mended(self, damage: Damaged) -> StoreError:
-        """Save what is whole, keep the damaged file, and say both: nothing is asked again before the user knows."""
-        with Seal(self.path, alone=True) as self._seal:
+    def _repair(self, damage: StoreDamaged) -> StoreError:
+        """Save the intact responses, keep the damaged file, and return an error that says so: the user decides before
+        anything is requested again."""
+        with Seal(self.path, exclusive=True) as self._seal:
             try:
-                self._look_through()
-                return StoreError(f"{self.path} was damaged, and another process has mended it: give the command again")
-            except Damaged as still:
-                if self._format == 1:
-                    return still
+                self._verify()
+                return StoreError(
+                    f"{self.path} was damaged, and another process has repaired it: run the command again"
+                )
+            except StoreDamaged:
                 found = salvage(self.path)
-            if not found.rows and not self._seal.written:  # nothing says that it ever was a store
+            if not found.rows and not self._seal.written:  # no sign that it was ever a store
                 return StoreError(
                     f"{self.path} cannot be used as a store: {damage.reason}; choose another with --store"
                 )
             draft = _write_draft(self.path, found)
-            aside = set_aside(self.path)
+            aside = keep_damaged_copy(self.path)
             draft.replace(self.path)
             self._seal.reset(len(found.rows))
         return StoreError(
-            f"{self.path} was damaged ({damage.reason}): {len(found.rows):,} responses are saved, the damaged file is "
-            f"kept as {aside.name}; the same command goes on, and asks for what is missing"
+            f"{self.path} was damaged ({damage.reason}): {len(found.rows):,} responses were saved; the damaged file "
+            f"was kept as {aside.name}; run the same command again to resume and request the missing ones"
         )
 
     def _connect(self, *, readonly: bool) -> sqlite3.Connection:
         mode = "ro" if readonly else "rwc"
         if readonly and not self._has_log() and not os.access(self.path.parent, os.W_OK):
-            mode = "ro&immutable=1"  # SQLite would make a log even to read
+            mode = "ro&immutable=1"  # SQLite would create a log even for reading
         connection = sqlite3.connect(
             f"file:{quote(str(self.path.absolute()))}?mode={mode}",
             timeout=_PATIENCE_MS / 1000,
@@ -227,36 +221,19 @@ class Store:
         log = self.path.with_name(f"{self.path.name}-wal")
         return log.exists() and log.stat().st_size > 0
 
-    def _add_hashes(self) -> None:
-        """A store of format 1, whose responses had none."""
-        if self._writer.execute("PRAGMA user_version").fetchone() != (1,):
-            return
-        self._writer.execute("BEGIN IMMEDIATE")
-        if self._writer.execute("PRAGMA user_version").fetchone() == (1,):  # no other process was faster
-            self._writer.execute("ALTER TABLE responses ADD COLUMN hash TEXT NOT NULL DEFAULT ''")
-            rows = self._writer.execute(_EVERY_BEFORE).fetchall()
-            self._writer.executemany("UPDATE responses SET hash = ? WHERE key = ?", [(hash_of(r), r[0]) for r in rows])
-            self._writer.execute("CREATE TABLE written (n INTEGER NOT NULL)")
-            self._writer.execute("INSERT INTO written VALUES (?)", (len(rows),))
-            self._writer.execute(f"PRAGMA user_version = {_VERSION}")
-            self._seal.reset(len(rows))
-        self._writer.commit()
-        # Out of the log: one that is cut would leave a store of the old format, which no seal tells from a whole one.
-        self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
     def get(self, key: str) -> Completion | None:
         if not self._format:
             return None
         try:
-            row = self._reader.execute(_ONE_BEFORE if self._format == 1 else _ONE, (key,)).fetchone()
+            row = self._reader.execute(_ONE, (key,)).fetchone()
         except sqlite3.Error as error:
             if (reason := _damage(error)) is not None:
                 raise self._damaged(reason) from error
             raise StoreError(f"{self.path} cannot be read: {error}") from error
         if row is None:
             return None
-        if self._format != 1 and not is_whole(row):
-            raise self._damaged("a response is not as it was written")
+        if not is_intact(row):
+            raise self._damaged("a response fails its checksum")
         text, finish, reasoning, prompt, cached, completion = row[5:11]
         return Completion(text, finish, reasoning, Usage(prompt, cached, completion))
 
@@ -276,8 +253,8 @@ class Store:
             error: StoreError | None = None
             try:
                 await asyncio.to_thread(self._commit, [response for response, _ in batch])
-            except Exception as failed:  # whatever it is, those who wait must hear of it
-                way_out = "what was stored before is kept, and the same command goes on when there is room"
+            except Exception as failed:  # passed on to every waiting caller
+                way_out = "earlier responses are kept; free some space and run the same command again to resume"
                 error = StoreError(f"{self.path} cannot be written: {failed}; {way_out}")
             for _, done in batch:
                 if not done.done():
@@ -311,17 +288,17 @@ class Store:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
-        self.shut()
+        self.close_now()
 
-    def shut(self) -> None:
-        """Close a store to which nothing was put."""
+    def close_now(self) -> None:
+        """Close a store to which nothing was written."""
         self._reader.close()
         self._writer.close()
         self._seal.close()
 
 
 def _foreign(connection: sqlite3.Connection) -> str | None:
-    """What tells that others made a database which has no format of ours; one without tables is anyone's."""
+    """Return what shows that a database without our format number is not a store; one without tables may become one."""
     rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'")
     tables = {str(name) for (name,) in rows}
     if others := tables - _OURS:
@@ -331,22 +308,22 @@ def _foreign(connection: sqlite3.Connection) -> str | None:
 
 
 def _damage(error: sqlite3.Error) -> str | None:
-    """What is wrong with the file, where it is the file; None where it is the disk, the rights, or another process."""
+    """Return what is wrong if the file is damaged; None if the cause is the disk, permissions or another process."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
-    if code is None:  # from Python's side: a text that is none
+    if code is None:  # raised by Python: text that is not UTF-8
         return "a text in it cannot be read"
-    # An error without a kind is what statements get that are right: a table or a column is not there.
+    # A generic error for a correct statement means that a table or column is missing.
     kinds = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
     return str(error) if code & 0xFF in kinds else None
 
 
 def _write_draft(path: Path, found: Salvaged) -> Path:
-    """A store of what was saved, whole before it has its name."""
+    """Write a store of the saved responses, complete before it is renamed."""
     draft = path.with_name(f"{path.name}.draft")
     draft.unlink(missing_ok=True)
     connection = sqlite3.connect(draft)
     try:
-        connection.execute("PRAGMA journal_mode = MEMORY")  # a draft that is broken off is of no use
+        connection.execute("PRAGMA journal_mode = MEMORY")  # an incomplete draft is useless
         connection.executescript(_SCHEMA)
         connection.executemany("INSERT OR IGNORE INTO trunks VALUES (?, ?)", found.trunks.items())
         connection.executemany(_INSERT, found.rows)
@@ -376,7 +353,7 @@ def _row(response: Response) -> Row:
         completion.usage.completion,
         time.time(),
     )
-    return (*row, hash_of(row))
+    return (*row, row_checksum(row))
 
 
 def _storable(text: str) -> str:

@@ -1,7 +1,7 @@
-"""A sweep: one model under several settings, run together, and the curve of its score against what it saw.
+"""A sweep: one model under several settings, run together, with the curve of its score against what it saw.
 
-Each point is a run with a folder of its own, the one that the same settings alone would have. The sweep's folder has
-sweep.json and report.html.
+Each point is a run with its own folder, the one that the same settings would have without a sweep. The sweep's folder
+has sweep.json and report.html.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import UsageError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 from bowstring.models.tokens import TokenCounter, counter_or_none
 from bowstring.runs.codec import SCHEMA
 from bowstring.runs.folder import RunFolder, fingerprint
 from bowstring.runs.running import Evaluation, Run, Running, write_page
 from bowstring.settings import options_of
 
-_SAMPLE = 4000  # texts whose tokens are counted, to know how many characters a token has here
-_ABOUT = 4.0  # characters a token, where no vocabulary is at hand
+_SAMPLE = 4000  # texts tokenized to estimate characters per token
+_ABOUT = 4.0  # characters per token if no tokenizer is available
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class SweepResult:
     """A sweep that has ended: its folder, and its runs by the names of their settings."""
 
     folder: Path
@@ -43,7 +43,7 @@ class Swept:
 
 @dataclass(slots=True)
 class Sweep:
-    """A sweep that is ready to run: everything is checked, and nothing has been asked."""
+    """A sweep that is ready to run: everything is checked, and no request has been sent."""
 
     evaluations: Mapping[str, Evaluation]
     running: Running
@@ -51,7 +51,7 @@ class Sweep:
     page: Callable[[Mapping[str, Any]], str]  # draws report.html
     tell: Callable[[str], None] = field(default=lambda line: None)
 
-    def run(self) -> Swept:
+    def run(self) -> SweepResult:
         self._check_folder()
         runs = dict(zip(self.evaluations, self.running.run(), strict=True))
         summary = self._summary(runs)
@@ -61,29 +61,31 @@ class Sweep:
             page_problem = write_page(folder, lambda: self.page(summary))
         finally:
             folder.close()
-        return Swept(self.folder, runs, summary, page_problem)
+        return SweepResult(self.folder, runs, summary, page_problem)
 
     def _check_folder(self) -> None:
-        """A folder that holds a run, or a sweep of something else, is not overwritten; one with other points grows."""
+        """Raise an error if the folder holds a run or a different sweep; points can be added to the same sweep."""
         if (self.folder / "run.json").is_file():
-            raise UsageError(f"{self.folder} holds a run; choose another --out for the sweep")
+            raise UsageError(f"{self.folder} contains a run; choose another --out for the sweep")
         path = self.folder / "sweep.json"
         if path.is_file():
             try:
-                found = read_json(path.read_bytes())["fingerprint"]
-            except (NotPlain, KeyError, TypeError):
+                found = parse_strict_json(path.read_bytes())["fingerprint"]
+            except (ParseError, KeyError, TypeError):
                 return
             if found != self._fingerprint():
-                raise UsageError(f"{self.folder} holds a sweep of another model, judge or data; choose another --out")
+                raise UsageError(
+                    f"{self.folder} contains a sweep of another model, judge or data set; choose another --out"
+                )
 
     def _fingerprint(self) -> str:
-        """Of what all points have in common."""
+        """Return the fingerprint of what all points have in common."""
         first = next(iter(self.evaluations.values())).configuration
         return fingerprint({k: first[k] for k in ("benchmark", "model", "judge", "data")})
 
     def _summary(self, runs: Mapping[str, Run]) -> dict[str, Any]:
         counter = counter_or_none("embedded", self.tell)
-        density = self._characters_a_token(counter)
+        density = self._characters_per_token(counter)
         points = {}
         for name, run in runs.items():
             m = run.metrics
@@ -103,13 +105,13 @@ class Sweep:
             "benchmark": first["benchmark"],
             "fingerprint": self._fingerprint(),
             "points": points,
-            "tokenizer": counter.name if counter else f"{_ABOUT:g} characters a token",
+            "tokenizer": counter.name if counter else f"{_ABOUT:g} characters per token",
             "notes": list(dict.fromkeys(note for run in runs.values() for note in run.metrics["notes"])),
             "config": {k: v for k, v in first["config"].items() if k != "settings"},
         }
 
-    def _characters_a_token(self, counter: TokenCounter | None) -> float:
-        """Measured on histories of this data set, so that a length in characters can be told in tokens."""
+    def _characters_per_token(self, counter: TokenCounter | None) -> float:
+        """Measure characters per token on histories of this data set, to convert lengths to tokens."""
         if counter is None:
             return _ABOUT
         first = next(iter(self.evaluations.values()))
@@ -119,19 +121,19 @@ class Sweep:
 
 
 def run_folders(folder: Path) -> list[Path]:
-    """The folders of a sweep's runs; a run's own folder stands for itself."""
+    """Return the folders of a sweep's runs; for a run's folder, the folder itself."""
     path = folder / "sweep.json"
     if not path.is_file():
         return [folder]
     try:
-        places = [point["folder"] for point in read_json(path.read_bytes())["points"].values()]
+        places = [point["folder"] for point in parse_strict_json(path.read_bytes())["points"].values()]
         return [folder / place for place in places]
-    except (OSError, NotPlain, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"{path} cannot be read; name the runs one by one, or run the sweep again") from error
+    except (OSError, ParseError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{path} cannot be read; give the run folders one by one, or run the sweep again") from error
 
 
 def variant_name(one: Any, chosen: Sequence[Any]) -> str:
-    """A point's name: its history, and whatever other axis differs between the points."""
+    """Return a point's name: its history, and any other setting that differs between points."""
     parts = [one.history]
     for axis in (option.field for option in options_of(type(one)) if option.axis and option.field != "history"):
         if len({getattr(other, axis) for other in chosen}) > 1:
@@ -141,5 +143,5 @@ def variant_name(one: Any, chosen: Sequence[Any]) -> str:
 
 
 def slug(name: str) -> str:
-    """A name as a folder's."""
+    """Return a name that is safe as a folder name."""
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")

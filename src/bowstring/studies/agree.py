@@ -14,13 +14,13 @@ from bowstring.metrics.preference import CHOICES, prefer_first, prefer_personali
 from bowstring.metrics.ratings import compare_raters
 from bowstring.metrics.reliability import Level
 from bowstring.records import Rating
-from bowstring.settings import suggesting
+from bowstring.settings import suggest_keywords
 from bowstring.studies.ratings import Gathered, gather
 
 UNNAMED = "ratings"  # the task of files that name none
 
 
-@suggesting
+@suggest_keywords
 def agree(
     sources: Sequence[str],
     *,

@@ -26,10 +26,10 @@ from bowstring.models.names import name_of_identity, open_model
 from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
 from bowstring.prompts import PromptFolder
-from bowstring.runs.folder import AUDIT_NAME, EndedRun, RunFolder, fingerprint, read_manifest, sum_of
+from bowstring.runs.folder import AUDIT_NAME, EndedRun, RunFolder, file_checksum, fingerprint, read_manifest
 from bowstring.runs.runner import Snapshot
 from bowstring.runs.running import STORE_NAME, Evaluation, Run, Running, RunOptions, check_budget
-from bowstring.settings import check_settings, option, sort_keywords
+from bowstring.settings import check_settings, option, split_keywords
 from bowstring.studies.correct import correct
 from bowstring.studies.report import refresh
 
@@ -131,7 +131,7 @@ def prepare_audit(
     """Check everything that can be checked before anything is asked. A plan does not need keys."""
     if (path / "sweep.json").is_file():
         raise UsageError(f"{path} holds a sweep; audit its runs one by one")
-    own, of_run = sort_keywords((AuditSettings, RunOptions), given, where="audit()")
+    own, of_run = split_keywords((AuditSettings, RunOptions), given, where="audit()")
     chosen = AuditSettings(**own)
     run = open_run(path)
     configuration = run.configuration
@@ -168,7 +168,7 @@ def prepare_audit(
         items.run_judge = f"{configuration['judge']}, asked in other words"
     about = {
         "run": str(path),
-        "records": sum_of(path / "records.jsonl"),
+        "records": file_checksum(path / "records.jsonl"),
         "benchmark": benchmark.name,
         "model": configuration["model"],
         "judge": judged_by,

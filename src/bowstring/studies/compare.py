@@ -17,24 +17,24 @@ from typing import Any
 from bowstring.benchmarks.of_run import installed
 from bowstring.errors import UsageError
 from bowstring.metrics.comparing import (
-    Against,
+    CorrectedDifference,
     Difference,
-    at_least_times,
     clusters_needed,
     difference,
     holm,
+    minimum_holm_factors,
     rank_ranges,
 )
 from bowstring.metrics.intervals import Estimate, Score
 from bowstring.metrics.measures import Measure, MetricSet, Parts
 from bowstring.runs.running import Run
-from bowstring.settings import suggesting
+from bowstring.settings import suggest_keywords
 from bowstring.studies.differing import Example, most_different
 from bowstring.studies.loading import Contender, common_keys, open_contenders
 
 # {metric: {run: …}}; a run that does not have the metric is not in it.
 Estimates = dict[str, dict[str, Estimate]]
-Differences = dict[str, dict[str, Against]]
+Differences = dict[str, dict[str, CorrectedDifference]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Comparison:
     items: int
     metrics: Estimates
     differences: Differences  # from the baseline
-    pairs: dict[tuple[str, str], Against]  # in `metric`: the second less the first
+    pairs: dict[tuple[str, str], CorrectedDifference]  # in `metric`: the second less the first
     ranks: dict[str, Rank]  # the best run first
     power: dict[str, list[Power]]
     groups: dict[str, dict[str, dict[str, dict[str, InGroup]]]]  # axis, group, metric, run
@@ -87,12 +87,12 @@ class Comparison:
     def names(self) -> list[str]:
         return [run.name for run in self.runs]
 
-    def between(self, first: str, second: str) -> Against | None:
+    def between(self, first: str, second: str) -> CorrectedDifference | None:
         """The second less the first, in the metric that ranks."""
         if (first, second) in self.pairs:
             return self.pairs[first, second]
         found = self.pairs.get((second, first))
-        return found and found.turned()
+        return found and found.swapped()
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -125,7 +125,7 @@ def _group_as_json(found: Mapping[str, Mapping[str, InGroup]]) -> dict[str, Any]
     }
 
 
-@suggesting
+@suggest_keywords
 def compare(
     runs: Iterable[str | PathLike[str] | Run],
     *,
@@ -218,10 +218,10 @@ class _Comparing:
 
     def _scores(self, metric: str, name: str, keys: Iterable[str]) -> dict[str, list[Score]]:
         said = self._parts(metric)[name]
-        return self.measures[metric].gathered((self.clusters[key], said[key]) for key in keys if key in said)
+        return self.measures[metric].collect_scores((self.clusters[key], said[key]) for key in keys if key in said)
 
     def _estimates(self, metric: str, keys: Sequence[str]) -> dict[str, Estimate]:
-        of_scores = self.measures[metric].of_scores
+        of_scores = self.measures[metric].estimate_from_scores
         found = {name: of_scores(self._scores(metric, name, keys)) for name in self.records}
         return {name: own for name, own in found.items() if own is not None}
 
@@ -237,19 +237,19 @@ class _Comparing:
         found = difference(before, after, measure.statistic, items=len(both), ends=measure.ends, fine=fine)
         return found, len(one ^ other)
 
-    def _from_baseline(self, metric: str, names: Sequence[str], *, fine: bool) -> dict[str, Against]:
+    def _from_baseline(self, metric: str, names: Sequence[str], *, fine: bool) -> dict[str, CorrectedDifference]:
         pairs = [(self.baseline, name) for name in names if name != self.baseline and self.baseline in names]
         return {name: found for (_, name), found in self._corrected(metric, pairs, fine=fine).items()}
 
     def _corrected(
         self, metric: str, pairs: Sequence[tuple[str, str]], *, fine: bool
-    ) -> dict[tuple[str, str], Against]:
+    ) -> dict[tuple[str, str], CorrectedDifference]:
         found = {pair: self._paired(metric, *pair, self.keys, fine=fine) for pair in pairs}
         known = {pair: (own, left_out) for pair, (own, left_out) in found.items() if own is not None}
         corrected = holm([own.p for own, _ in known.values()])
-        times = at_least_times([own.clusters for own, _ in known.values()])
+        times = minimum_holm_factors([own.clusters for own, _ in known.values()])
         return {
-            pair: Against(**asdict(own), corrected=p, comparisons=n, left_out=left_out)
+            pair: CorrectedDifference(**asdict(own), corrected=p, comparisons=n, left_out=left_out)
             for (pair, (own, left_out)), p, n in zip(known.items(), corrected, times, strict=True)
         }
 
@@ -272,7 +272,7 @@ class _Comparing:
 
         return {
             metric: {name: self._cell(metric, name, e, keys) for name, e in found[metric].items()}
-            for metric in self.metric_set.describing(all_have, main)
+            for metric in self.metric_set.group_metrics(all_have, main)
         }
 
     def _cell(self, metric: str, name: str, own: Estimate, keys: Sequence[str]) -> InGroup:
@@ -281,7 +281,9 @@ class _Comparing:
         return InGroup(own, self._paired(metric, self.baseline, name, keys)[0])
 
 
-def _ranks(own: Mapping[str, Estimate], pairs: Mapping[tuple[str, str], Against], measure: Measure) -> dict[str, Rank]:
+def _ranks(
+    own: Mapping[str, Estimate], pairs: Mapping[tuple[str, str], CorrectedDifference], measure: Measure
+) -> dict[str, Rank]:
     """The best first. A place is ruled out by a difference that is significant after correction for all pairs."""
     sign = 1 if measure.higher_is_better else -1
     order = sorted(own, key=lambda name: -sign * own[name].value)

@@ -10,8 +10,8 @@ from typing import Any
 from bowstring.benchmarks.interface import Benchmark
 from bowstring.benchmarks.of_run import installed, open_run
 from bowstring.errors import UsageError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 from bowstring.runs.folder import EndedRun
 from bowstring.runs.runner import Record
 from bowstring.runs.sweep import run_folders
@@ -177,6 +177,6 @@ def _judging_notes(benchmark: Benchmark, contenders: Sequence[Contender]) -> lis
 
 def _own_notes(folder: Path) -> list[str]:
     try:
-        return [str(note) for note in read_json((folder / "metrics.json").read_bytes())["notes"]]
-    except (OSError, NotPlain, KeyError, TypeError):
+        return [str(note) for note in parse_strict_json((folder / "metrics.json").read_bytes())["notes"]]
+    except (OSError, ParseError, KeyError, TypeError):
         return []  # the records are what is compared

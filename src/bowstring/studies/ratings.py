@@ -14,10 +14,10 @@ from bowstring.benchmarks import registry
 from bowstring.benchmarks.interface import needed
 from bowstring.benchmarks.of_run import open_run
 from bowstring.benchmarks.people import NotRated
-from bowstring.datasets.problems import one_of
+from bowstring.datasets.problems import join_choices
 from bowstring.datasets.ratings import ReadRatings, read_ratings
 from bowstring.errors import DataError, UsageError
-from bowstring.metrics.scales import tidy
+from bowstring.metrics.scales import normalize_label
 from bowstring.records import Rating
 from bowstring.runs.folder import EndedRun
 from bowstring.runs.sweep import run_folders
@@ -50,7 +50,7 @@ def gather(
     by_title = {b.title: people.metric_raters for b in registry.all_benchmarks() if (people := b.people())}
     metric_raters = {rater for raters in by_title.values() for rater in raters}
     if metrics and not any(rating.rater in metric_raters for one in read for _, rating in one.rows):
-        titles = one_of([title for title, raters in by_title.items() if raters])
+        titles = join_choices([title for title, raters in by_title.items() if raters])
         raise UsageError(f"--metrics: no source is a {titles} run with judged comparisons")
     rows = [(place, _tidied(rating, merge or {})) for one in read for place, rating in one.rows]
     rows.sort(key=lambda row: row[1].rater in metric_raters)  # those who think come first
@@ -79,7 +79,7 @@ def _read(source: str, *, metrics: bool) -> Iterator[ReadRatings]:
 
 
 def _tidied(rating: Rating, merge: Mapping[str, str]) -> Rating:
-    label = tidy(rating.label)
+    label = normalize_label(rating.label)
     return replace(rating, label=merge.get(label, label))
 
 

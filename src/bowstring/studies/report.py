@@ -13,8 +13,8 @@ from bowstring.benchmarks.loading import bundled_sets, load
 from bowstring.benchmarks.of_run import installed, open_run
 from bowstring.datasets.dataset import DataSet
 from bowstring.errors import BowstringError, DataError, UsageError, check_choice
-from bowstring.files.names import file_name
-from bowstring.files.plain_json import read_json
+from bowstring.files.names import safe_file_name
+from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.writing import make_folder, write_file
 from bowstring.reports import plots
 from bowstring.reports.figures import figures_of
@@ -24,7 +24,7 @@ from bowstring.reports.sweep_page import sweep_figures, write_sweep_page
 from bowstring.reports.tables import FORMATS, Table, sweep_tables, tables_of
 from bowstring.runs.folder import AUDIT_NAME, EndedRun, read_metrics
 from bowstring.runs.running import Run
-from bowstring.settings import suggesting
+from bowstring.settings import suggest_keywords
 from bowstring.studies.validity import with_audit
 
 
@@ -47,13 +47,13 @@ class Report:
             inside = make_folder(folder, "tables")
         for table in self.numbers:
             for form in as_tables:
-                path = inside / file_name(table.name, f".{form}")
+                path = inside / safe_file_name(table.name, f".{form}")
                 write_file(path, FORMATS[form](table))
                 written.append(path)
         return written
 
 
-@suggesting
+@suggest_keywords
 def report(
     run: str | PathLike[str] | Run,
     *,
@@ -129,7 +129,7 @@ def refresh(folder: Path) -> bool:
 
 def _of_sweep(folder: Path, out: Path) -> Report:
     try:
-        summary = read_json((folder / "sweep.json").read_bytes())
+        summary = parse_strict_json((folder / "sweep.json").read_bytes())
         for point in summary["points"].values():
             point["folder"] = os.path.relpath(folder / point["folder"], out)
         return Report(write_sweep_page(summary), sweep_figures(summary), sweep_tables(summary))

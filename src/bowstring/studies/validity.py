@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
-from bowstring.runs.folder import AUDIT_NAME, sum_of
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
+from bowstring.runs.folder import AUDIT_NAME, file_checksum
 
 
 def with_audit(metrics: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -18,10 +18,10 @@ def with_audit(metrics: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     if not path.is_file():
         return dict(metrics)
     try:
-        audit = read_json(path.read_bytes())
+        audit = parse_strict_json(path.read_bytes())
         if not {"findings", "skipped", "judge", "records", "notes", "failed", "unparsed"} <= audit.keys():
-            raise NotPlain("not an audit")
-    except (OSError, NotPlain, AttributeError) as error:
+            raise ParseError("not an audit")
+    except (OSError, ParseError, AttributeError) as error:
         raise DataError(f"{path} cannot be read; audit the run again: answers are in the store") from error
-    same = audit["records"] == sum_of(folder / "records.jsonl")
+    same = audit["records"] == file_checksum(folder / "records.jsonl")
     return {**metrics, "validity": metrics.get("validity", {}) | ({"audit": audit} if same else {"outdated": True})}

@@ -1,4 +1,4 @@
-"""Word banks of offline generators: YAML files in a benchmark's folder, and how their lines are filled.
+"""Word banks of offline generators: YAML files in a benchmark's folder, and filling of their templates.
 
 >>> fill("{person} took {e} along {time}.", {"person": "my aunt", "e": "chess", "time": "on Friday"})
 'My aunt took chess along on Friday.'
@@ -18,13 +18,13 @@ _SENTENCE = re.compile(r"(^|[.!?] )([a-z])")
 
 
 def read_bank(package: str, name: str) -> Any:
-    """A YAML file of a package of ours."""
+    """Return a YAML file of one of our packages."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     text = (files(package) / name).read_text(encoding="utf-8")
-    return yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader, in C where there is one
+    return yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader, in C if available
 
 
 def fill(line: str, values: dict[str, str]) -> str:
-    """A line with its slots filled, its sentences beginning with capitals."""
+    """Return a line with its slots filled and its sentences capitalized."""
     text = _DOUBLED.sub(r"\1", _SLOT.sub(lambda slot: values[slot[1]], line))
     return _SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)

@@ -1,4 +1,4 @@
-"""What lies beside a set that was made: its card, the quality report, and how it was made."""
+"""Files beside a synthetic set: its card, the quality report, and its configuration."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ from typing import Any
 
 from bowstring import __version__
 from bowstring.errors import UsageError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.writing import write_file
-from bowstring.runs.folder import hold
+from bowstring.runs.folder import acquire_lock
 from bowstring.synthesis.quality import Quality
 
 QUALITY, MADE, CARD = "quality.json", "made.json", "README.md"
 
 
 def check_out(folder: Path, configuration: Mapping[str, Any]) -> None:
-    """A folder that holds something else is not written into."""
+    """Raise an error if the folder contains something else."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is not a folder; choose another --out")
     path = folder / MADE
     if path.is_file():
         try:
-            found = read_json(path.read_bytes())["config"]
-        except (NotPlain, KeyError, TypeError):
+            found = parse_strict_json(path.read_bytes())["config"]
+        except (ParseError, KeyError, TypeError):
             found = None
         if found != json.loads(json.dumps(configuration)):
-            raise UsageError(f"{folder} holds a set that was made otherwise; choose another --out")
+            raise UsageError(f"{folder} contains a set with a different configuration; choose another --out")
     elif folder.is_dir() and any(p for p in folder.rglob("*") if p.is_file() and p.suffix != ".draft"):
         raise UsageError(f"{folder} is not empty; choose another --out")
 
 
 @contextmanager
-def at_work_on(folder: Path) -> Iterator[None]:
-    """One process at a time makes a set. The lock lies beside the folder, which is there only when there is a set."""
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Let one process at a time make a set. The lock is beside the folder, which exists only once the set does."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    in_use = f"{folder} is in use: {{by}} is making this set; wait for it, or give --out"
-    with hold(folder.with_name(f".{folder.name}.lock"), in_use):
+    in_use = f"{folder} is in use: {{by}} is making this set; wait for it, or choose another --out"
+    with acquire_lock(folder.with_name(f".{folder.name}.lock"), in_use):
         yield
 
 
-def begin(folder: Path, configuration: Mapping[str, Any]) -> None:
-    """Say whose folder it is before anything else is in it: the command that was killed from here on can go on."""
+def mark_started(folder: Path, configuration: Mapping[str, Any]) -> None:
+    """Write the configuration before anything else, so that a killed command can be resumed."""
     folder.mkdir(parents=True, exist_ok=True)
     write_file(folder / MADE, json.dumps({"bowstring": __version__, "unfinished": True, "config": dict(configuration)}))
 

@@ -1,4 +1,4 @@
-"""Making one part of a data set with a model: asked, read strictly, repaired once, asked again where it has a flaw.
+"""Generate one part of a data set with a model: parse strictly, repair once, and ask again if it has a flaw.
 
 maker = Maker(askers, seed=0, quality=Quality())
 factors = await maker.make("model", "factors", key="persona 3", prompt=prompt, read=read_factors, check=check)
@@ -23,7 +23,7 @@ TRIES = 3
 
 
 class Dropped(Exception):
-    """A part that could not be made well; what depends on it is left out of the set."""
+    """A part that could not be generated well; what depends on it is left out of the set."""
 
     def __init__(self, what: str, key: str, reason: str) -> None:
         super().__init__(f"{what} of {key}: {reason}")
@@ -60,10 +60,11 @@ class Maker:
         max_tokens: int,
         repair: bool = True,
     ) -> T:
-        """A part that can be read and has no flaw; raises Dropped after so many tries, with the last reason."""
+        """Return a part that can be parsed and has no flaw; raise Dropped after too many tries, with the last
+        reason."""
         reason = ""
         for attempt in range(self._tries):
-            asked = again(prompt, reason) if reason and repair else prompt
+            asked = retry_prompt(prompt, reason) if reason and repair else prompt
             sampling = self._sampling(f"{what}/{key}/{attempt}", max_tokens)
             try:
                 made = await self._read(role, what, asked, sampling, read, repair=repair)
@@ -79,10 +80,11 @@ class Maker:
             reason = flaw.kind
         raise Dropped(what, key, reason)
 
-    async def say(
+    async def make_text(
         self, role: str, key: str, prompt: Prompt, check: Callable[[str], Flaw | None], *, max_tokens: int
     ) -> str:
-        """A plain text, which is never told what was wrong with it: it is one side of a conversation."""
+        """Return plain text. The model is not told what was wrong with an earlier attempt, because the text is one side
+        of a conversation."""
         return await self.make(
             role, "reply", key=key, prompt=prompt, read=_not_empty, check=check, max_tokens=max_tokens, repair=False
         )
@@ -92,7 +94,9 @@ class Maker:
     ) -> T:
         completion = await self.askers[role].ask(prompt, sampling)
         if completion.finish in ("refusal", "filter"):
-            raise Unreadable("the model refused")  # its words are no part of a set, and arguing seldom helps
+            raise Unreadable(
+                "the model refused"
+            )  # a refusal must not enter the set, and repeating the request seldom helps
         said = completion.text
         try:
             return read(said)
@@ -115,8 +119,8 @@ class Maker:
         return Sampling(max_tokens, self._temperature, seed=number % 2**31)
 
 
-def checked(model: type[M], raw: Any) -> M:
-    """An entry that fits a schema; raises Unreadable with the first thing that does not."""
+def validate_entry(model: type[M], raw: Any) -> M:
+    """Validate an entry against a schema; raise Unreadable with the first mismatch."""
     try:
         return model.model_validate(raw)
     except ValidationError as error:
@@ -131,8 +135,8 @@ def _not_empty(text: str) -> str:
     return text.strip()
 
 
-def again(prompt: Prompt, reason: str) -> Prompt:
-    """The same request, told what was wrong with an earlier attempt, so that it is not made again."""
+def retry_prompt(prompt: Prompt, reason: str) -> Prompt:
+    """Return the same request with the reason why an earlier attempt failed."""
     *before, last = prompt.messages
     told = f"\n\n(An earlier attempt could not be used: {reason}. Avoid that.)"
     return Prompt(Trunk(()), (*before, Message(last.role, (*last.parts, told))))

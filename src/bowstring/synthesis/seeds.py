@@ -1,7 +1,7 @@
-"""Seeds of personas: the bundled list, a file of one's own, or a data set on the hub.
+"""Persona seeds: the bundled list, a file, or a data set on the hub.
 
-people.txt                               a line each
-people.jsonl                             an object each, the text in a field
+people.txt                               one per line
+people.jsonl                             one object per line, the text in a field
 proj-persona/PersonaHub:instruction      a data set on the hub, a part of it, and the field that has the text
 """
 
@@ -14,22 +14,22 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError, FetchError, UsageError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
-from bowstring.files.redaction import redacted
+from bowstring.files.redaction import redact
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 
-FIELD = "input persona"  # as PersonaHub calls it
+FIELD = "input persona"  # PersonaHub's name for it
 _KNOWN = (".txt", ".jsonl", ".json", ".parquet")
-_LONGEST = 600  # characters of a seed
-_MOST = 200_000  # seeds that are read
+_LONGEST = 600  # maximum characters per seed
+_MOST = 200_000  # maximum number of seeds
 
 
 def load_seeds(source: str | None, *, field: str = FIELD, seed: int = 0) -> Sequence[str]:
-    """The seeds, in an order of the seed's own; an error where there are none."""
+    """Return the seeds in a random order fixed by `seed`; raise an error if there are none."""
     found = list(_bundled() if source is None else _read(source, field))
     unique = list(dict.fromkeys(" ".join(text.split())[:_LONGEST] for text in found if text.strip()))
     if not unique:
-        raise DataError(f"{source}: has no seeds; expected a line each, or objects with a field {field!r}")
+        raise DataError(f"{source}: has no seeds; expected one per line, or objects with a field {field!r}")
     random.Random(f"{seed}/seeds").shuffle(unique)  # noqa: S311 - repeatable on purpose
     return unique
 
@@ -43,7 +43,7 @@ def _read(source: str, field: str) -> Iterator[str]:
     if not path.is_file():
         if path.exists() or path.suffix in _KNOWN or "/" not in source.strip("/"):
             raise UsageError(
-                f"--seeds {source}: no such file; expected one, or a hub id such as proj-persona/PersonaHub"
+                f"--seeds {source}: no such file; expected a file or a hub id such as proj-persona/PersonaHub"
             )
         path = _from_hub(source)
     if path.suffix not in _KNOWN:
@@ -63,8 +63,8 @@ def _read(source: str, field: str) -> Iterator[str]:
 
 def _from_json(path: Path, field: str) -> Iterator[str]:
     try:
-        rows: Any = read_json(path.read_bytes())
-    except NotPlain as error:
+        rows: Any = parse_strict_json(path.read_bytes())
+    except ParseError as error:
         raise DataError(f"{path}: {error}") from error
     for n, row in enumerate(rows[:_MOST] if isinstance(rows, list) else [rows], 1):
         yield _text(row, field, f"{path} entry {n}")
@@ -73,7 +73,7 @@ def _from_json(path: Path, field: str) -> Iterator[str]:
 def _text(row: Any, field: str, where: str) -> str:
     text = row if isinstance(row, str) else row.get(field) if isinstance(row, dict) else None
     if not isinstance(text, str):
-        raise DataError(f"{where}: no text in the field {field!r}; name another with --seeds-field")
+        raise DataError(f"{where}: no text in the field {field!r}; choose another with --seeds-field")
     return text
 
 
@@ -85,8 +85,8 @@ def _from_jsonl(path: Path, field: str) -> Iterator[str]:
             if not line.strip():
                 continue
             try:
-                row: Any = read_json(line)
-            except NotPlain as error:
+                row: Any = parse_strict_json(line)
+            except ParseError as error:
                 raise DataError(f"{path} line {n}: {error}") from error
             yield _text(row, field, f"{path} line {n}")
 
@@ -98,7 +98,7 @@ def _from_parquet(path: Path, field: str) -> Iterator[str]:
     try:
         column = pq.read_table(path, columns=[field])[field].slice(0, _MOST)
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        raise DataError(f"{path}: no field {field!r} that can be read; name another with --seeds-field") from error
+        raise DataError(f"{path}: no readable field {field!r}; choose another with --seeds-field") from error
     yield from (text for text in column.to_pylist() if isinstance(text, str))
 
 
@@ -117,9 +117,9 @@ def _from_hub(source: str) -> Path:
             raise UsageError(f"--seeds {source}: {name} has no .jsonl, .parquet or .txt file with {part!r} in its name")
         return Path(hf_hub_download(name, fitting[0], repo_type="dataset"))
     except HFValidationError as error:
-        raise UsageError(f"--seeds {source}: no such file, and no hub id; expected one of them") from error
+        raise UsageError(f"--seeds {source}: neither an existing file nor a valid hub id") from error
     except UsageError:
         raise
-    except Exception as error:  # whatever the network does, it is one line here
-        reason = redacted((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
-        raise FetchError(f"--seeds {source} could not be fetched: {reason}") from error
+    except Exception as error:  # network libraries raise many kinds of errors
+        reason = redact((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
+        raise FetchError(f"--seeds {source} could not be downloaded: {reason}") from error

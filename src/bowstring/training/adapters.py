@@ -1,16 +1,16 @@
-"""The part of a model that is trained: a LoRA adapter on all linear layers, new or gone on with; and its card."""
+"""LoRA adapters on all linear layers, new or continued; and the adapter's card."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from bowstring.models.loading import in_one_line
+from bowstring.models.loading import as_load_error
 from bowstring.training.settings import TrainSettings
 
 
 def with_adapter(model: Any, start: Path | None, settings: TrainSettings) -> Any:
-    """The model with an adapter to train: a new one, which changes nothing yet, or the one in `start`."""
+    """Return the model with an adapter to train: a new one, which has no effect yet, or the one in `start`."""
     from peft import LoraConfig, PeftConfig, PeftModel, get_peft_model
 
     if not settings.dropout:
@@ -24,14 +24,14 @@ def with_adapter(model: Any, start: Path | None, settings: TrainSettings) -> Any
             task_type="CAUSAL_LM",
         )
         return get_peft_model(model, config)
-    with in_one_line(start):
+    with as_load_error(start):
         config = PeftConfig.from_pretrained(str(start))
         config.lora_dropout = settings.dropout
         return PeftModel.from_pretrained(model, str(start), config=config, is_trainable=True)
 
 
 def _without_dropout(model: Any) -> None:
-    """Where none is wanted, the model's own is not either: as modules, or as numbers that their functions use."""
+    """Disable the model's own dropout too if none is wanted: as modules, or as numbers passed to functions."""
     from torch.nn.modules.dropout import _DropoutNd
 
     for module in model.modules():
@@ -43,17 +43,17 @@ def _without_dropout(model: Any) -> None:
 
 
 def card(base: str, record: dict[str, Any]) -> str:
-    """The README of an adapter's folder."""
+    """Return the README of an adapter's folder."""
     said = record["configuration"]
     return (
-        f"# An adapter for {base}\n\nTrained by Bowstring ({said['method']}) on {said['data']}. What it was trained "
-        "on, with which settings and in which steps is in training.json.\n\n"
+        f"# An adapter for {base}\n\nTrained by Bowstring ({said['method']}) on {said['data']}. The data, settings and "
+        "steps of the training are in training.json.\n\n"
         f"    {next_command(said, 'THIS-FOLDER')}\n"
     )
 
 
 def next_command(said: dict[str, Any], folder: str) -> str:
-    """How the adapter of this configuration is used."""
+    """Return the command that uses the adapter of this configuration."""
     use = f"hf/{said['model']}+{folder}"
     benchmark = next(iter(said["prompts"])).partition("/")[0]
     role = {"judge": "--judge {} --model …", "matcher": "--matcher {} --model … --judge …"}

@@ -1,4 +1,4 @@
-"""What transformers' Trainer is told, and where it left off."""
+"""Arguments of transformers' Trainer, and its checkpoints."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bowstring.models.loading import require_torch
 from bowstring.training.settings import TrainSettings
 
 _MOST_BETWEEN = 50  # steps
-# What FSDP must be told for an adapter to come out right, as `accelerate launch` passes it on. With its checkpointing
-# PEFT finds nothing to save; in shards nothing is saved; and a model that only the first process has loaded can neither
-# be tried nor give a reference.
+# FSDP settings that an adapter needs, as `accelerate launch` passes them on. With FSDP's own checkpointing PEFT finds
+# nothing to save, and sharded state is not saved. A model loaded only by the first process can neither run the trial
+# nor compute a reference.
 _SPLIT = {
     "fsdp_version": "2",
     "fsdp_state_dict_type": "FULL_STATE_DICT",
@@ -28,7 +28,7 @@ _SPLIT = {
 def trainer_arguments(
     settings: TrainSettings, checkpoints: Path, *, tensorboard: bool, tell: Callable[[str], None]
 ) -> Any:
-    """TrainingArguments; making them also joins the other processes, where there are any."""
+    """Return TrainingArguments; creating them also joins the other processes, if any."""
     torch = require_torch()
     from transformers import TrainingArguments
 
@@ -40,7 +40,7 @@ def trainer_arguments(
         made = TrainingArguments(
             output_dir=str(checkpoints),
             per_device_train_batch_size=1,
-            num_train_epochs=1,  # the order of packs has all of them
+            num_train_epochs=1,  # the pack order already contains all epochs
             learning_rate=settings.lr,
             lr_scheduler_type="cosine",
             max_grad_norm=settings.grad_norm,
@@ -61,10 +61,10 @@ def trainer_arguments(
         )
     except (ImportError, ValueError, RuntimeError) as error:
         raise UsageError(f"training cannot start: {' '.join(str(error).split())[:200]}") from error
-    made.mixed_precision = "bf16" if bf16 else "no"  # ours to say, and not accelerate's configuration's
+    made.mixed_precision = "bf16" if bf16 else "no"  # overrides accelerate's configuration
     if made.n_gpu > 1:
-        # Trainer would split batches over all of them in one process, and a tree cannot be split.
-        tell(f"One of {made.n_gpu} GPUs is used; for all of them: accelerate launch -m bowstring train …")
+        # Trainer would split batches over all GPUs in one process, and a tree cannot be split.
+        tell(f"Using one of {made.n_gpu} GPUs; to use all of them: accelerate launch -m bowstring train …")
         made._n_gpu = 1
     return made
 
@@ -76,16 +76,17 @@ def _check_split() -> None:
         found = os.environ.get(name.upper(), "not set")
         if found.lower() != wanted.lower():
             where = "in accelerate's configuration; recipes/accelerate/fsdp.yaml has all that is needed"
-            raise UsageError(f"{name} is {found}, and must be {wanted} {where}")
+            raise UsageError(f"{name} is {found}, but must be {wanted} {where}")
 
 
 def steps_between_checkpoints(steps: int) -> int:
-    """A tenth of all, so that a kill costs a short training little; and at most as many as a long one can lose."""
+    """Return a tenth of all steps, so that a kill loses little of a short training; at most a fixed number for long
+    ones."""
     return min(_MOST_BETWEEN, math.ceil(steps / 10))
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """The newest checkpoint that is whole: its state is what Trainer writes last."""
+    """Return the newest complete checkpoint: Trainer writes its state last."""
     found = []
     for path in folder.glob("checkpoint-*"):
         try:

@@ -1,4 +1,4 @@
-"""The course of a training as an SVG file: a panel for each number that was logged, over the steps."""
+"""Training curves as an SVG file: one panel per logged metric, over the steps."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from bowstring.files.ticks import round_steps
+from bowstring.files.ticks import axis_ticks
 
 _WIDTH, _PANEL, _GAP = 720, 170, 46
 _LEFT, _RIGHT, _TOP = 64, 16, 30
 _SHOWN = {
     "loss": "loss",
-    "margin": "margin of the better answers' rewards",
-    "chosen_change": "log-probability of the better answers, change in nats a token",
-    "accuracy": "share of pairs in which the better answer has gained more",
+    "margin": "reward margin of the chosen answers",
+    "chosen_change": "log-probability of the chosen answers, change in nats per token",
+    "accuracy": "share of pairs in which the chosen answer gained more",
     "lr": "learning rate",
 }
 _STYLE = """text{font:12px system-ui,sans-serif;fill:#444}.title{font-weight:600;fill:#222}.grid{stroke:#ddd}
@@ -24,7 +24,7 @@ _STYLE = """text{font:12px system-ui,sans-serif;fill:#444}.title{font-weight:600
 
 
 def draw_training(log: Sequence[Mapping[str, float | None]]) -> str:
-    """All panels; values that are no numbers leave gaps."""
+    """Draw all panels; values that are not numbers leave gaps."""
     names = [name for name in _SHOWN if any(line.get(name) is not None for line in log)]
     height = _TOP + len(names) * (_PANEL + _GAP)
     parts = [
@@ -54,10 +54,10 @@ def _panel(title: str, points: Sequence[tuple[float, float]], top: float, *, smo
         return f'<polyline points="{path}" fill="none" class="{kind}"/>'
 
     parts = [f'<text x="{_LEFT}" y="{top - 9}" class="title">{escape(title)}</text>']
-    for tick in round_steps(low, high):
+    for tick in axis_ticks(low, high):
         parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" class="grid"/>')
         parts.append(f'<text x="{_LEFT - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>')
-    for tick in (step for step in round_steps(1, max(2, last)) if step == int(step) and x(step) > _LEFT + 40):
+    for tick in (step for step in axis_ticks(1, max(2, last)) if step == int(step) and x(step) > _LEFT + 40):
         parts.append(f'<text x="{x(tick):.1f}" y="{top + _PANEL + 17}" text-anchor="middle">{tick:g}</text>')
     parts.append(f'<text x="{_LEFT}" y="{top + _PANEL + 17}">step</text>')
     if not smooth:
@@ -66,7 +66,7 @@ def _panel(title: str, points: Sequence[tuple[float, float]], top: float, *, smo
 
 
 def _smoothed(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """A running mean that forgets over a twentieth of the steps."""
+    """Return an exponential moving average over a twentieth of the steps."""
     keep = math.exp(-1 / max(1.0, len(points) / 20))
     found, sums, weights = [], 0.0, 0.0
     for step, value in points:

@@ -1,4 +1,4 @@
-"""A trained evaluator on what was held out: how far it agrees with its teacher, by type."""
+"""Test a trained evaluator on held-out items: agreement with its teacher, by type."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from bowstring.metrics.agreement import agreement, agreement_intervals
-from bowstring.models.local import TOGETHER, LocalAnswers
+from bowstring.models.local import TOGETHER, LocalGenerator
 from bowstring.records import Completion, Sampling
 from bowstring.training.evaluators import HeldOut, Labels, grouped
 
-_ROOM = 512  # tokens that an evaluator may write
+_ROOM = 512  # maximum tokens of an evaluator's answer
 
 
-def examine(
-    answers: LocalAnswers, held_out: Sequence[HeldOut], trained_on: Collection[str], tell: Callable[[str], None]
+def evaluate_held_out(
+    answers: LocalGenerator, held_out: Sequence[HeldOut], trained_on: Collection[str], tell: Callable[[str], None]
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Agreement with the teacher, in all and by type; and a record of every item."""
+    """Return the agreement with the teacher, overall and by type, and a record of every item."""
     records: list[dict[str, Any]] = []
     found: dict[str, list[tuple[HeldOut, Labels]]] = {}
     for kind, items in grouped(held_out).items():
-        tell(f"Asking {len(items):,} held-out items of the type {kind} …")
+        tell(f"Evaluating {len(items):,} held-out items of type {kind} …")
         for start in range(0, len(items), TOGETHER):
             lot = items[start : start + TOGETHER]
             said = answers.answer([one.example.prompt for one in lot], [Sampling(_ROOM)] * len(lot), lambda: False)

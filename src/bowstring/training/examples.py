@@ -1,4 +1,4 @@
-"""Examples: a prompt and the answer to learn. Those of a group share most of their prompt."""
+"""Training examples: a prompt and the answer to learn. Examples of a group share most of their prompt."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bowstring.history.views import Kind
 from bowstring.models.tokens import embedded_counter
 from bowstring.records import Prompt
 
-# Histories that can be trained on: those that need no model of their own.
+# Histories that can be trained on: those that need no other model.
 TRAINED_VIEWS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind not in ("dense", "summary", "python"))
 
 
@@ -20,17 +20,17 @@ def count_tokens(texts: Sequence[str]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    key: str  # identity as text
-    owner: str  # the user or persona it is of: a step mixes owners
+    key: str  # id as text
+    owner: str  # the user or persona it belongs to: a step mixes owners
     kind: str  # question or instance type
     prompt: Prompt
     answer: str
-    rejected: str | None = None  # what to prefer the answer to
+    rejected: str | None = None  # the rejected answer of a DPO pair
 
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """All there is to learn, group after group. Groups are made when they are asked for: histories are long."""
+    """All examples, group by group. Groups are created on demand, because histories are long."""
 
     groups: Callable[[], Iterable[Sequence[Example]]]
     notes: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
-"""What is learned: log-probabilities of the answers in a pack, and the losses made of them.
+"""Training objectives: log-probabilities of the answers in a pack, and the losses computed from them.
 
-A loss here is a sum over a pack; the trainer divides it by the count of the whole step, however many packs and
-processes that is. So a step's loss is that of its examples in one batch.
+A loss here is a sum over a pack; the trainer divides it by the count of the whole step, over all packs and processes.
+So a step's loss equals that of its examples in one batch.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from bowstring.training.packs import Pack, joined
+from bowstring.training.packs import Pack, join_packs
 from bowstring.tree.packed import Forest
 
 Batch = dict[str, Any]
@@ -24,16 +24,16 @@ _ARRAYS = ("tokens", "positions", "keep", "targets", "of")
 
 
 def to_batch(*packs: Pack) -> Batch:
-    """Packs as the tensors that a trainer moves about: one sequence, in which they follow one another."""
-    whole = joined(packs)
+    """Return packs as the tensors of a batch: one sequence, one pack after another."""
+    whole = join_packs(packs)
     batch = {name: torch.from_numpy(getattr(whole, name)).long() for name in _ARRAYS}
     return batch | {"trees": list(whole.trees), "answers": whole.answers, "keys": list(whole.keys)}
 
 
-def log_probabilities(model: Any, batch: Batch, *, plain: bool) -> Tensor:
-    """Of every token of every answer, in order. `plain`: branch by branch, each with the whole trunk before it, as
-    models need it whose attention is no tree's."""
-    if plain:
+def log_probabilities(model: Any, batch: Batch, *, without_tree: bool) -> Tensor:
+    """Return the log-probability of every answer token, in order. With `without_tree`, branch by branch, each with the
+    whole trunk before it (for models whose attention cannot be a tree)."""
+    if without_tree:
         return _one_by_one(model, batch)
     found = model(
         input_ids=batch["tokens"].unsqueeze(0),
@@ -66,18 +66,18 @@ def _of_targets(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def by_answer(values: Tensor, batch: Batch) -> Tensor:
-    """Sums over the tokens of each answer."""
+    """Return sums over the tokens of each answer."""
     sums = values.new_zeros(batch["answers"])
     return sums.index_add(0, batch["of"], values)
 
 
 class Objective(Protocol):
     def count(self, batch: Batch) -> int:
-        """What a pack's loss is a sum over."""
+        """Return the number of terms that a pack's loss sums over."""
         ...
 
     def loss(self, model: Any, batch: Batch) -> tuple[Tensor, dict[str, float]]:
-        """The sum, and what else there is to say of the pack: means over the same count."""
+        """Return the sum, and further metrics of the pack: means over the same count."""
         ...
 
 
@@ -86,13 +86,13 @@ class Sft:
     """Cross-entropy of answers: the mean over tokens, or over answers of their means."""
 
     normalise: str
-    plain: bool = False
+    without_tree: bool = False
 
     def count(self, batch: Batch) -> int:
         return len(batch["targets"]) if self.normalise == "token" else batch["answers"]
 
     def loss(self, model: Any, batch: Batch) -> tuple[Tensor, dict[str, float]]:
-        losses = -log_probabilities(model, batch, plain=self.plain)
+        losses = -log_probabilities(model, batch, without_tree=self.without_tree)
         if self.normalise == "token":
             return losses.sum(), {}
         lengths = by_answer(torch.ones_like(losses), batch)
@@ -101,18 +101,19 @@ class Sft:
 
 @dataclass(frozen=True, slots=True)
 class Dpo:
-    """The sigmoid loss on pairs; `reference` has the log-probabilities of the start, (better, worse) by key."""
+    """The sigmoid loss on pairs; `reference` has the log-probabilities of the initial model, (chosen, rejected) by
+    key."""
 
     beta: float
     reference: dict[str, tuple[float, float]]
 
-    plain: bool = False
+    without_tree: bool = False
 
     def count(self, batch: Batch) -> int:
         return len(batch["keys"])
 
     def loss(self, model: Any, batch: Batch) -> tuple[Tensor, dict[str, float]]:
-        said = log_probabilities(model, batch, plain=self.plain)
+        said = log_probabilities(model, batch, without_tree=self.without_tree)
         pairs = by_answer(said, batch).view(-1, 2)
         start = torch.tensor([self.reference[key] for key in batch["keys"]], dtype=pairs.dtype, device=pairs.device)
         rewards = self.beta * (pairs - start)
@@ -130,5 +131,5 @@ class Dpo:
 
     @staticmethod
     def at_start() -> float:
-        """The loss while the policy is the reference: no margin anywhere."""
+        """Return the loss while the policy equals the reference: the margin is zero."""
         return math.log(2)

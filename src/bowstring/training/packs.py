@@ -1,8 +1,8 @@
-"""Packs: a trunk and some of its branches as one sequence, with the places where there is something to learn.
+"""Packs: a trunk and some of its branches as one sequence, with the positions of answer tokens.
 
-A pack holds examples of one group. Its trunk is the longest common beginning of their prompts' token ids; a branch is
-the rest of a prompt and an answer with its end token. Where that would read more tokens, every prompt is a trunk of its
-own, behind which its answers branch. Logits are wanted only where the next token is an answer's.
+A pack holds examples of one group. Its trunk is the longest common prefix of their prompts' token ids; a branch is the
+rest of a prompt and an answer with its end token. If that would need more tokens, every prompt is its own trunk, and
+its answers are the branches. Logits are computed only where the next token belongs to an answer.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import numpy.typing as npt
 
 from bowstring.models.rendering import Rendering
 from bowstring.training.examples import Example
-from bowstring.tree.packing import Tree, cut
+from bowstring.tree.packing import Tree, build_tree
 
 Ids = npt.NDArray[np.int32]
-_LONGEST = 32_768  # tokens of a pack of several examples: room for a long history with all questions behind it
+_LONGEST = 32_768  # maximum tokens of a pack of several examples: fits a long history with all its questions
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """An example as token ids: one prompt, and one answer to learn, or a pair of them (the better one first)."""
+    """An example as token ids: one prompt, and one answer to learn or a pair of them (chosen first)."""
 
     key: str
     owner: str
@@ -41,12 +41,12 @@ class Tokens:
 class Pack:
     keys: tuple[str, ...]
     owner: str
-    trees: tuple[tuple[int, tuple[int, ...]], ...]  # lengths of trunk and branches; answers of an example side by side
+    trees: tuple[tuple[int, tuple[int, ...]], ...]  # lengths of trunk and branches; answers of an example are adjacent
     tokens: Ids
     positions: Ids
-    keep: Ids  # where logits are wanted, in the packed sequence
-    targets: Ids  # the token that follows there
-    of: Ids  # the branch whose answer that token belongs to
+    keep: Ids  # positions in the packed sequence where logits are needed
+    targets: Ids  # the next token at each position
+    of: Ids  # the branch that token belongs to
 
     @property
     def answers(self) -> int:
@@ -55,13 +55,13 @@ class Pack:
 
 @dataclass(slots=True)
 class Packing:
-    """Packs, and what became of the examples."""
+    """Packs, and counts of the examples."""
 
     packs: list[Pack]
-    lots: int = 0  # as many packs as there would be if length were nothing
+    lots: int = 0  # number of packs if length were unlimited
     examples: int = 0
     too_long: int = 0
-    separate_tokens: int = 0  # what they would take one by one
+    separate_tokens: int = 0  # tokens if every example were separate
 
     @property
     def longest(self) -> int:
@@ -75,8 +75,8 @@ class Packing:
 def pack_all(
     groups: Iterable[Sequence[Tokens]], *, branches: int, max_length: int, seed: int, longest: int | None = None
 ) -> Packing:
-    """Each group in packs of at most `branches` examples, and fewer where they would be too long together (prompts that
-    share little). An example that is too long by itself is left out."""
+    """Pack each group into packs of at most `branches` examples, and fewer if they would be too long together (prompts
+    that share little). An example that is too long by itself is left out."""
     longest = longest or max(_LONGEST, max_length * 3 // 2)
     found = Packing([])
     for group in groups:
@@ -86,7 +86,7 @@ def pack_all(
         found.separate_tokens += sum(len(t.prompt) + len(a) for t in fits for a in t.answers)
         rng = random.Random(f"pack {seed} {group[0].key}")  # noqa: S311 - repeatable on purpose
         lots = rng.sample(fits, len(fits))
-        # As even as can be: the last lot of 33 in lots of 32 would be a history for one question.
+        # Split evenly: otherwise 33 examples in packs of 32 would spend a whole history on one question.
         number = -(-len(lots) // branches)
         found.lots += number
         packs = [pack(lots[n::number]) for n in range(number)]
@@ -98,15 +98,15 @@ def pack_all(
 
 
 def pack(examples: Sequence[Tokens]) -> Pack:
-    tree = cut([tokens.prompt for tokens in examples])
+    tree = build_tree([tokens.prompt for tokens in examples])
     rests = sum(len(rest) * len(tokens.answers) for tokens, rest in zip(examples, tree.branches, strict=True))
     if sum(len(tokens.prompt) for tokens in examples) < len(tree.trunk) + rests:
-        return joined([_packed([tokens], cut([tokens.prompt])) for tokens in examples])
+        return join_packs([_packed([tokens], build_tree([tokens.prompt])) for tokens in examples])
     return _packed(examples, tree)
 
 
-def joined(packs: Sequence[Pack]) -> Pack:
-    """Packs as one, in which they follow one another."""
+def join_packs(packs: Sequence[Pack]) -> Pack:
+    """Join packs into one, one after another."""
     tokens = accumulate((len(p.tokens) for p in packs), initial=0)
     answers = accumulate((p.answers for p in packs), initial=0)
     return Pack(
@@ -145,8 +145,8 @@ def _ids(values: Sequence[int]) -> Ids:
     return np.array(values, dtype=np.int32)
 
 
-def arrange(owners: Sequence[str], per_step: int, epochs: float, seed: int) -> list[int]:
-    """The order in which packs are trained on: every `per_step` are a step, of different owners while that can be."""
+def order_packs(owners: Sequence[str], per_step: int, epochs: float, seed: int) -> list[int]:
+    """Return the order of packs in training: each step has `per_step` packs, of different owners where possible."""
     order: list[int] = []
     whole = max(round(len(owners) * epochs), 1)
     for epoch in range(-(-whole // len(owners))):
@@ -157,7 +157,7 @@ def arrange(owners: Sequence[str], per_step: int, epochs: float, seed: int) -> l
 
 
 def _mixed(left: Sequence[int], owners: Sequence[str], per_step: int, before: Sequence[int]) -> list[int]:
-    """The packs so that a step takes each owner once; owners with the most packs left come first where it is tight."""
+    """Order the packs so that a step has each owner once; owners with the most remaining packs go first."""
     queues: dict[str, list[int]] = {}
     for pack_number in left:
         queues.setdefault(owners[pack_number], []).append(pack_number)
@@ -175,8 +175,8 @@ def _mixed(left: Sequence[int], owners: Sequence[str], per_step: int, before: Se
     return found
 
 
-def tokenized(groups: Iterable[Sequence[Example]], render: Rendering) -> Iterator[list[Tokens]]:
-    """Examples as token ids, group by group."""
+def tokenize_groups(groups: Iterable[Sequence[Example]], render: Rendering) -> Iterator[list[Tokens]]:
+    """Yield examples as token ids, group by group."""
     for group in groups:
         prompts = render.all_tokens([example.prompt for example in group])
         yield [

@@ -1,7 +1,7 @@
-"""The reference of DPO: log-probabilities of all answers by the model as it starts, computed once and kept.
+"""The DPO reference: log-probabilities of all answers under the initial model, computed once and stored.
 
-A frozen copy of the start would give the same numbers at every step, for twice the memory; and what is on disk
-stays the start's after a resume.
+A frozen copy of the initial model would give the same numbers at every step, at twice the memory; and the stored values
+stay correct after a resume.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from bowstring.training.objectives import by_answer, log_probabilities
 from bowstring.training.trainer import collate
 
 
-def reference(trainer: Any, folder: Path, *, plain: bool) -> dict[str, tuple[float, float]]:
-    """(better, worse) by key, of all that is trained on. Processes share the work, and meet in the folder."""
+def reference(trainer: Any, folder: Path, *, without_tree: bool) -> dict[str, tuple[float, float]]:
+    """Return (chosen, rejected) by key for all training pairs. Processes share the work and exchange results in the
+    folder."""
     whole = folder / "reference.json"
     args = trainer.args
     if not whole.is_file():
         mine: dict[str, list[float]] = {}
-        # In training mode, in the same precision and the same batches as the first steps, so that these find the same
-        # numbers. (Trainer leaves the precision to accelerate, which wraps the model only when training begins.)
+        # In training mode, with the same precision and batches as the first steps, so that the numbers match. (Trainer
+        # leaves precision to accelerate, which wraps the model only when training begins.)
         model = trainer.model.train()
         data, size = trainer.train_dataset, args.train_batch_size
         starts = range(0, len(data), size)[args.process_index :: args.world_size]
         with torch.no_grad(), trainer.accelerator.autocast():
             for start in starts:
                 batch = collate([data[n] for n in range(start, min(start + size, len(data)))])
-                if batch["counts"] and not mine.keys() >= set(batch["keys"]):  # a second epoch brings nothing new
+                if batch["counts"] and not mine.keys() >= set(batch["keys"]):  # later epochs repeat the same pairs
                     batch = trainer._prepare_inputs(batch)
-                    pairs = by_answer(log_probabilities(model, batch, plain=plain), batch).view(-1, 2)
+                    pairs = by_answer(log_probabilities(model, batch, without_tree=without_tree), batch).view(-1, 2)
                     mine = dict(zip(batch["keys"], pairs.tolist(), strict=True)) | mine
         part = folder / f".reference-{args.process_index}.json"
         part.write_text(json.dumps(mine))

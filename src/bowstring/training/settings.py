@@ -1,4 +1,4 @@
-"""What a training is told. Defaults as published; where the two systems say nothing, plain ones."""
+"""Training settings. Defaults are the published ones, or common values where nothing is published."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from bowstring.errors import UsageError, check_choice
-from bowstring.settings import check_settings, option, options_of, sort_keywords
+from bowstring.settings import check_settings, option, options_of, split_keywords
 
 Method = Literal["sft", "dpo", "judge", "matcher"]
-EVALUATORS = ("judge", "matcher")  # the methods that train those
+EVALUATORS = ("judge", "matcher")  # the methods that train evaluators
 Normalise = Literal["token", "answer"]
 Precision = Literal["auto", "bf16", "float32"]
 Instruction = Literal["system", "user"]
 
-# Of HiCUPID's authors: assistants, then evaluators. CUPID's matcher was trained like an evaluator, with other ranks.
+# Published by HiCUPID's authors: assistants, then evaluators. CUPID's matcher was trained like an evaluator, with other
+# ranks.
 PUBLISHED: dict[Method, dict[str, Any]] = {
     "sft": {"lr": 1e-4, "rank": 256, "alpha": 512, "dropout": 0.05, "max_length": 20_480},
     "dpo": {"lr": 1e-6, "rank": 256, "alpha": 512, "dropout": 0.0, "max_length": 20_480},
@@ -26,25 +27,23 @@ PUBLISHED: dict[Method, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class TrainOptions:
-    """What is trained on, where to, and how a training is run."""
+    """What to train on, where to write it, and how training runs."""
 
     data: str = field(metadata=option("A hub id, a folder or a file."))
     out: Path = field(metadata=option("The folder for the adapter."))
     model: str = field(default="embedded", metadata=option("The weights: a folder, a hub id, or embedded."))
     init_from: str | None = field(
-        default=None, metadata=option("An adapter to start from, such as that of SFT before DPO.")
+        default=None, metadata=option("An adapter to start from, such as an SFT adapter for DPO.")
     )
     revision: str | None = field(default=None, metadata=option("A commit, tag or branch of a hub data set."))
     prompts: Path | None = field(default=None, metadata=option("A folder of prompts that override the built-in ones."))
     save_every: int | None = field(
         default=None,
-        metadata=option("Steps between two checkpoints.", min=1, shown_default="a tenth of all, and at most 50"),
+        metadata=option("Steps between two checkpoints.", min=1, shown_default="a tenth of all steps, at most 50"),
     )
-    stop_on_collapse: bool = field(
-        default=False, metadata=option("Stop when the answers to prefer become unlikely themselves.")
-    )
-    tensorboard: bool = field(default=False, metadata=option("Write TensorBoard's log too (pip install tensorboard)."))
-    fresh: bool = field(default=False, metadata=option("Discard the training that is in the folder, and start again."))
+    stop_on_collapse: bool = field(default=False, metadata=option("Stop when the chosen answers become unlikely."))
+    tensorboard: bool = field(default=False, metadata=option("Also write a TensorBoard log (pip install tensorboard)."))
+    fresh: bool = field(default=False, metadata=option("Discard the training in the folder and start again."))
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -52,7 +51,7 @@ class TrainOptions:
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """Everything that changes what comes out, and nothing else. PUBLISHED has other defaults for some methods."""
+    """Everything that affects the result, and nothing else. PUBLISHED has other defaults for some methods."""
 
     method: Method
     history: str = field(
@@ -60,7 +59,7 @@ class TrainSettings:
         metadata=option("What the model sees: full, gold, none, last:4k, bm25/utterance/K …"),
     )
     drop_irrelevant: int = field(
-        default=0, metadata=option("HiCUPID: leave out N dialogues that no packed question needs.", min=0)
+        default=0, metadata=option("HiCUPID: drop N dialogues that no packed question needs.", min=0)
     )
     splits: tuple[str, ...] = field(
         default=(),
@@ -76,44 +75,56 @@ class TrainSettings:
             "A question or instance type to train on; may be repeated.", name="--type", shown_default="all"
         ),
     )
-    instruction: Instruction = field(default="system", metadata=option("HiCUPID: where the instruction stands."))
-    branches: int = field(default=32, metadata=option("Examples packed behind one history.", min=1))
+    instruction: Instruction = field(
+        default="system", metadata=option("HiCUPID: the message that contains the instruction.")
+    )
+    branches: int = field(default=32, metadata=option("Examples packed after one history.", min=1))
     users_per_step: int = field(default=8, metadata=option("Packs per step, of different users.", min=1))
     normalise: Normalise = field(
-        default="token", metadata=option("The loss is a mean over answer tokens, or over answers.")
+        default="token", metadata=option("Average the loss over answer tokens, or over answers.")
     )
-    epochs: float = field(default=1.0, metadata=option("How often every example is seen.", above=0))
-    lr: float = field(default=1e-4, metadata=option("The learning rate after the warm-up.", above=0))
+    epochs: float = field(default=1.0, metadata=option("Passes over the data.", above=0))
+    lr: float = field(default=1e-4, metadata=option("Peak learning rate, after the warm-up.", above=0))
     rank: int = field(default=256, metadata=option("Rank of the LoRA adapter.", min=1))
     alpha: int = field(default=512, metadata=option("Alpha of the LoRA adapter.", min=1))
     dropout: float = field(default=0.05, metadata=option("Dropout of the LoRA adapter.", min=0, below=1))
-    warmup: float = field(default=0.03, metadata=option("The share of steps in which the rate rises.", min=0, below=1))
-    grad_norm: float = field(default=0.3, metadata=option("Gradients are clipped to this norm.", above=0))
-    beta: float = field(default=0.1, metadata=option("How closely the model is held to its start.", above=0))
+    warmup: float = field(
+        default=0.03, metadata=option("Share of steps in which the learning rate rises.", min=0, below=1)
+    )
+    grad_norm: float = field(
+        default=0.3, metadata=option("Maximum gradient norm; larger gradients are clipped.", above=0)
+    )
+    beta: float = field(
+        default=0.1, metadata=option("DPO's beta: higher keeps the model closer to its start.", above=0)
+    )
     max_length: int = field(
-        default=20_480, metadata=option("Longer examples, in tokens, are left out and counted.", min=1)
+        default=20_480, metadata=option("Maximum tokens per example; longer ones are left out and counted.", min=1)
     )
     limit: int | None = field(default=None, metadata=option("Use only the first N examples.", min=1, metavar="N"))
     hold_out: float = field(
-        default=0.1, metadata=option("The share of users or personas that is tested on afterwards.", min=0, below=1)
+        default=0.1, metadata=option("Share of users or personas held out for the test.", min=0, below=1)
     )
-    checkpointing: bool = field(default=True, metadata=option("Compute activations twice instead of keeping them."))
+    checkpointing: bool = field(
+        default=True, metadata=option("Recompute activations instead of storing them (gradient checkpointing).")
+    )
     precision: Precision = field(
         default="auto", metadata=option("Number format; auto is bf16 on a GPU, float32 elsewhere.")
     )
-    seed: int = field(default=0, metadata=option("Seed of order, adapter and dropout.", min=0, max=2**32 - 1))
+    seed: int = field(default=0, metadata=option("Random seed of order, adapter and dropout.", min=0, max=2**32 - 1))
 
     def __post_init__(self) -> None:
         check_settings(self)
         if self.method == "dpo" and self.dropout:
-            raise UsageError("--dropout: DPO compares log-probabilities with the start's; it has no dropout")
+            raise UsageError(
+                "--dropout must be 0 for DPO: it compares log-probabilities with those of the initial model"
+            )
         if self.drop_irrelevant and self.history != "full":
-            raise UsageError(f"--drop-irrelevant is for --history full, not {self.history}")
+            raise UsageError(f"--drop-irrelevant needs --history full, not {self.history}")
 
     def configuration(self) -> dict[str, Any]:
-        """The settings that bear on this method."""
+        """Return the settings that apply to this method."""
         found = asdict(self)
-        for name in set(found) - bears_on(self.method):
+        for name in set(found) - relevant_settings(self.method):
             del found[name]
         return found
 
@@ -122,8 +133,8 @@ _ASSISTANT = {"history", "drop_irrelevant", "splits", "types", "instruction"}
 _EVALUATOR = {"hold_out", "types"}
 
 
-def bears_on(method: Method) -> set[str]:
-    """The settings that make a difference to a method."""
+def relevant_settings(method: Method) -> set[str]:
+    """Return the settings that affect a method."""
     common = {one.name for one in fields(TrainSettings)} - _ASSISTANT - _EVALUATOR - {"beta", "normalise"}
     return (
         common
@@ -137,9 +148,9 @@ def bears_on(method: Method) -> set[str]:
 
 
 def settings_for(method: Method, **given: Any) -> TrainSettings:
-    """The published settings of a method, with those that were given in their place (None: not given)."""
+    """Return the published settings of a method, overridden by those given (None: not given)."""
     check_choice("method", method, get_args(Method))
-    (settings,) = sort_keywords((TrainSettings,), given, where="train()", besides=_OPTIONS)
+    (settings,) = split_keywords((TrainSettings,), given, where="train()", besides=_OPTIONS)
     return TrainSettings(method, **(PUBLISHED[method] | settings))
 
 

@@ -1,4 +1,5 @@
-"""transformers' Trainer on packs: a step's loss is that of all its examples in one batch, over packs and processes."""
+"""transformers' Trainer on packs: a step's loss equals that of all its examples in one batch, over packs and
+processes."""
 
 from __future__ import annotations
 
@@ -16,19 +17,19 @@ from bowstring.errors import RunError
 from bowstring.training.objectives import Batch, Dpo, Objective, to_batch
 from bowstring.training.packs import Pack
 
-# How far from ln 2 the first loss of DPO may be, for rounding. In half precision two passes of one model can differ
-# by a nat in the log-probability of an answer.
+# Tolerance of the first DPO loss around ln 2, for rounding. In half precision, two passes of one model can differ by a
+# nat in the log-probability of an answer.
 _NEAR = {"no": 1e-3, "bf16": 2e-2}
 
 
 class PackSet(Dataset[tuple[Pack, bool]]):
-    """Packs in the order in which they are trained on, and whether they count."""
+    """Packs in training order, and whether each one counts."""
 
     def __init__(self, packs: list[Pack], order: list[int]) -> None:
         self._packs, self._order, self._length = packs, order, len(order)
 
     def fill(self, round_: int) -> None:
-        """In a last round that is not for all processes, the others need packs too, which then count for nothing."""
+        """Fill the last round, so that every process has a pack; the added packs do not count."""
         self._length = -(-len(self._order) // round_) * round_
 
     def __len__(self) -> int:
@@ -40,23 +41,23 @@ class PackSet(Dataset[tuple[Pack, bool]]):
 
 
 def collate(packs: list[tuple[Pack, bool]]) -> Batch:
-    """The packs that count; where none does, one of them, for nothing."""
+    """Return the packs that count; if none does, one of them with zero weight."""
     counting = [pack for pack, counts in packs if counts]
     return to_batch(*(counting or [packs[0][0]])) | {"counts": bool(counting)}
 
 
 class TreeTrainer(Trainer):
-    objective: Objective  # set before training; DPO's needs the model in place
+    objective: Objective  # set before training; DPO's needs the loaded model
 
     def __init__(self, *, args: Any, train_dataset: PackSet, **given: Any) -> None:
         if args.world_size > 1:
             train_dataset.fill(args.world_size * args.train_batch_size)
         super().__init__(args=args, train_dataset=train_dataset, data_collator=collate, **given)
         self._seen: dict[str, list[tuple[float, int]]] = defaultdict(list)
-        # Tells Trainer that the loss is already divided by what the whole step holds.
+        # Tells Trainer that the loss is already divided by the count of the whole step.
         self.model_accepts_loss_kwargs = True
         for callback in self.callback_handler.callbacks:
-            # By default the curves would lie among the checkpoints, which are removed at the end.
+            # By default the curves would be written among the checkpoints, which are removed at the end.
             if isinstance(callback, TensorBoardCallback) and callback.logging_dir is None:
                 callback.logging_dir = str(Path(args.output_dir).with_name("tensorboard"))
 
@@ -76,7 +77,7 @@ class TreeTrainer(Trainer):
             self._seen[name].append((value, count))
         if isinstance(self.objective, Dpo) and self.state.global_step == 0:
             _check_start(float(loss.detach()) / self.objective.count(inputs), _NEAR[self.accelerator.mixed_precision])
-        # Gradients are averaged over processes; a sum over all of them is meant.
+        # Gradients are averaged over processes, but a sum is wanted.
         loss = loss * inputs["counts"] * self.accelerator.num_processes / num_items_in_batch
         return (loss, None) if return_outputs else loss
 
@@ -89,7 +90,7 @@ class TreeTrainer(Trainer):
         super().log(logs, *rest, **more)
 
     def _means(self) -> dict[str, float]:
-        """Of what the packs since the last line said, over all processes."""
+        """Return the mean metrics of the packs since the last log line, over all processes."""
         names = sorted(self._seen)
         sums = [[sum(v * n for v, n in self._seen[name]), sum(n for _, n in self._seen[name])] for name in names]
         self._seen.clear()
@@ -102,6 +103,6 @@ class TreeTrainer(Trainer):
 def _check_start(loss: float, near: float) -> None:
     if abs(loss - Dpo.at_start()) > near:
         raise RunError(
-            f"DPO's first loss is {loss:.4f}, not ln 2 = {Dpo.at_start():.4f}: the model does not start as the "
-            "reference (is there dropout in it, or did its folder change since the reference was computed?)"
+            f"DPO's first loss is {loss:.4f}, not ln 2 = {Dpo.at_start():.4f}: the model does not start equal to the "
+            "reference (does it use dropout, or did its folder change since the reference was computed?)"
         )

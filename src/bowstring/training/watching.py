@@ -1,4 +1,4 @@
-"""What is seen of a training while it runs: where it is, and whether DPO is pushing its own answers away."""
+"""Monitor a training: report progress, and detect a DPO collapse."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any
 
 from transformers import TrainerCallback
 
-# Nats per token. Beyond it the answers that should be preferred have become e times less likely, token by token, than
-# they were at the start: margins then grow because everything falls, which is the collapse that HiCUPID's authors saw.
+# Nats per token. Beyond this, the chosen answers have become e times less likely per token than at the start: margins
+# then grow only because everything falls, which is the collapse that HiCUPID's authors saw.
 COLLAPSE = 1.0
-# Where the loss has nothing left to gain by a larger margin, by far (at 10 it is below 1e-4), and yet it grows.
+# Far beyond the margin at which the loss has nothing left to gain (at 10 it is below 1e-4).
 EXPLOSION = 50.0
-_WINDOW = 5  # steps over which it is judged
+_WINDOW = 5  # number of steps averaged
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """News of a training: the last step's numbers, out of how many."""
+    """The latest step of a training and its metrics."""
 
     step: int
     steps: int
@@ -31,19 +31,19 @@ class Step:
 
 @dataclass(slots=True)
 class Watcher:
-    """Keeps the log, tells of every step, and watches for a collapse."""
+    """Keeps the log, reports every step, and detects a collapse."""
 
     watch: Callable[[Step], None]
     tell: Callable[[str], None]
     stop_on_collapse: bool
     log: list[dict[str, float]] = field(default_factory=list)
-    collapsed: int | None = None  # the step at which it was noticed
+    collapsed: int | None = None  # the step at which it was detected
 
     def callback(self) -> TrainerCallback:
         return _Callback(self)
 
-    def see(self, step: int, values: dict[str, float]) -> bool:
-        """Whether to go on; with a loss that is no number never."""
+    def record_step(self, step: int, values: dict[str, float]) -> bool:
+        """Record a step and return whether to continue; never with a loss that is not a number."""
         self.log.append({"step": step, **values})
         what = self._collapse()
         if self.collapsed is None and what:
@@ -54,11 +54,11 @@ class Watcher:
         return not self.broken and (self.collapsed is None or not self.stop_on_collapse)
 
     def _collapse(self) -> str | None:
-        """What has gone wrong by now, over the last steps."""
+        """Return what went wrong over the last steps, if anything."""
         if self.broken:
-            return "the loss is no number"
+            return "the loss is not a number"
         if self._mean("chosen_change") < -COLLAPSE:
-            return f"answers to prefer lost {-self._mean('chosen_change'):.1f} nats a token"
+            return f"chosen answers lost {-self._mean('chosen_change'):.1f} nats per token"
         return "margins explode" if self._mean("margin") > EXPLOSION else None
 
     def _mean(self, name: str) -> float:
@@ -70,12 +70,13 @@ class Watcher:
         return bool(self.log) and not math.isfinite(self.log[-1].get("loss", 0.0))
 
 
-def readable(logs: dict[str, float]) -> dict[str, float | None]:
-    """A line of Trainer's log for training.json; None for what is no number, which JSON does not have."""
-    return {name: value if math.isfinite(value) else None for name, value in _in_our_words(logs).items()}
+def json_log_line(logs: dict[str, float]) -> dict[str, float | None]:
+    """Return a line of Trainer's log for training.json; None for values that are not numbers, which JSON cannot
+    represent."""
+    return {name: value if math.isfinite(value) else None for name, value in _rename_metrics(logs).items()}
 
 
-def _in_our_words(logs: dict[str, float]) -> dict[str, float]:
+def _rename_metrics(logs: dict[str, float]) -> dict[str, float]:
     return {"lr" if name == "learning_rate" else name: float(v) for name, v in logs.items() if name != "epoch"}
 
 
@@ -85,19 +86,19 @@ class _Callback(TrainerCallback):
         self._times: deque[tuple[int, float]] = deque(maxlen=20)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """What was seen before a resume was seen."""
+        """Restore the log of the steps before a resume."""
         for line in state.log_history:
             if "loss" in line:
-                self._watcher.see(int(line["step"]), _in_our_words(line))
+                self._watcher.record_step(int(line["step"]), _rename_metrics(line))
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002
         if not logs or "loss" not in logs:
             return
-        # Every process sees the same means, and comes to the same conclusion.
-        values = _in_our_words(logs)
+        # Every process sees the same means and reaches the same conclusion.
+        values = _rename_metrics(logs)
         self._times.append((state.global_step, time.monotonic()))
         self._watcher.watch(Step(state.global_step, state.max_steps, self._left(state), values))
-        if not self._watcher.see(state.global_step, values):
+        if not self._watcher.record_step(state.global_step, values):
             control.should_training_stop = True
 
     def _left(self, state: Any) -> float | None:

@@ -1,3 +1,2 @@
-"""The tree on tokens: a trunk and its branches as one sequence. One definition of packing, positions and mask serves
-decoding and training. Needs PyTorch; nothing here knows of benchmarks or runs.
-"""
+"""Trees of tokens: a trunk and its branches as one sequence. One definition of packing, positions and mask serves both
+decoding and training. Needs PyTorch; independent of benchmarks and runs."""

@@ -1,11 +1,11 @@
-"""Attention over a tree whose trunk is stored once, in parts that are merged.
+"""Attention over a tree whose trunk is stored once, computed in parts that are merged.
 
-A query looks at the trunk and at its own branch. The two are computed apart, each with the logarithm of its sum, and
-put together as one softmax would: out = Σ exp(lseᵢ - lse) outᵢ. So the trunk's keys and values exist once for all
-branches, grouped queries share their key head without copies of it, and no mask of the whole tree is ever made.
+A query attends to the trunk and to its own branch. The two parts are computed separately, each with its log-sum-exp,
+and merged as one softmax would: out = Σ exp(lseᵢ - lse) outᵢ. So the trunk's keys and values exist once for all
+branches, grouped queries share a key head without copies, and no mask of the whole tree is built.
 
-Going back, a part needs the merged output and logarithm in place of its own: the weight that a key had in the whole is
-exp(score - lse), whichever part it was in. So `attend_back` of every part, and their gradients add up.
+The backward pass of a part needs the merged output and log-sum-exp instead of its own: the weight of a key is exp(score
+- lse), whichever part it is in. So `attend_back` runs per part, and the gradients add up.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _flash_cpu = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 _flash_cpu_back = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 
 
-# cuDNN's kernel is the fastest for long causal sequences on the GPUs that it was written for, but takes about half a
-# second to plan for every length that it has not seen. So it gets few lengths: multiples of this one.
+# cuDNN's kernel is the fastest for long causal sequences on the GPUs it targets, but planning takes about half a second
+# per new length. So it only gets multiples of this length.
 _LONG = 4096
 _LENGTHS = 2048
-HUGE = 1e30  # a logarithm that no sum of weights has
+HUGE = 1e30  # larger than any real log-sum-exp
 
 
 class Part(NamedTuple):
-    """What a query gathered from some of its keys (…, queries, width), and the log of the weights' sum (…, queries)."""
+    """Attention output over some of the keys (…, queries, width), and the log of the weights' sum (…, queries)."""
 
     out: Tensor
     lse: Tensor
@@ -47,19 +47,19 @@ class Gradients(NamedTuple):
 
 
 def merge(first: Part, second: Part) -> Part:
-    """Two parts as if all of their keys had been looked at together."""
+    """Merge two parts as if all their keys had been attended to together."""
     return Part(mix(first, second), torch.logaddexp(first.lse, second.lse))
 
 
 def mix(first: Part, second: Part) -> Tensor:
-    """The output of `merge`: exp(lse₁) / (exp(lse₁) + exp(lse₂)) is a sigmoid of their difference."""
+    """Return the output of `merge`: exp(lse₁) / (exp(lse₁) + exp(lse₂)) is a sigmoid of their difference."""
     weight = torch.sigmoid(first.lse - second.lse).unsqueeze(-1)
     return torch.lerp(second.out, first.out, weight.to(first.out.dtype))
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, scale: float, *, causal: bool = False) -> Part:
     """Attention of (batch, heads, queries, width) to (batch, key heads, keys, width), where a group of heads shares a
-    key head. Causal: the queries are the keys' own tokens, and look at none that comes later."""
+    key head. Causal: queries and keys belong to the same tokens, and no query attends to a later key."""
     if _on_gpu(query) and not (causal and _is_long(query)):
         found = _flash(query, key, value, 0.0, causal, return_debug_mask=False, scale=scale)
         return Part(found[0], found[1][..., : query.shape[2]])
@@ -77,7 +77,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor, scale: float, *, causal: b
 def attend_back(
     grad: Tensor, query: Tensor, key: Tensor, value: Tensor, whole: Part, scale: float, *, causal: bool = False
 ) -> Gradients:
-    """The gradients of one part, given the merged output and logarithm of all parts."""
+    """Return the gradients of one part, given the merged output and log-sum-exp of all parts."""
     out, lse = whole
     lengths = (None, None, query.shape[2], key.shape[2])
     if _on_gpu(query) and not (causal and _is_long(query)):
@@ -89,7 +89,7 @@ def attend_back(
         found = _cudnn_backward(grad, query, wide_key, wide_value, whole, scale)
         return Gradients(found[0], _narrowed(found[1], key.shape[1]), _narrowed(found[2], key.shape[1]))
     if _on_cpu(query):
-        inner = lse.transpose(1, 2).contiguous().transpose(1, 2)  # as the forward pass lays it out
+        inner = lse.transpose(1, 2).contiguous().transpose(1, 2)  # the memory layout of the forward pass
         found = _flash_cpu_back(grad, query, wide_key, wide_value, out, inner, 0.0, causal, scale=scale)
     else:
         found = _plain_back(grad, query, wide_key, wide_value, whole, scale, _triangle(query) if causal else None)
@@ -97,8 +97,8 @@ def attend_back(
 
 
 def attend_masked(query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor) -> Part:
-    """Attention of (batch, key heads, queries, width), the queries of a group's heads side by side on the third axis,
-    to the keys where `mask` is 0; where it is minus infinity they are not looked at."""
+    """Attention of (batch, key heads, queries, width), with the queries of a group's heads side by side on the third
+    axis, to the keys where `mask` is 0; minus infinity hides a key."""
     if _on_gpu(query):
         shape = (*query.shape[:3], key.shape[2])
         found = _efficient(query, key, value, mask.expand(shape), True, 0.0, False, scale=scale)
@@ -112,7 +112,7 @@ def _attend_plainly(query: Tensor, key: Tensor, value: Tensor, scale: float, mas
         scores = scores.masked_fill(~mask, -math.inf)
     lse = torch.logsumexp(scores, dim=-1)
     weights = (scores - lse.unsqueeze(-1)).exp()
-    if query.is_cuda:  # summed in float32 either way, as flash attention does
+    if query.is_cuda:  # accumulated in float32 either way, as in flash attention
         return Part(weights.to(value.dtype) @ value, lse)
     return Part((weights @ value.float()).to(query.dtype), lse)
 
@@ -132,7 +132,7 @@ def _plain_back(
 
 
 def _scores(query: Tensor, key: Tensor) -> Tensor:
-    """Products in float32, without a copy of the keys in it where the device can do that."""
+    """Return products in float32, without a float32 copy of the keys where the device supports that."""
     if not query.is_cuda or query.dtype == torch.float32:
         return query.float() @ key.float().transpose(-1, -2)
     batch, heads, queries, width = query.shape
@@ -149,7 +149,7 @@ def _on_gpu(query: Tensor) -> bool:
 def _cudnn_backward(
     grad: Tensor, query: Tensor, key: Tensor, value: Tensor, whole: Part, scale: float
 ) -> tuple[Tensor, ...]:
-    """Causal. What fills the sequences up has no gradient, and by its logarithm no weight either."""
+    """Causal backward pass. Padding has zero gradient and, through its log-sum-exp, zero weight."""
     n = query.shape[2]
     grad, query, key, value, out = (_filled_up(t) for t in (grad, query, key, value, whole.out))
     lse = functional.pad(whole.lse, (0, query.shape[2] - n), value=HUGE).unsqueeze(-1)
@@ -160,7 +160,7 @@ def _cudnn_backward(
 
 
 def _filled_up(sequences: Tensor) -> Tensor:
-    """To one of few lengths; what comes last is looked at by nothing before it."""
+    """Pad to one of a few lengths; no earlier token attends to the padding."""
     more = -sequences.shape[2] % _LENGTHS
     return functional.pad(sequences, (0, 0, 0, more)).contiguous()
 
@@ -172,12 +172,12 @@ def _is_long(query: Tensor) -> bool:
 
 
 def _no_dropout(device: torch.device, dtype: torch.dtype) -> Tensor:
-    """The state of a dropout that does not happen; the kernels ask for one."""
+    """Return a dropout state; the kernels require one even without dropout."""
     return torch.zeros(2, dtype=dtype, device=device)
 
 
 def _on_cpu(query: Tensor) -> bool:
-    # In half precision the kernel relies on instructions that some machines announce and do not have.
+    # In half precision the kernel uses instructions that some machines report but lack.
     return query.is_cpu and query.dtype == torch.float32
 
 
@@ -196,7 +196,7 @@ def _narrowed(grad: Tensor, key_heads: int) -> Tensor:
 
 
 def group(query: Tensor, key_heads: int) -> Tensor:
-    """(batch, heads, queries, width) with the queries of a key head's group side by side."""
+    """Reshape (batch, heads, queries, width) so that the queries of a key head's group are side by side."""
     batch, heads, queries, width = query.shape
     return query.reshape(batch, key_heads, heads // key_heads * queries, width)
 

@@ -1,7 +1,7 @@
-"""The next token of every branch, from all logits at once.
+"""Sample the next token of every branch from all logits at once.
 
-A branch draws by numbers of its own, one a token, from its own seed: what it gets depends on its own logits and nothing
-else in the batch, and the numbers are the same on any device. Settings apply in the order of transformers' generate.
+Each branch has its own random numbers, one per token, from its own seed: its tokens depend only on its own logits, and
+the numbers are the same on every device. Settings apply in the order of transformers' generate.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from bowstring.tree.packing import Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
-    """How the answer of one branch is drawn; without a temperature, the likeliest token each time."""
+class DecodingSettings:
+    """Sampling settings of one branch; a temperature of 0 means greedy decoding."""
 
     max_tokens: int
     temperature: float = 0.0
@@ -28,28 +28,28 @@ class Draw:
     repetition_penalty: float = 1.0
 
 
-class Chooser:
-    """Branches of these settings; what a tree has told each of them counts for penalties."""
+class TokenSampler:
+    """Samples tokens for branches with these settings; tokens of the tree count for repetition penalties."""
 
-    def __init__(self, draws: Sequence[Draw], tree: Tree, device: torch.device) -> None:
+    def __init__(self, draws: Sequence[DecodingSettings], tree: Tree, device: torch.device) -> None:
         self._draws, self._device = list(draws), device
         self._step = 0
         most = max(draw.max_tokens for draw in draws)
         self._numbers = torch.tensor([_numbers(draw, most) for draw in draws], device=device)
         self._tree = tree if any(draw.repetition_penalty != 1.0 for draw in draws) else None
         self._seen: Tensor | None = None
-        self._settle()
+        self._build_columns()
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Only these branches go on."""
+        """Keep only these branches."""
         self._draws = [self._draws[n] for n in rows]
         at = torch.tensor(rows, device=self._device)
         self._numbers = self._numbers[at]
         self._seen = None if self._seen is None else self._seen[at]
-        self._settle()
+        self._build_columns()
 
-    def _settle(self) -> None:
-        """The settings as columns."""
+    def _build_columns(self) -> None:
+        """Store the settings as tensor columns."""
 
         def column(values: Sequence[float]) -> Tensor:
             return torch.tensor(values, device=self._device).unsqueeze(1)
@@ -60,13 +60,13 @@ class Chooser:
         self._heat = column([d.temperature or 1.0 for d in draws])
         self._penalty = column([d.repetition_penalty for d in draws])
         self._top_p = column([1.0 if d.top_p is None else d.top_p for d in draws])
-        # 0 or none is no limit; then all tokens have to be put in order.
+        # 0 or None means no limit; then all tokens must be sorted.
         limited = all(d.top_k or not d.temperature for d in draws)
         self._most = max(d.top_k or 1 for d in draws) if limited else None
         self._top_k = column([float(d.top_k or 2**30) for d in draws])
 
-    def choose(self, logits: Tensor) -> list[int]:
-        """A token for every row of (branches, vocabulary)."""
+    def sample(self, logits: Tensor) -> list[int]:
+        """Return one token per row of (branches, vocabulary)."""
         logits = self._penalised(logits)
         found = logits.argmax(dim=-1, keepdim=True)
         if self._draws_at_all:
@@ -84,7 +84,7 @@ class Chooser:
         values = values.masked_fill(place >= self._top_k, -torch.inf)
         shares = values.softmax(-1)
         before = shares.cumsum(-1) - shares
-        shares = shares.masked_fill(before >= self._top_p, 0.0)  # the first one always stays
+        shares = shares.masked_fill(before >= self._top_p, 0.0)  # the most likely token always stays
         heaped = shares.cumsum(-1)
         number = self._numbers[:, self._step : self._step + 1] * heaped[:, -1:]
         at = torch.searchsorted(heaped, number, right=True).clamp(max=most - 1)
@@ -102,7 +102,7 @@ class Chooser:
         return torch.where(self._seen, punished, logits)
 
 
-def _numbers(draw: Draw, n: int) -> list[float]:
-    """From 0 to below 1, in order; the first ones do not depend on how many are asked for."""
-    own = random.Random(draw.seed)  # noqa: S311 - repeatable on purpose
-    return [own.random() if draw.temperature else 0.0 for _ in range(n)]
+def _numbers(draw: DecodingSettings, n: int) -> list[float]:
+    """Return random numbers in [0, 1), in order; the first ones do not depend on how many are requested."""
+    generator = random.Random(draw.seed)  # noqa: S311 - repeatable on purpose
+    return [generator.random() if draw.temperature else 0.0 for _ in range(n)]

@@ -1,6 +1,7 @@
-"""Decoding all branches of a tree together: one prefill of the trunk, then a token for every branch at each step.
+"""Decode all branches of a tree together: one prefill of the trunk, then one decode step for all branches at a time.
 
-Branches leave when they end. What is drawn for one depends on its own seed and nothing else in the batch.
+Finished branches are removed. The tokens sampled for a branch depend only on its own seed, not on the rest of the
+batch.
 """
 
 from __future__ import annotations
@@ -14,34 +15,34 @@ import torch
 from torch import Tensor
 
 from bowstring.tree.cache import TreeState
-from bowstring.tree.choosing import Chooser, Draw
+from bowstring.tree.choosing import DecodingSettings, TokenSampler
 from bowstring.tree.packing import Tree
 
-# The share of branches that still grow, from which on the others are taken out. On a GPU that means a new recording.
+# Finished branches are removed once at most this share is still growing. On a GPU, removal requires a new CUDA graph.
 _WORTH_LEAVING = {"cpu": 0.5, "cuda": 0.25}
-# What goes through the model at a time: bounds memory, not results.
-CHUNK = 20_480  # tokens of a trunk
-_GRID = 8_192  # tokens of branches
-_SCORES = 1 << 22  # of a head: a branch's tokens look at one another by a mask, and all numbers of it are there at once
+# Sizes of one forward pass: these bound memory and do not affect results.
+CHUNK = 20_480  # trunk tokens
+_GRID = 8_192  # branch tokens
+_SCORES = 1 << 22  # attention scores per head: masked attention within branches materializes all of them
 
 
 @dataclass(slots=True)
-class Drawn:
+class Generated:
     tokens: list[int] = field(default_factory=list)
     finish: Literal["stop", "length"] = "length"
 
 
 class _Branch:
-    """A branch while it grows."""
+    """A branch during decoding."""
 
     def __init__(self, length: int, most: int) -> None:
-        self.drawn = Drawn()
+        self.drawn = Generated()
         self.length = length
         self.ended = False
         self._most = most
 
     def take(self, token: int, ends: Collection[int]) -> bool:
-        """Add a token; whether the branch goes on."""
+        """Add a token; return whether the branch continues."""
         if self.ended:
             return False
         if token in ends:
@@ -57,19 +58,19 @@ class _Branch:
 def decode(
     model: Any,
     tree: Tree,
-    draws: Sequence[Draw],
+    draws: Sequence[DecodingSettings],
     ends: Collection[int],
     *,
     chunk: int = CHUNK,
     stopped: Callable[[], bool] = lambda: False,
-) -> list[Drawn]:
-    """An answer for every branch. The model must run with the tree's attention (`layers`)."""
+) -> list[Generated]:
+    """Decode an answer for every branch. The model must use the tree attention (`layers`)."""
     device = model.device
     everyone = [_Branch(len(own), draw.max_tokens) for own, draw in zip(tree.branches, draws, strict=True)]
     width = max(len(own) + draw.max_tokens for own, draw in zip(tree.branches, draws, strict=True))
-    chooser = Chooser(draws, tree, device)
+    chooser = TokenSampler(draws, tree, device)
     state = TreeState(trunk=len(tree.trunk), branches=len(everyone), width=width)
-    # Numbers that are copied to a GPU wait for it to finish, so all of these go there before it has anything to do.
+    # Copying tensors to a GPU waits for pending work, so everything is copied before the first forward pass.
     trunk = torch.tensor([tree.trunk], dtype=torch.long, device=device)
     grid, last = _grid(tree, device)
     _prefill(model, state, trunk, chunk)
@@ -79,7 +80,7 @@ def decode(
     if any(draw.max_tokens > 1 for draw in draws):
         step = _Step(model, state, len(branches), len(tree.trunk))
     while not stopped():
-        tokens = chooser.choose(logits)
+        tokens = chooser.sample(logits)
         goes_on = [branch.take(token, ends) for branch, token in zip(branches, tokens, strict=True)]
         rows = [n for n, on in enumerate(goes_on) if on]
         if not rows:
@@ -92,7 +93,9 @@ def decode(
             step = _Step(model, state, len(branches), len(tree.trunk))
         logits = step(tokens, [b.length for b in branches])
         for branch in branches:
-            branch.length = min(branch.length + 1, width - 1)  # one that has ended goes on to no effect
+            branch.length = min(
+                branch.length + 1, width - 1
+            )  # a finished branch keeps decoding; its tokens are discarded
     return [branch.drawn for branch in everyone]
 
 
@@ -105,7 +108,7 @@ def _prefill(model: Any, state: TreeState, trunk: Tensor, chunk: int) -> None:
 
 
 def _grid(tree: Tree, device: torch.device) -> tuple[Tensor, Tensor]:
-    """The branches' own tokens, padded on the right; and the column of each one's last."""
+    """Return the branches' tokens, padded on the right, and the column of each branch's last token."""
     columns = max(map(len, tree.branches))
     padded = [[*branch, *[0] * (columns - len(branch))] for branch in tree.branches]
     last = torch.tensor([len(branch) - 1 for branch in tree.branches], device=device)
@@ -113,7 +116,7 @@ def _grid(tree: Tree, device: torch.device) -> tuple[Tensor, Tensor]:
 
 
 def _prefill_branches(model: Any, state: TreeState, grid: Tensor, last: Tensor, trunk: int, width: int) -> Tensor:
-    """Their own tokens, some columns at a time; logits behind the last of each."""
+    """Prefill the branches' tokens, some columns at a time; return the logits after each branch's last token."""
     rows, columns = grid.shape
     at_a_time = max(1, min(_GRID // rows, _SCORES // (rows * width)))
     found: Tensor | None = None
@@ -127,9 +130,9 @@ def _prefill_branches(model: Any, state: TreeState, grid: Tensor, last: Tensor, 
 
 
 class _Step:
-    """One more token for every branch. On a GPU the step is recorded once and replayed: it is hundreds of small
-    kernels, and starting them one by one would take longer than running them. Recording runs nothing, so that it can
-    be done while the GPU still reads the trunk."""
+    """One decode step for all branches. On a GPU the step is captured once as a CUDA graph and replayed: it consists of
+    hundreds of small kernels whose launches would take longer than their execution. Capturing runs nothing, so it can
+    happen while the GPU is still prefilling the trunk."""
 
     def __init__(self, model: Any, state: TreeState, rows: int, trunk: int) -> None:
         self._model, self._state, self._trunk = model, state, trunk
@@ -151,8 +154,8 @@ class _Step:
         return self._logits
 
     def _record(self) -> None:
-        """The branches' own tokens have warmed up what it needs. (`torch.cuda.graph` would wait for the GPU, and give
-        back memory that the next trunk wants.)"""
+        """Capture the graph. Prefilling the branches has already warmed up all kernels. (`torch.cuda.graph` would
+        synchronize and release memory that the next trunk needs.)"""
         self._graph = torch.cuda.CUDAGraph()
         with torch.cuda.stream(_recorder(self._model.device)):
             self._graph.capture_begin(capture_error_mode="thread_local")
@@ -167,14 +170,16 @@ class _Step:
 
 @cache
 def _recorder(device: torch.device) -> Any:
-    """The stream on which steps are recorded: one, for libraries keep memory for every stream that they have seen."""
+    """Return the stream used for capturing: a single one, because libraries allocate memory for every stream they
+    see."""
     return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 
 def _through(
     model: Any, state: TreeState, grid: Tensor, before: Tensor, trunk: int, wanted: Tensor, seen: int | None = None
 ) -> Tensor:
-    """A grid of new tokens through the model as one sequence; logits of the wanted column of every row."""
+    """Run a grid of new tokens through the model as one sequence; return the logits of the wanted column of each
+    row."""
     rows, columns = grid.shape
     places = trunk + before.view(-1, 1) + torch.arange(columns, device=grid.device)
     keep = torch.arange(rows, device=grid.device) * columns + wanted

@@ -1,7 +1,7 @@
-"""How a model's layers come to look at a tree: as an attention implementation of transformers, `NAME`.
+"""Tree attention as an attention implementation of transformers, registered as `NAME`.
 
-The tree goes into the model as an argument, which transformers hands on to every layer. It is asked by `look`: of a
-cache that grows (`cache`), or of a whole packed sequence that is trained on (`packed`).
+The tree is passed to the model as an argument, which transformers forwards to every layer. Its `attend` computes the
+attention: over a growing cache (`cache`), or over a whole packed sequence during training (`packed`).
 
     register()
     model.set_attn_implementation(NAME)
@@ -17,9 +17,9 @@ from torch import Tensor
 NAME = "bowstring_tree"
 
 
-class Looked(Protocol):
-    def look(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
-        """Attention of (1, heads, tokens, width); keys and values have fewer heads, or as many."""
+class TreeAttention(Protocol):
+    def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+        """Attention for queries of shape (1, heads, tokens, width); keys and values have as many heads or fewer."""
         ...
 
 
@@ -30,18 +30,18 @@ def _attention(
     value: Tensor,
     _mask: Any,
     scaling: float | None = None,
-    tree: Looked | None = None,
+    tree: TreeAttention | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
     if tree is None:
-        raise RuntimeError("no tree was given: call the model with tree=…")
+        raise RuntimeError("the model was called without a tree: pass tree=…")
     scale = scaling if scaling is not None else query.shape[-1] ** -0.5
-    return tree.look(module.layer_idx, query, key, value, scale).transpose(1, 2), None
+    return tree.attend(module.layer_idx, query, key, value, scale).transpose(1, 2), None
 
 
 def register() -> None:
-    """Tell transformers of the attention. It is told of no mask for it and so makes none; to find out which one to make
-    it would wait for the GPU at every call."""
+    """Register the attention with transformers. No mask function is registered, so transformers builds no mask;
+    choosing one would synchronize with the GPU at every call."""
     from transformers import AttentionInterface
 
     AttentionInterface.register(NAME, _attention)

@@ -1,8 +1,8 @@
-"""A model's RMS norms as one kernel each, where PyTorch has that kernel.
+"""Replace a model's RMS norms with PyTorch's fused kernel.
 
-Models write them out (square, mean, root, two products, two casts), and on a GPU a step of decoding is then mostly the
-starting of small kernels. Which of a model's norms mean the same is found by trying each: Gemma's, say, add one to the
-weight.
+Models implement the norm as separate operations (square, mean, root, two products, two casts), and on a GPU a decode
+step then consists mostly of kernel launches. Each norm is tested for equality first: Gemma's, for example, adds one to
+the weight.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-_ROUNDING = {torch.float32: 1e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}  # a share of the largest number
+_ROUNDING = {torch.float32: 1e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}  # relative to the largest value
 
 
-def join_norms(model: Any) -> int:
-    """How many norms are one kernel from now on."""
+def fuse_norms(model: Any) -> int:
+    """Fuse every norm that gives the same values; return how many were replaced."""
     joined = 0
     for module in model.modules():
         if type(module).__name__.endswith("RMSNorm") and _is_plain(module):
@@ -32,7 +32,7 @@ def _is_plain(module: Any) -> bool:
     weight = getattr(module, "weight", None)
     if not isinstance(weight, Tensor) or weight.dim() != 1 or weight.dtype not in _ROUNDING or _epsilon(module) is None:
         return False
-    # Small numbers as well as usual ones, for the epsilon to show.
+    # Small values as well as usual ones, so that the epsilon matters.
     tried = torch.linspace(-2, 3, 2 * len(weight), dtype=weight.dtype, device=weight.device).view(2, -1)
     tried[1] *= 1e-3
     wanted, found = module(tried).float(), _norm(module, tried).float()

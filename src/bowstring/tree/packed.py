@@ -1,10 +1,10 @@
-"""A whole tree as one sequence that can be trained on: the outputs and gradients of every branch by itself.
+"""Training on a whole tree as one sequence, with the outputs and gradients of separate prompts.
 
     packed = Packed(len(tree.trunk), [len(branch) for branch in tree.branches])
     model(input_ids=tree.tokens, position_ids=tree.positions, use_cache=False, tree=packed)
 
-Three parts: the trunk looks at itself, the branches look at the trunk, and each branch at itself. The last is a grid
-with a row a branch, filled up on the right: what comes later is never looked at, so the filling does no harm.
+Attention has three parts: the trunk to itself, the branches to the trunk, and each branch to itself. The last is a
+grid with one row per branch, padded on the right: causal attention never reads the padding.
 """
 
 from __future__ import annotations
@@ -20,63 +20,63 @@ from bowstring.tree.attention import HUGE, Gradients, Part, attend, attend_back,
 
 class Packed:
     def __init__(self, trunk: int, branches: Sequence[int]) -> None:
-        """Lengths of the trunk and of its branches."""
+        """`trunk` and `branches` are lengths in tokens."""
         self.trunk = trunk
         lengths = torch.tensor(branches)
         column = torch.arange(int(lengths.max()))
         real = column < lengths.view(-1, 1)
         starts = lengths.cumsum(0) - lengths
-        # For every place of the grid the token that stands there; the filling repeats a row's first token.
+        # For every grid cell, the index of its token; padding repeats a row's first token.
         self._taken = starts.view(-1, 1) + column * real
         self._real = real
-        # For every token its place in the flattened grid.
+        # For every token, its index in the flattened grid.
         self._place = real.flatten().nonzero().squeeze(1)
 
-    def look(self, _layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+    def attend(self, _layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
         if self._taken.device != query.device:
             self._taken, self._real, self._place = (t.to(query.device) for t in (self._taken, self._real, self._place))
         out: Tensor = _TreeAttention.apply(query, key, value, scale, self)  # type: ignore[no-untyped-call]
         return out
 
     def to_grid(self, tokens: Tensor) -> Tensor:
-        """(1, heads, tokens of the branches, …) as (branches, heads, longest, …)."""
+        """Reshape (1, heads, branch tokens, …) to (branches, heads, longest, …)."""
         return tokens[0][:, self._taken].transpose(0, 1)
 
     def gradient_to_grid(self, grad: Tensor) -> Tensor:
-        """As `to_grid`; the filling has no part in the loss."""
+        """Like `to_grid`, with zero gradient for the padding."""
         return self.to_grid(grad) * self._real[:, None, :, None]
 
     def sums_to_grid(self, lse: Tensor) -> Tensor:
-        """As `to_grid`. The filling is a first token among later keys, whose scores may exceed its own sum by so much
-        that their weight overflows; with a sum like this one they have none."""
+        """Like `to_grid`. Padding repeats a first token among later keys, whose scores may exceed its log-sum by enough
+        to overflow; with this log-sum they get zero weight."""
         return self.to_grid(lse).masked_fill(~self._real[:, None, :], HUGE)
 
     def from_grid(self, grid: Tensor) -> Tensor:
-        """The inverse of `to_grid`, without the filling."""
+        """The inverse of `to_grid`, without the padding."""
         return grid.transpose(0, 1).flatten(1, 2)[:, self._place].unsqueeze(0)
 
 
 class Forest:
-    """Several trees in one sequence, which do not see one another: one pass through the rest of a model for all."""
+    """Several independent trees in one sequence: the rest of the model processes all of them in one pass."""
 
     def __init__(self, trees: Sequence[tuple[int, Sequence[int]]]) -> None:
-        """Each as lengths: of its trunk, and of its branches."""
+        """Each tree is given as lengths: of its trunk, and of its branches."""
         self._trees = [Packed(trunk, branches) for trunk, branches in trees]
         self._lengths = [trunk + sum(branches) for trunk, branches in trees]
 
-    def look(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+    def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
         if len(self._trees) == 1:
-            return self._trees[0].look(layer, query, key, value, scale)
+            return self._trees[0].attend(layer, query, key, value, scale)
         looked, start = [], 0
         for tree, length in zip(self._trees, self._lengths, strict=True):
             q, k, v = (t[:, :, start : start + length] for t in (query, key, value))
-            looked.append(tree.look(layer, q, k, v, scale))
+            looked.append(tree.attend(layer, q, k, v, scale))
             start += length
         return torch.cat(looked, dim=2)
 
 
 class _Branches(NamedTuple):
-    """The branches' side of queries, keys and values, and the trunk's keys and values."""
+    """The branches' queries, keys and values, and the trunk's keys and values."""
 
     query: Tensor
     key: Tensor
@@ -104,7 +104,7 @@ def _of_branches(packed: Packed, at: _Branches, scale: float) -> Part:
 def _back_through_branches(
     packed: Packed, at: _Branches, whole: Part, grad: Tensor, scale: float
 ) -> tuple[Gradients, Gradients | None]:
-    """Gradients of the branches' own, and of what they took from the trunk (there the query's are left out)."""
+    """Return the gradients within the branches, and those of the trunk's keys and values (without a query gradient)."""
     grid_whole = Part(packed.to_grid(whole.out), packed.sums_to_grid(whole.lse))
     query, key, value = (packed.to_grid(t) for t in (at.query, at.key, at.value))
     grid = attend_back(packed.gradient_to_grid(grad), query, key, value, grid_whole, scale, causal=True)

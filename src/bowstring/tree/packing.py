@@ -1,13 +1,13 @@
-"""Prompts as a tree of token ids: the beginning that all share, and what each adds.
+"""Prompts as a tree of token ids: the shared beginning, and what each prompt adds.
 
     >>> cut([[1, 2, 3, 4], [1, 2, 3, 5, 6]])
     Tree(trunk=(1, 2, 3), branches=((4,), (5, 6)))
 
-Every whole prompt is rendered and tokenized, and the longest common beginning of their ids is the trunk: rendering a
-trunk alone would be wrong, since templates move and add text, and merges cross its end.
+Every prompt is rendered and tokenized in full, and the longest common prefix of the ids is the trunk. Rendering the
+trunk alone would be wrong, because templates move and add text, and token merges cross its end.
 
-The mask, by one rule: a token sees the trunk, and of its own branch what comes no later than itself. Positions go on
-from the trunk's end in every branch.
+The mask follows one rule: a token attends causally to the trunk and to its own branch. In every branch, positions
+continue from the trunk's end.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ class Tree:
 
     @property
     def positions(self) -> list[int]:
-        """Where each packed token stands in its own prompt."""
+        """The position of each packed token within its own prompt."""
         start = len(self.trunk)
         return [*range(start), *(start + n for branch in self.branches for n in range(len(branch)))]
 
     @property
     def segments(self) -> list[int]:
-        """Which branch each packed token belongs to, or TRUNK."""
+        """The branch index of each packed token, or TRUNK."""
         return [TRUNK] * len(self.trunk) + [n for n, branch in enumerate(self.branches) for _ in branch]
 
     @property
     def starts(self) -> list[int]:
-        """Where in the packed sequence each branch begins."""
+        """The index in the packed sequence at which each branch begins."""
         lengths = [len(branch) for branch in self.branches]
         return [len(self.trunk) + before for before in accumulate(lengths, initial=0)][:-1]
 
 
-def sees(query: int, key: int, segments: Sequence[int]) -> bool:
-    """Whether the packed token `query` may look at the packed token `key`: the rule that every mask follows."""
+def can_attend(query: int, key: int, segments: Sequence[int]) -> bool:
+    """Return whether the packed token `query` may attend to the packed token `key`: the rule behind every mask."""
     return key <= query and segments[key] in (TRUNK, segments[query])
 
 
-def cut(prompts: Sequence[Sequence[int]]) -> Tree:
-    """Prompts as a tree. Each branch keeps at least one token: something has to ask for the next one."""
+def build_tree(prompts: Sequence[Sequence[int]]) -> Tree:
+    """Build a tree from prompts. Each branch keeps at least one token, which predicts the next one."""
     if not prompts:
         raise ValueError("no prompts; expected at least one")
     if not all(prompts):

@@ -1,8 +1,8 @@
-"""A trial: does a tree give a model what each prompt alone would?
+"""A trial run: check that a model gives the same logits for a tree as for separate prompts.
 
-Attention is replaced in many models, and not in all of them does a layer look once, at all that came before, by
-positions that it is told. Two short prompts show it: packed, and decoded, against the plain pass. All of it in float32,
-whatever the weights are stored in: half precision can be off by a third of the logits' spread and still be right.
+Replacing the attention does not work for every model: some layers attend more than once, use a window, or ignore the
+given positions. Two short prompts, packed and decoded, are compared with plain forward passes. All of it is in float32,
+whatever the weights are stored in: in half precision, rounding can reach a third of the logits' spread.
 """
 
 from __future__ import annotations
@@ -17,21 +17,20 @@ from torch import Tensor
 from bowstring.tree.cache import TreeState
 from bowstring.tree.layers import NAME
 from bowstring.tree.packed import Packed
-from bowstring.tree.packing import cut
+from bowstring.tree.packing import build_tree
 
 _PROMPTS = ([5, 9, 3, 7, 4], [5, 9, 3, 8, 2, 6])
-_ROUNDING = 1e-3  # how far logits may be off, as a share of their spread
+_ROUNDING = 1e-3  # tolerated error of the logits, as a share of their spread
 
 
 @torch.no_grad()
-def why_no_tree(model: Any) -> str | None:
-    """What is wrong with a model as a tree; None where nothing is. It runs with the tree's attention before and
-    after."""
+def tree_mismatch(model: Any) -> str | None:
+    """Return why a model cannot be run as a tree; None if it can. It uses the tree attention before and after."""
     with _in_float32(model):
         wanted = _plainly(model)
         try:
             ways = {"packed": _packed(model), "decoded": _decoded(model)}
-        except Exception as error:  # a model that cannot be called this way is no tree, whatever it raises
+        except Exception as error:  # any error means that the model cannot run as a tree
             return f"{type(error).__name__}: {error}"
     for way, found in ways.items():
         off = float((found - wanted).abs().mean() / wanted.std())
@@ -42,7 +41,7 @@ def why_no_tree(model: Any) -> str | None:
 
 @contextmanager
 def _in_float32(model: Any) -> Iterator[None]:
-    """Every module has its own weights in float32 while it runs: all of a model's numbers for one module's memory."""
+    """Convert each module's weights to float32 while it runs: full precision at the memory cost of one module."""
     stored: dict[Any, Tensor] = {}
 
     def widen(module: Any, _given: Any) -> None:
@@ -69,7 +68,7 @@ def _in_float32(model: Any) -> Iterator[None]:
 
 
 def _plainly(model: Any) -> Tensor:
-    """Logits behind each prompt's last token."""
+    """Return the logits after each prompt's last token, from separate forward passes."""
     model.set_attn_implementation("eager")
     found = [model(input_ids=_row(model, p), use_cache=False).logits[0, -1] for p in _PROMPTS]
     model.set_attn_implementation(NAME)
@@ -77,7 +76,7 @@ def _plainly(model: Any) -> Tensor:
 
 
 def _packed(model: Any) -> Tensor:
-    tree = cut(_PROMPTS)
+    tree = build_tree(_PROMPTS)
     lengths = [len(branch) for branch in tree.branches]
     ends = torch.tensor(lengths, device=model.device).cumsum(0) + len(tree.trunk) - 1
     found = model(
@@ -91,8 +90,8 @@ def _packed(model: Any) -> Tensor:
 
 
 def _decoded(model: Any) -> Tensor:
-    """The trunk first, then both branches token by token; a shorter one waits at its last."""
-    tree = cut(_PROMPTS)
+    """Decode the trunk first, then both branches token by token; the shorter one repeats its last token."""
+    tree = build_tree(_PROMPTS)
     trunk, longest = len(tree.trunk), max(map(len, tree.branches))
     state = TreeState(trunk=trunk, branches=len(_PROMPTS), width=longest)
     with state.trunk_chunk(trunk):

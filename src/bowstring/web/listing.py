@@ -13,7 +13,7 @@ from typing import Any
 from bowstring.benchmarks.of_run import find_installed, find_metrics
 from bowstring.metrics.measures import MetricSet
 from bowstring.reports.points import lead_of
-from bowstring.runs.catalogue import Catalogue, Entry, Kept, Unreadable, read_json, read_progress
+from bowstring.runs.catalogue import Catalogue, Entry, FileCache, Unreadable, read_json_object, read_progress
 
 PAGE = 100  # rows
 _LONG = 60  # characters of a setting's value
@@ -131,7 +131,7 @@ class Listing:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._headlines = Kept(_read_headline, ("metrics.json",), most=_HEADLINES)
+        self._headlines = FileCache(_read_headline, ("metrics.json",), most=_HEADLINES)
 
     def listed(self, asked: Asked) -> Listed:
         entries = self._catalogue.entries()
@@ -271,7 +271,7 @@ def _sorted(rows: Sequence[Row], asked: Asked) -> list[Row]:
 def _read_headline(folder: Path) -> Headline | str:
     """The headline of a run, or what is wrong with its metrics.json."""
     try:
-        m = read_json(folder / "metrics.json")
+        m = read_json_object(folder / "metrics.json")
     except Unreadable as problem:
         return str(problem)
     try:

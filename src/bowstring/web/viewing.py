@@ -24,7 +24,15 @@ from bowstring.errors import BowstringError, UsageError
 from bowstring.reports import page
 from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.reports.tables import COUNTS, notes_of
-from bowstring.runs.catalogue import Catalogue, Entry, Kept, Unreadable, check_plain, read_json, read_progress
+from bowstring.runs.catalogue import (
+    Catalogue,
+    Entry,
+    FileCache,
+    Unreadable,
+    check_plain,
+    read_json_object,
+    read_progress,
+)
 from bowstring.runs.folder import read_records
 from bowstring.web.listing import COLUMNS, Asked, Listing
 from bowstring.web.progress import HEADINGS, moment, tell
@@ -78,7 +86,7 @@ class _Pages:
 
         self._catalogue = catalogue
         self._listing = Listing(catalogue)
-        self._of_runs = Kept(_write_run, ("metrics.json", "records.jsonl"), most=_PAGES)
+        self._of_runs = FileCache(_write_run, ("metrics.json", "records.jsonl"), most=_PAGES)
         self._templates = page.environment()
         self._templates.loader = PackageLoader("bowstring.web", "templates")
         self._templates.filters |= {"address": address, "query": urlencode, "moment": moment}
@@ -194,7 +202,7 @@ class _Pages:
 
 
 def _write_run(folder: Path) -> str:
-    metrics = read_json(folder / "metrics.json")
+    metrics = read_json_object(folder / "metrics.json")
     records: list[dict[str, Any]] = []
     if (folder / "records.jsonl").is_symlink() or (folder / "records.jsonl").exists():
         check_plain(folder / "records.jsonl")
@@ -247,7 +255,7 @@ def _paired(entries: Sequence[Entry]) -> str:
 def _metrics(entry: Entry) -> Mapping[str, Any]:
     """A run's metrics.json; nothing where it cannot be read."""
     try:
-        return read_json(entry.path / "metrics.json")
+        return read_json_object(entry.path / "metrics.json")
     except Unreadable:
         return {}
 

@@ -22,7 +22,7 @@ from bowstring.benchmarks.questions import Question, QuestionBenchmark, Question
 from bowstring.benchmarks.questions.data import problems_of
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice, OneFile
-from bowstring.datasets.problems import Problem, shown
+from bowstring.datasets.problems import Problem, quote_value
 from bowstring.datasets.reading import Locate, Reading
 from bowstring.records import Dialogue, History, Message
 
@@ -94,7 +94,7 @@ def _users(content: bytes, problems: list[Problem]) -> Iterator[UserRow]:
         except ValidationError as invalid:
             for error in invalid.errors(include_url=False):
                 column = ".".join(map(str, error["loc"])) or None
-                problems.append(Problem(FILE, n, column, f"is {shown(error['input'])}: {error['msg'].lower()}"))
+                problems.append(Problem(FILE, n, column, f"is {quote_value(error['input'])}: {error['msg'].lower()}"))
 
 
 def _history(user: UserRow) -> History:

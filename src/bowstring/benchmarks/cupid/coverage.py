@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from bowstring.benchmarks.cupid.types import COVERAGE_LABELS, COVERAGE_SIDES, INSTANCE_TYPES, Coverage
-from bowstring.datasets.problems import Problem, one_of, shown
+from bowstring.datasets.problems import Problem, join_choices, quote_value
 from bowstring.datasets.tables import Column, Rows, check_column_choice
 from bowstring.judging.structured import LABELS
 from bowstring.records import fields_of
@@ -41,7 +41,9 @@ def check_coverage(rows: Rows) -> Iterator[Problem]:
             continue  # reported where the columns were read
         for label in labels:
             if label is not None and label not in COVERAGE_LABELS:
-                yield rows.problem(row, "labels", f"holds {shown(label)}; expected {one_of(COVERAGE_LABELS)}")
+                yield rows.problem(
+                    row, "labels", f"holds {quote_value(label)}; expected {join_choices(COVERAGE_LABELS)}"
+                )
         if len(items) != len(labels):
             message = f"holds {len(labels)}; expected one for each of the {len(items)} items of the checklist"
             yield rows.problem(row, "labels", message)

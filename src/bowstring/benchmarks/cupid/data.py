@@ -18,11 +18,11 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from bowstring.benchmarks.cupid.types import INSTANCE_TYPES, Instance, InstanceType, Session
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.describe import Description
+from bowstring.datasets.display import ItemDisplay
 from bowstring.datasets.layout import Parts
-from bowstring.datasets.problems import Problem, one_of, shown
-from bowstring.datasets.shown import Shown
-from bowstring.files.names import file_name
-from bowstring.files.writing import make_folder, open_new, write_file
+from bowstring.datasets.problems import Problem, join_choices, quote_value
+from bowstring.files.names import safe_file_name
+from bowstring.files.writing import create_file, make_folder, write_file
 from bowstring.models.tokens import TokenCounter
 from bowstring.records import Dialogue, History, Message
 
@@ -118,7 +118,7 @@ class CupidSet(DataSet):
     def asked(self, item: Instance) -> str:
         return item.request
 
-    def about_dialogue(self, item_or_key: str, dialogue: Dialogue) -> str:
+    def dialogue_heading(self, item_or_key: str, dialogue: Dialogue) -> str:
         session = self._instance(item_or_key).sessions[dialogue.id]
         return f"context: {session.context_factor}; preference: {session.preference}"
 
@@ -142,7 +142,7 @@ class CupidSet(DataSet):
 
         return describe(self, counter)
 
-    def look_up(self, id_: str) -> Shown | None:
+    def look_up(self, id_: str) -> ItemDisplay | None:
         from bowstring.benchmarks.cupid.describe import look_up
 
         return look_up(self, id_)
@@ -166,7 +166,7 @@ def read(root: Path, files: Sequence[str], problems: list[Problem]) -> list[Inst
             continue
         place = name if row is None else f"{name} row {row}"
         if instance.key in first:
-            message = f"{shown(instance.key)} is there twice (first in {first[instance.key]})"
+            message = f"{quote_value(instance.key)} is there twice (first in {first[instance.key]})"
             problems.append(Problem(name, row, None, f"{message}; expected each persona and type once"))
         first.setdefault(instance.key, place)
         instances.append(instance)
@@ -229,13 +229,13 @@ def _to_instance(name: str, row: int | None, raw: object, problems: list[Problem
 
 def _say(error: Any) -> str:
     """A validation error in our words: what is there, and what was expected."""
-    found = shown(error["input"])
+    found = quote_value(error["input"])
     match error["type"]:
         case "missing":
             return "is not there; expected it in every instance"
         case "literal_error":
             choices = INSTANCE_TYPES if error["loc"][-1] == "instance_type" else ("user", "assistant")
-            return f"is {found}; expected {one_of(choices)}"
+            return f"is {found}; expected {join_choices(choices)}"
         case "string_pattern_mismatch":
             return f"is {found}; expected some text"
         case "string_type":
@@ -298,7 +298,7 @@ def write_parquet(instances: Sequence[Instance], folder: Path) -> list[Path]:
     known = any(i.category for i in instances)
     schema = SCHEMA.append(pa.field("preference_category", pa.string())) if known else SCHEMA
     draft = path.with_suffix(".draft")
-    with open_new(draft) as file:
+    with create_file(draft) as file:
         pq.write_table(pa.Table.from_pylist([to_row(i) for i in instances], schema=schema), file)
     draft.replace(path)
     return [path]
@@ -308,7 +308,7 @@ def write_json(instances: Sequence[Instance], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for instance in instances:
-        path = folder / file_name(instance.key, ".json")
+        path = folder / safe_file_name(instance.key, ".json")
         write_file(path, json.dumps(to_row(instance), indent=2, ensure_ascii=False) + "\n")
         written.append(path)
     return written
@@ -318,6 +318,6 @@ def check_evidence(instances: Sequence[Instance]) -> Iterator[Problem]:
     """Instances whose request's context never occurred before: `--history gold` has nothing to show there."""
     for instance in instances:
         if not instance.evidence:
-            factor = shown(instance.context_factor)
+            factor = quote_value(instance.context_factor)
             message = f"is {factor}, which no prior session of {instance.key} has"
             yield Problem(instance.key, None, "current_context_factor", message)

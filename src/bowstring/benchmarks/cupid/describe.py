@@ -11,8 +11,8 @@ from bowstring.benchmarks.cupid.data import CupidSet
 from bowstring.benchmarks.cupid.layout import CONFIG
 from bowstring.benchmarks.cupid.types import INSTANCE_TYPES, Instance
 from bowstring.datasets.describe import CountTable, Description, describe_histories, spread_of, words
-from bowstring.datasets.problems import one_of, shown
-from bowstring.datasets.shown import Block, Heading, Line, Rule, Shown
+from bowstring.datasets.display import Block, Heading, ItemDisplay, Line, Rule
+from bowstring.datasets.problems import join_choices, quote_value
 from bowstring.errors import UsageError
 from bowstring.models.tokens import TokenCounter
 
@@ -68,12 +68,12 @@ def _distance(instance: Instance) -> int | None:
     return len(instance.sessions) - 1 - instance.evidence[-1] if instance.evidence else None
 
 
-def look_up(data: CupidSet, id_: str) -> Shown | None:
+def look_up(data: CupidSet, id_: str) -> ItemDisplay | None:
     if id_ in data.persona_ids:
         keys = [i.key for i in data.instances if i.persona_id == id_]
-        raise UsageError(f"{shown(id_)} has {len(keys)} instances; say which: {one_of(keys)}")
+        raise UsageError(f"{quote_value(id_)} has {len(keys)} instances; say which: {join_choices(keys)}")
     instance = next((i for i in data.instances if i.key == id_), None)
-    return Shown(asdict(instance), list(_blocks(instance))) if instance else None
+    return ItemDisplay(asdict(instance), list(_blocks(instance))) if instance else None
 
 
 def _blocks(instance: Instance) -> Iterator[Block]:

@@ -23,7 +23,7 @@ from bowstring.errors import UsageError
 from bowstring.history import View, parse_view
 from bowstring.history.stages import Asked, Histories, Readers, Shown, StageWords
 from bowstring.history.stages.dense import DenseSearch
-from bowstring.history.stages.own import OwnStages
+from bowstring.history.stages.user_stage import UserStages
 from bowstring.history.views import Kind
 from bowstring.judging import builtin
 from bowstring.judging.sections import read_preference, read_rating
@@ -107,7 +107,7 @@ class CupidEvaluation:
         *,
         readers: Readers | None = None,
         search: DenseSearch | None = None,
-        own: OwnStages | None = None,
+        own: UserStages | None = None,
         matcher: str | None = None,
     ) -> None:
         self.data = data

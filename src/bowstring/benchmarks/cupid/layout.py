@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from bowstring.datasets.layout import SHARD, Around, Choice, Parts, in_order, visible
+from bowstring.datasets.layout import SHARD, Choice, Parts, SetLocation, order_splits, visible_files
 
 CONFIG = "instances"
 COVERAGE_CONFIG = "coverage"  # a matcher's labels: what matchers are trained on
@@ -25,7 +25,7 @@ class CupidFormat:
     expected = "test.parquet or one JSON file an instance (CUPID)"
 
     def find_parts(self, paths: Sequence[str]) -> Parts | None:
-        listed = visible(paths)
+        listed = visible_files(paths)
         splits: dict[str, list[str]] = {}
         for path in listed:
             if match := _PART.fullmatch(path):
@@ -33,11 +33,11 @@ class CupidFormat:
         if not splits:
             files = [p for p in listed if _INSTANCE_FILE.fullmatch(p) and p.rsplit("/")[-1] not in _NOT_INSTANCES]
             splits = {"test": files} if files else {}
-        return {CONFIG: in_order(splits)} if splits else None
+        return {CONFIG: order_splits(splits)} if splits else None
 
-    def around_file(self, path: Path) -> Around | None:
+    def around_file(self, path: Path) -> SetLocation | None:
         """Any parquet or JSON file is a table or an instance."""
-        return Around(path.parent, {CONFIG: {"test": [path.name]}})
+        return SetLocation(path.parent, {CONFIG: {"test": [path.name]}})
 
     def narrowed(self, parts: Parts, choice: Choice) -> Parts:
         wanted = choice.of(parts[CONFIG])

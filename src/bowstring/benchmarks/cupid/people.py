@@ -26,7 +26,7 @@ from bowstring.benchmarks.people import (
 )
 from bowstring.datasets.ratings import item_id
 from bowstring.metrics.measures import Measure
-from bowstring.metrics.scales import number_in
+from bowstring.metrics.scales import parse_number
 
 _LEAST, _MOST = 1, 10
 _RATE = Task(
@@ -111,7 +111,7 @@ class CupidPeople(People):
     def score_of(self, task: Task, label: str) -> float | None:
         if task == _COVERAGE:
             return _SCORES.get(label)
-        number = number_in(label)
+        number = parse_number(label)
         return number if number is not None and _LEAST <= number <= _MOST else None
 
     def curation(self) -> Curation:

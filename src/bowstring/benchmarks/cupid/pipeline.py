@@ -75,7 +75,9 @@ class CupidPipeline:
             key=key,
             prompt=_prompt(self._factors, n_factors=str(self.settings.factors), user_persona=persona.description),
             read=partial(read_factors, n=self.settings.factors),
-            check=lambda found: quality.personal(t for f in found for t in (f.factor, f.background, f.preference)),
+            check=lambda found: quality.contains_personal_data(
+                t for f in found for t in (f.factor, f.background, f.preference)
+            ),
             max_tokens=4000,
         )
         series = await self._make_series(key, persona, factors, rng, maker)
@@ -98,7 +100,7 @@ class CupidPipeline:
             key=key,
             prompt=_prompt(self._persona, seed_descriptions=f"1. {described}"),
             read=read_persona,
-            check=lambda found: quality.personal([found.description]),
+            check=lambda found: quality.contains_personal_data([found.description]),
             max_tokens=800,
         )
 
@@ -163,7 +165,9 @@ class CupidPipeline:
         thought = [Message("assistant", (f"#### Your Message\n{scenario.request}",))]
         touched: set[int] = set()
         for turn in range(1, self.settings.turns + 1):
-            reply = await maker.say("assistant", f"{at}/{turn}", _chat(helper, said), _flaw_of_reply, max_tokens=700)
+            reply = await maker.make_text(
+                "assistant", f"{at}/{turn}", _chat(helper, said), _flaw_of_reply, max_tokens=700
+            )
             said.append(Message("assistant", (reply,)))
             last = turn == self.settings.turns
             thought.append(Message("user", (reply + _LAST_REPLY if last else reply,)))
@@ -207,11 +211,11 @@ class _SimulatedCheck:
         if not found.ends and len(new) > 1:
             return Flaw("the feedback hints at several things at once", seen)
         quoted = quality.quotes_checklist(found.message, self._checklist)
-        return quoted or quality.personal([found.message])
+        return quoted or quality.contains_personal_data([found.message])
 
 
 def _flaw_of_reply(reply: str) -> Flaw | None:
-    return quality.too_long(reply) or quality.personal([reply])
+    return quality.too_long(reply) or quality.contains_personal_data([reply])
 
 
 def _flaw_of_series(series: Series) -> Flaw | None:
@@ -221,7 +225,7 @@ def _flaw_of_series(series: Series) -> Flaw | None:
             return leak
     requests = [s.request_with_factor for s in series.scenarios]
     repeated = (quality.repeats(r, requests[:n]) for n, r in enumerate(requests))
-    return quality.first_flaw(*repeated) or quality.personal(s.request for s in series.scenarios)
+    return quality.first_flaw(*repeated) or quality.contains_personal_data(s.request for s in series.scenarios)
 
 
 def _read_long_checklist(text: str) -> tuple[str, ...]:

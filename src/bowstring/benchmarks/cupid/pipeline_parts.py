@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, Field
 
 from bowstring.benchmarks.cupid.types import INSTANCE_TYPES, Instance, InstanceType, Session
-from bowstring.files.plain_yaml import NotPlain, read_yaml
+from bowstring.files.safe_yaml import ParseError, parse_safe_yaml
 from bowstring.judging.structured import Unreadable, read_keyed
 from bowstring.records import Dialogue, Message
-from bowstring.synthesis.making import checked
+from bowstring.synthesis.making import validate_entry
 
 M = TypeVar("M", bound=BaseModel)
 OTHERS = 6  # sessions of other factors in a consistent instance
@@ -100,14 +100,14 @@ def read_persona(text: str) -> PersonaOut:
         found = value["personas"] if isinstance(value, dict) else value
         if not isinstance(found, list) or len(found) != 1:
             raise Unreadable('expected {"personas": [...]} with one entry')
-        return checked(PersonaOut, found[0])
+        return validate_entry(PersonaOut, found[0])
 
     return read_keyed(text, "personas", convert)
 
 
 def read_factors(text: str, n: int) -> tuple[FactorOut, ...]:
     """The factors, the contrastive pair last."""
-    found = [checked(FactorOut, raw) for raw in _yaml_list(text, "context_factors")]
+    found = [validate_entry(FactorOut, raw) for raw in _yaml_list(text, "context_factors")]
     if len(found) != n:
         raise Unreadable(f"expected exactly {n} context factors; there are {len(found)}")
     for name in ("factor", "preference"):
@@ -143,7 +143,7 @@ def structure(n: int, factors: Sequence[FactorOut], rng: random.Random) -> list[
 
 def read_series(text: str, n: int, factors: Sequence[FactorOut]) -> Series:
     """The sessions, held against the rules; listed names and preferences are set to their exact words."""
-    found = [checked(ScenarioOut, raw) for raw in _yaml_list(text, "scenarios")]
+    found = [validate_entry(ScenarioOut, raw) for raw in _yaml_list(text, "scenarios")]
     if len(found) != n:
         raise Unreadable(f"expected exactly {n} sessions; there are {len(found)}")
     if [s.id for s in found] != list(range(1, n + 1)):
@@ -259,8 +259,8 @@ def _yaml_list(text: str, key: str) -> list[Any]:
         raise Unreadable(f"no YAML with {key} was found")
     for block in (*reversed(blocks), text[start:_LARGEST]):
         try:
-            found = read_yaml(block)
-        except NotPlain as error:
+            found = parse_safe_yaml(block)
+        except ParseError as error:
             problem = str(error)[:160]
             continue
         value = found.get(key) if isinstance(found, dict) else None

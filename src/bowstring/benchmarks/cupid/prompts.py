@@ -10,7 +10,7 @@ import yaml
 
 from bowstring.benchmarks.cupid.types import Instance
 from bowstring.prompts import PromptFolder, Template
-from bowstring.prompts.sharing import share
+from bowstring.prompts.sharing import share_trunk
 from bowstring.records import Dialogue, Message, Prompt, Trunk
 
 _NAMES = {"user": "User", "assistant": "AI Assistant"}
@@ -43,14 +43,14 @@ class CupidPrompts:
         self._examples = _matcher_examples()
 
     def notes(self) -> list[str]:
-        if self._tuned and not self._matcher.own:
+        if self._tuned and not self._matcher.is_override:
             return ["the matcher is fine-tuned, and ran on other words than it was trained on: import them (--prompts)"]
         return []
 
     def tasks(self, instance: Instance, sessions: Sequence[str], tasks: Sequence[str]) -> dict[str, Prompt]:
         templates = [self._inferrer if task == "inference" else self._generator for task in tasks]
         chats = [_asked(t, sessions, instance.request, preference=instance.preference) for t in templates]
-        return dict(zip(tasks, share(chats), strict=True))
+        return dict(zip(tasks, share_trunk(chats), strict=True))
 
     def answering(self, sessions: Sequence[str], request: str) -> Prompt:
         """A request behind some sessions, which are texts."""

@@ -14,7 +14,7 @@ from bowstring.benchmarks.cupid.pipeline_parts import FEWEST_SESSIONS
 from bowstring.benchmarks.cupid.types import Instance
 from bowstring.benchmarks.interface import Noun
 from bowstring.benchmarks.synthesis import Estimate, OfflineGenerator, Watch
-from bowstring.datasets.shown import Block, Heading, Line
+from bowstring.datasets.display import Block, Heading, Line
 from bowstring.prompts import PromptFolder
 from bowstring.settings import check_settings, option
 from bowstring.synthesis.quality import Quality, leaks_preference

@@ -23,7 +23,7 @@ from bowstring.history import Reader, View, parse_view
 from bowstring.judging.sections import PREFERENCE_TITLE
 from bowstring.judging.structured import LABELS, Unreadable, read_labels
 from bowstring.prompts import PromptFolder
-from bowstring.training.evaluators import HeldOut, Labels, ToEvaluate, check_types, hold_out
+from bowstring.training.evaluators import EvaluatorData, HeldOut, Labels, check_types, hold_out
 from bowstring.training.examples import TRAINED_VIEWS, Example, Examples, count_tokens
 from bowstring.training.settings import TrainSettings
 
@@ -40,7 +40,9 @@ class CupidTraining:
         assert isinstance(data, CupidSet)
         return cupid_examples(data, settings, folder)
 
-    def evaluator(self, source: str, revision: str | None, settings: TrainSettings, folder: PromptFolder) -> ToEvaluate:
+    def evaluator(
+        self, source: str, revision: str | None, settings: TrainSettings, folder: PromptFolder
+    ) -> EvaluatorData:
         return matcher_examples(load_coverage(source, revision=revision), settings, folder)
 
 
@@ -98,7 +100,7 @@ def _pairs(instances: Sequence[Instance], prompts: CupidPrompts) -> Iterator[lis
             yield [Example(key, instance.persona_id, instance.type, prompt, replies[-1], replies[0])]
 
 
-def matcher_examples(coverage: Sequence[Coverage], settings: TrainSettings, folder: PromptFolder) -> ToEvaluate:
+def matcher_examples(coverage: Sequence[Coverage], settings: TrainSettings, folder: PromptFolder) -> EvaluatorData:
     check_types(settings, INSTANCE_TYPES)
     prompts = CupidPrompts(folder, oracle=False, matcher=None)
     made = []

@@ -80,7 +80,7 @@ class CupidView(View):
         yield lengths_figure({"answers": [float(len(g["response"].split())) for g in scored]})
 
     def about_scores(self, metrics: Mapping[str, Any], metric_set: MetricSet) -> str:  # noqa: ARG002
-        inferred, rated = (metric_set.scale(name).words for name in ("inference.f1", "generation.score"))
+        inferred, rated = (metric_set.scale(name).range_text for name in ("inference.f1", "generation.score"))
         return (
             f"Inference: {inferred}, over checklist items pooled as published, and by instance. Generation: {rated}. "
             "Higher is better."

@@ -22,10 +22,10 @@ import pyarrow.parquet as pq
 from bowstring.benchmarks.hicupid.types import Judgement, Persona, Profile, Question, Schedule
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.describe import Description
+from bowstring.datasets.display import ItemDisplay
 from bowstring.datasets.layout import Parts
-from bowstring.datasets.shown import Shown
 from bowstring.datasets.tables import Column, Rows
-from bowstring.files.writing import make_folder, open_new
+from bowstring.files.writing import create_file, make_folder
 from bowstring.models.tokens import TokenCounter
 from bowstring.records import Dialogue, History, Message
 
@@ -181,7 +181,7 @@ class HicupidSet(DataSet):
 
         return describe(self, counter)
 
-    def look_up(self, id_: str) -> Shown | None:
+    def look_up(self, id_: str) -> ItemDisplay | None:
         from bowstring.benchmarks.hicupid.describe import look_up
 
         return look_up(self, id_)
@@ -320,7 +320,7 @@ def write(data: HicupidSet, folder: Path, *, splits: Sequence[str] = (), users: 
     written = []
     for split, members in by_split.items():
         path = make_folder(folder, "dialogue") / f"{split}.parquet"
-        with open_new(path) as file, pq.ParquetWriter(file, DIALOGUE_SCHEMA) as writer:
+        with create_file(path) as file, pq.ParquetWriter(file, DIALOGUE_SCHEMA) as writer:
             for start in range(0, len(members), 100):
                 batch = members[start : start + 100]
                 writer.write_table(dialogue_table((u, data.history(u)) for u in batch))
@@ -332,7 +332,7 @@ def write(data: HicupidSet, folder: Path, *, splits: Sequence[str] = (), users: 
     for name, table in tables.items():
         config, _, file_ = name.partition("/")
         path = make_folder(folder, config) / file_
-        with open_new(path) as file:
+        with create_file(path) as file:
             pq.write_table(table, file)
         written.append(path)
     return written

@@ -10,7 +10,7 @@ from typing import Any
 from bowstring.benchmarks.hicupid.data import PROFILE_FIELDS, HicupidSet
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Question
 from bowstring.datasets.describe import CountTable, Description, describe_histories, spread_of, words
-from bowstring.datasets.shown import Block, Heading, Line, Remark, Rule, Shown
+from bowstring.datasets.display import Block, Heading, ItemDisplay, Line, Remark, Rule
 from bowstring.models.tokens import TokenCounter
 from bowstring.records import History
 
@@ -123,15 +123,15 @@ def _by_type(questions: Iterable[Question]) -> dict[str, int]:
     return {kind: counts[kind] for kind in QUESTION_TYPES}
 
 
-def look_up(data: HicupidSet, id_: str) -> Shown | None:
+def look_up(data: HicupidSet, id_: str) -> ItemDisplay | None:
     """A user by number, or a question by its key."""
     if id_.isdecimal() and len(id_) < 19 and int(id_) in data.user_ids:
         return _user(data, int(id_))
     question = next((q for q in data.questions() if q.key == id_), None) if "/" in id_ else None
-    return Shown(asdict(question), list(_question(question))) if question else None
+    return ItemDisplay(asdict(question), list(_question(question))) if question else None
 
 
-def _user(data: HicupidSet, user: int) -> Shown:
+def _user(data: HicupidSet, user: int) -> ItemDisplay:
     history = data.history(user)
     questions = tuple(q for q in data.questions() if q.user_id == user)
     blocks: list[Block] = [Rule(f"user {user}")]
@@ -151,7 +151,7 @@ def _user(data: HicupidSet, user: int) -> Shown:
         "history": [asdict(dialogue) for dialogue in history],
         "questions": [asdict(question) for question in questions],
     }
-    return Shown(said, blocks)
+    return ItemDisplay(said, blocks)
 
 
 def _question(question: Question) -> Iterator[Block]:

@@ -23,7 +23,7 @@ from bowstring.errors import UsageError
 from bowstring.history import View, parse_view
 from bowstring.history.stages import Asked, Histories, Readers, Shown, StageWords
 from bowstring.history.stages.dense import DenseSearch
-from bowstring.history.stages.own import OwnStages
+from bowstring.history.stages.user_stage import UserStages
 from bowstring.history.views import Kind
 from bowstring.metrics.text import bleu, rouge_l
 from bowstring.models.interface import RequestFailed
@@ -128,7 +128,7 @@ class HicupidEvaluation:
         *,
         readers: Readers | None = None,
         search: DenseSearch | None = None,
-        own: OwnStages | None = None,
+        own: UserStages | None = None,
         judge: str | None = None,
         truth: Truth | None = None,
     ) -> None:

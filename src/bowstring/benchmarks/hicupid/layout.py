@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-from bowstring.datasets.layout import Around, Choice, Parts, find_configs
+from bowstring.datasets.layout import Choice, Parts, SetLocation, find_configs
 from bowstring.datasets.sources import files_below
 from bowstring.errors import DataError
 
@@ -24,7 +24,7 @@ class HicupidFormat:
     def find_parts(self, paths: Sequence[str]) -> Parts | None:
         return find_configs(paths, self.configs) or None
 
-    def around_file(self, path: Path) -> Around | None:
+    def around_file(self, path: Path) -> SetLocation | None:
         """A file of questions stands for its split of the set around it."""
         full = path.absolute()
         for root in list(full.parents)[1:3]:  # qa/test_1.parquet, qa/test_1/0000.parquet
@@ -34,7 +34,7 @@ class HicupidFormat:
             for config, splits in parts.items():
                 for split, files in splits.items():
                     if inside in files and config == self.items:
-                        return Around(root, parts, (split,))
+                        return SetLocation(root, parts, (split,))
                     if inside in files:
                         raise DataError(f"{path} is the {config} part of a HiCUPID set; give its folder: {root}")
         return None

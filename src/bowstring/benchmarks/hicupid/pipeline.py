@@ -122,7 +122,7 @@ class HicupidPipeline:
                 key=f"{category} {len(found)}",
                 prompt=self._prompt("persona_table", dimension=category, n=str(n), known=", ".join(known) or "none"),
                 read=partial(read_personas, n=n, known=frozenset(e.lower() for e in known)),
-                check=lambda made: quality.personal(p.entity for p in made),
+                check=lambda made: quality.contains_personal_data(p.entity for p in made),
                 max_tokens=1500,
             )
             found += [Persona(category, p.relation.strip(), p.entity.strip(), p.sentiment) for p in made]
@@ -136,7 +136,7 @@ class HicupidPipeline:
             key=key,
             prompt=self._prompt("profile", seed=seed),
             read=partial(read_one, key="occupation", model=ProfileOut),
-            check=lambda made: quality.personal(made.model_dump().values()),
+            check=lambda made: quality.contains_personal_data(made.model_dump().values()),
             max_tokens=300,
         )
         return Profile(**{name: " ".join(value.split()) for name, value in made.model_dump().items()})
@@ -148,7 +148,7 @@ class HicupidPipeline:
             for turn in made:
                 if any(value.lower() in turn.user.lower() for value in stated):
                     return Flaw("the dialogue states the profile", turn.user[:120])
-            return quality.personal(t for turn in made for t in (turn.user, turn.assistant))
+            return quality.contains_personal_data(t for turn in made for t in (turn.user, turn.assistant))
 
         made = await maker.make(
             "model",
@@ -172,7 +172,7 @@ class HicupidPipeline:
             key=key,
             prompt=self._prompt("schedules", n=str(n), profile=described, year=str(YEAR)),
             read=partial(read_schedules, n=n),
-            check=lambda made: quality.personal(s.event for s in made),
+            check=lambda made: quality.contains_personal_data(s.event for s in made),
             max_tokens=1200,
         )
         schedules = [Schedule(s.datetime, " ".join(s.event.split())) for s in made]
@@ -242,7 +242,7 @@ class HicupidPipeline:
         def check(made: Sequence[TurnOut]) -> Flaw | None:
             said, answered = [turn.user for turn in made], [turn.assistant for turn in made]
             stated = quality.states_persona(said, answered, persona.relation, persona.entity)
-            return stated or quality.personal([*said, *answered])
+            return stated or quality.contains_personal_data([*said, *answered])
 
         made = await maker.make(
             "model",
@@ -277,7 +277,7 @@ class HicupidPipeline:
                 quality.gives_away(made.question, persona.entity),
                 quality.indistinct(made.personalized_answer, made.general_answer),
                 quality.repeats(made.question, asked),
-                quality.personal([made.question, made.personalized_answer, made.general_answer]),
+                quality.contains_personal_data([made.question, made.personalized_answer, made.general_answer]),
             )
 
         about = f"{persona.category}, {persona.relation} {persona.entity}"

@@ -14,7 +14,7 @@ from bowstring.benchmarks.hicupid.types import Schedule
 from bowstring.benchmarks.hicupid.users import Asked
 from bowstring.judging.structured import Unreadable, read_keyed
 from bowstring.synthesis import quality
-from bowstring.synthesis.making import checked
+from bowstring.synthesis.making import validate_entry
 from bowstring.synthesis.quality import Flaw
 
 M = TypeVar("M", bound=BaseModel)
@@ -60,7 +60,7 @@ def read_one(text: str, key: str, model: type[M]) -> M:
     def convert(value: Any) -> M:
         if not isinstance(value, dict):
             raise Unreadable(f'expected one object with "{key}"')
-        return checked(model, value)
+        return validate_entry(model, value)
 
     return read_keyed(text, key, convert)
 
@@ -71,7 +71,7 @@ def read_list(text: str, key: str, model: type[M], n: int) -> list[M]:
         if not isinstance(entries, list) or len(entries) != n:
             there = len(entries) if isinstance(entries, list) else "none"
             raise Unreadable(f'expected {n} entries under "{key}"; there are {there}')
-        return [checked(model, raw) for raw in entries]
+        return [validate_entry(model, raw) for raw in entries]
 
     return read_keyed(text, key, convert)
 
@@ -86,7 +86,7 @@ def read_personas(text: str, n: int, known: frozenset[str]) -> list[PersonaOut]:
         new: dict[str, PersonaOut] = {}
         for raw in entries:
             try:
-                made = checked(PersonaOut, raw)
+                made = validate_entry(PersonaOut, raw)
             except Unreadable:
                 continue  # one bad entry does not spoil the others
             if made.entity.lower() not in known:
@@ -135,7 +135,7 @@ def _missing_date(texts: Sequence[str], schedules: Sequence[Schedule]) -> Flaw |
 
 def flaw_of_schedule_dialogues(made: Sequence[TurnOut], schedules: Sequence[Schedule]) -> Flaw | None:
     missing = _missing_date([f"{turn.user} {turn.assistant}" for turn in made], schedules)
-    return missing or quality.personal(text for turn in made for text in (turn.user, turn.assistant))
+    return missing or quality.contains_personal_data(text for turn in made for text in (turn.user, turn.assistant))
 
 
 def flaw_of_schedule_questions(made: Sequence[QuestionOut], schedules: Sequence[Schedule]) -> Flaw | None:
@@ -146,11 +146,11 @@ def flaw_of_schedule_questions(made: Sequence[QuestionOut], schedules: Sequence[
         flaws.append(partial(quality.gives_away, q.question, s.event))
         flaws.append(partial(quality.indistinct, q.personalized_answer, q.general_answer))
         flaws.append(partial(quality.repeats, q.question, asked[:n]))
-        flaws.append(partial(quality.personal, [q.question, q.personalized_answer, q.general_answer]))
+        flaws.append(partial(quality.contains_personal_data, [q.question, q.personalized_answer, q.general_answer]))
     return next((flaw for find in flaws if (flaw := find()) is not None), None)
 
 
 def _names_no_clash(answer: str, event: str) -> Flaw | None:
-    wanted = quality.content(event)
-    named = len(wanted & quality.content(answer)) >= 0.5 * len(wanted)
+    wanted = quality.content_words(event)
+    named = len(wanted & quality.content_words(answer)) >= 0.5 * len(wanted)
     return None if named else Flaw("the answer does not name the clash", answer[:120])

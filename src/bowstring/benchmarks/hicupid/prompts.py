@@ -55,7 +55,7 @@ class HicupidPrompts:
         self._judge_trunks: dict[str, Trunk] = {}
         self._branches = branches
         self._instruction = Trunk(self._before((), None)[:1], branches=branches)
-        self.judge_is_imported = all(template.own for template in self._judges.values())
+        self.judge_is_imported = all(template.is_override for template in self._judges.values())
 
     def together(self, questions: Sequence[Question], history: History, notes: str | None = None) -> list[Prompt]:
         """The prompts of questions that see the same."""
@@ -108,7 +108,7 @@ class HicupidPrompts:
 def _asking(prompts: PromptFolder, shots: int, instruction: Instruction) -> tuple[Template, str]:
     """The template of the instruction, and the examples that go into it."""
     name = "hicupid/ask" if instruction == "system" else "hicupid/ask_user"
-    if shots and prompts.has_own(f"{name}_{shots}"):
+    if shots and prompts.has_override(f"{name}_{shots}"):
         return prompts.get(f"{name}_{shots}"), ""  # imported, with examples of its own
     template = prompts.get(name, needs=frozenset({"examples"} if shots else ()), may=frozenset({"examples"}))
     if (template.system if instruction == "system" else template.user) is None:

@@ -15,7 +15,7 @@ from bowstring.benchmarks.hicupid.truth import FILE as TRUTH
 from bowstring.benchmarks.hicupid.users import SetWriter, Sizes, User
 from bowstring.benchmarks.interface import Noun
 from bowstring.benchmarks.synthesis import Estimate, OfflineGenerator, Watch
-from bowstring.datasets.shown import Block, Heading, Line
+from bowstring.datasets.display import Block, Heading, Line
 from bowstring.errors import UsageError
 from bowstring.prompts import PromptFolder
 from bowstring.settings import check_settings, option

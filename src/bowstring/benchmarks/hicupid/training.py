@@ -24,7 +24,7 @@ from bowstring.history import Reader, View, parse_view
 from bowstring.judging.verdicts import read_pairwise, read_satisfaction
 from bowstring.prompts import PromptFolder
 from bowstring.records import History
-from bowstring.training.evaluators import HeldOut, Labels, ToEvaluate, check_types, hold_out
+from bowstring.training.evaluators import EvaluatorData, HeldOut, Labels, check_types, hold_out
 from bowstring.training.examples import TRAINED_VIEWS, Example, Examples, count_tokens
 from bowstring.training.settings import TrainSettings
 
@@ -38,7 +38,9 @@ class HicupidTraining:
         assert isinstance(data, HicupidSet)
         return hicupid_examples(data, settings, folder)
 
-    def evaluator(self, source: str, revision: str | None, settings: TrainSettings, folder: PromptFolder) -> ToEvaluate:
+    def evaluator(
+        self, source: str, revision: str | None, settings: TrainSettings, folder: PromptFolder
+    ) -> EvaluatorData:
         return judge_examples(load_judgements(source, revision=revision), settings, folder)
 
 
@@ -100,7 +102,7 @@ class _OfUsers:
         ]
 
 
-def judge_examples(judgements: Sequence[Judgement], settings: TrainSettings, folder: PromptFolder) -> ToEvaluate:
+def judge_examples(judgements: Sequence[Judgement], settings: TrainSettings, folder: PromptFolder) -> EvaluatorData:
     check_types(settings, QUESTION_TYPES)
     prompts = HicupidPrompts(
         folder, types=QUESTION_TYPES, shots=0, instruction="system", summaries=False, branches=len(judgements)

@@ -21,8 +21,8 @@ from pydantic import BaseModel, ValidationError
 
 from bowstring.benchmarks.hicupid.types import Question
 from bowstring.errors import DataError, UsageError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 from bowstring.history.bm25 import singular, stems
 
 NAME = "truth"
@@ -192,10 +192,10 @@ def load_truth(data: str) -> Truth:
             f"--judge truth: {data} has no {FILE}; expected a set made by bowstring synth hicupid --offline"
         )
     try:
-        return Truth(Known.model_validate(read_json(path.read_bytes())).model_dump())
+        return Truth(Known.model_validate(parse_strict_json(path.read_bytes())).model_dump())
     except ValidationError as invalid:
         error = invalid.errors(include_url=False)[0]
         place = ".".join(map(str, error["loc"]))[:200]
         raise DataError(f"{path}: cannot be read as a generator's truth: {place}: {error['msg']}") from invalid
-    except (NotPlain, OSError) as error:
+    except (ParseError, OSError) as error:
         raise DataError(f"{path}: cannot be read as a generator's truth: {error}") from error

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from bowstring.benchmarks.hicupid.data import DIALOGUE_SCHEMA, QA_SCHEMA, dialogue_table, qa_table
 from bowstring.benchmarks.hicupid.types import Persona, Profile, Question, QuestionType, Schedule
-from bowstring.files.writing import make_folder, open_new
+from bowstring.files.writing import create_file, make_folder
 from bowstring.records import Dialogue, History, Message
 
 PROFILE_FIELDS = ("age", "gender", "personality", "occupation", "income_range")
@@ -186,7 +186,7 @@ class SetWriter:
             path = make_folder(self.folder, part) / file
             self.written.append(path)
             draft = path.with_suffix(".draft")
-            opened = self._open.enter_context(open_new(draft))
+            opened = self._open.enter_context(create_file(draft))
             self._writers[name] = self._open.enter_context(pq.ParquetWriter(opened, schema))
         return self._writers[name]
 

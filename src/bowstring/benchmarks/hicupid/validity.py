@@ -12,7 +12,7 @@ from bowstring.benchmarks.findings import rate_of
 from bowstring.benchmarks.hicupid.types import Persona
 from bowstring.judging import builtin, verdicts
 from bowstring.metrics.intervals import Estimate, Score
-from bowstring.metrics.length_control import Compared, length_controlled
+from bowstring.metrics.length_control import Comparison, length_controlled
 from bowstring.runs.runner import Record
 
 Cluster = Callable[[Record], str]
@@ -37,10 +37,10 @@ class KnownPersonas:
         return [p for p in personas if own is None or p.category != own["category"]]
 
 
-def compared_lengths(records: Iterable[Record], cluster_of: Cluster) -> list[Compared]:
+def compared_lengths(records: Iterable[Record], cluster_of: Cluster) -> list[Comparison]:
     """Every comparison that could be read: how it went, and by how many words the answer is the longer one."""
     return [
-        Compared(cluster_of(r), r["score"], len(r["answer"].split()) - len(r["personalized_answer"].split()))
+        Comparison(cluster_of(r), r["score"], len(r["answer"].split()) - len(r["personalized_answer"].split()))
         for r in records
         if r["type"] != "schedule" and r.get("score") is not None
     ]

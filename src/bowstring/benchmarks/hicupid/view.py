@@ -78,10 +78,10 @@ class HicupidView(View):
         yield lengths_figure({label: [float(len(r[f].split())) for r in answered] for f, label in _TEXTS.items()})
 
     def about_scores(self, metrics: Mapping[str, Any], metric_set: MetricSet) -> str:
-        recall = metric_set.scale("recall.total").words
+        recall = metric_set.scale("recall.total").range_text
         if not metrics["config"]["model"]:
             return f"Recall: {recall}; higher is better."
-        overlap = metric_set.scale("bleu").words
+        overlap = metric_set.scale("bleu").range_text
         return (
             f"Scores, rates and recall: {recall}; {COMPARED.ceiling:g} is {COMPARED.ceiling_means} for persona and "
             f"profile questions. bleu and rouge_l: {overlap}, against the personalized answer; they disagree with "

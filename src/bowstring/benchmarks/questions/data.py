@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Parts
-from bowstring.datasets.problems import Problem, shown
+from bowstring.datasets.problems import Problem, quote_value
 from bowstring.records import History
 
 
@@ -70,11 +70,11 @@ def problems_of(histories: Mapping[str, History], questions: Sequence[Question],
     seen: set[str] = set()
     for row, question in enumerate(questions):
         if question.key in seen:
-            yield Problem(file, row, "key", f"is {shown(question.key)} again; expected each question once")
+            yield Problem(file, row, "key", f"is {quote_value(question.key)} again; expected each question once")
         seen.add(question.key)
         history = histories.get(question.user)
         if history is None:
-            yield Problem(file, row, "user", f"is {shown(question.user)}, who has no history here")
+            yield Problem(file, row, "user", f"is {quote_value(question.user)}, who has no history here")
             continue
         known = {dialogue.id for dialogue in history}
         for dialogue in question.evidence:

@@ -15,7 +15,7 @@ from bowstring.errors import UsageError
 from bowstring.history import View, parse_view
 from bowstring.history.stages import Asked, Histories, Readers, Shown, StageWords
 from bowstring.history.stages.dense import DenseSearch
-from bowstring.history.stages.own import OwnStages
+from bowstring.history.stages.user_stage import UserStages
 from bowstring.history.views import Kind
 from bowstring.judging import builtin
 from bowstring.judging.verdicts import read_correct
@@ -90,7 +90,7 @@ class QuestionEvaluation:
         *,
         readers: Readers,
         search: DenseSearch | None = None,
-        own: OwnStages | None = None,
+        own: UserStages | None = None,
     ) -> None:
         self._benchmark, self.data, self.settings = benchmark, data, settings
         wanted = [q for q in data.items() if not settings.splits or q.split in settings.splits]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bowstring.benchmarks.questions.data import Question
 from bowstring.history.stages import Shown
 from bowstring.prompts import PromptFolder, Template
-from bowstring.prompts.sharing import share
+from bowstring.prompts.sharing import share_trunk
 from bowstring.records import Dialogue, Message, Prompt, Trunk
 
 _NAMES = {"user": "User", "assistant": "Assistant", "system": "System"}
@@ -26,7 +26,7 @@ class QuestionPrompts:
         history = self.history(shown)
         if len(questions) == 1:
             return [self.alone(questions[0], shown)]
-        return share([self._asked(question, history) for question in questions])
+        return share_trunk([self._asked(question, history) for question in questions])
 
     def alone(self, question: Question, shown: Shown) -> Prompt:
         return Prompt(Trunk(()), self._asked(question, self.history(shown)))

@@ -1,10 +1,10 @@
-"""Stages: what stands between a history and a prompt, and may itself ask models.
+"""Stages between a history and a prompt; they may call models themselves.
 
     search    keyword search (BM25) and dense search
     summary   a summary of each dialogue, which a model writes
-    own       a user's own stage, `python:module:Class`
+    user_stage  a user-supplied stage, `python:module:Class`
 
-A stage is opened for a user, takes in their dialogues in order, and is asked per question what to show.
+A stage is opened for a user, ingests their dialogues in order, and returns what to show for each question.
 """
 
 from bowstring.history.stages.interface import Ask, Shown, Stage

@@ -1,11 +1,11 @@
-"""Does a stage of your own keep the rules? Call `check_stage` in your tests:
+"""Check that a user-supplied stage follows the rules. Call `check_stage` in your tests:
 
 from bowstring.history.stages.conformance import check_stage
 
 def test_my_memory_keeps_the_rules():
-    check_stage("my_module:MyMemory")          # or the class itself; answer= says what models answer
+    check_stage("my_module:MyMemory")          # or the class itself; answer= is the stand-in model
 
-An AssertionError says which rule is broken.
+An AssertionError names the broken rule.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from bowstring.concurrency import run_anywhere
 from bowstring.history.stages.interface import Shown
-from bowstring.history.stages.own import OwnStages
+from bowstring.history.stages.user_stage import UserStages
 from bowstring.models.interface import RequestFailed
 from bowstring.records import Completion, Dialogue, Message, Prompt, Sampling
 
@@ -29,8 +29,8 @@ _QUESTIONS = ("What should I cook tonight?", "How do I get to work?", "What shou
 def check_stage(
     stage: str | type[Any], *, answer: Callable[[str], str] = lambda text: f"Noted: {text[:80]}"
 ) -> dict[str, list[Shown]]:
-    """Take two users through a stage; returns what was shown to each. `answer` stands for the model that it asks."""
-    stages = OwnStages(f"python:{stage}" if isinstance(stage, str) and not stage.startswith("python:") else stage)
+    """Run a stage for two users; return what was shown to each. `answer` stands in for the model that it calls."""
+    stages = UserStages(f"python:{stage}" if isinstance(stage, str) and not stage.startswith("python:") else stage)
 
     async def ask(prompt: Prompt, sampling: Sampling, *, expect: int) -> Completion:  # noqa: ARG001
         return Completion(answer(prompt.messages[-1].text))
@@ -47,8 +47,8 @@ def check_stage(
         again = {user: await shown_to(user) for user in reversed(_TOPICS)}
         for user, shown in first.items():
             assert again[user] == shown, (
-                f"{stages.name}: {user} is shown something else when another user came first: state is shared between "
-                "instances, or the stage is not deterministic"
+                f"{stages.name}: {user} is shown something different when another user came first: state is shared "
+                "between instances, or the stage is not deterministic"
             )
             _check_shown(stages.name, user, shown)
         return first
@@ -61,12 +61,14 @@ def check_stage(
 
 def _check_shown(name: str, user: str, shown: list[Shown]) -> None:
     half = len(_QUESTIONS)
-    assert shown[:half] == shown[half:], f"{name}: the same question is shown something else when it is asked again"
+    assert shown[:half] == shown[half:], (
+        f"{name}: the same question is shown something different when it is asked again"
+    )
     foreign = [topic for other, topics in _TOPICS.items() if other != user for topic in topics]
     for one in shown:
         text = " ".join([*(m.text for d in one.dialogues for m in d.messages), *(one.notes or ())])
         leaked = next((topic for topic in foreign if topic in text), None)
-        assert leaked is None, f"{name}: {user} is shown what another user said: {leaked!r}"
+        assert leaked is None, f"{name}: {user} is shown text of another user: {leaked!r}"
 
 
 def _history(user: str) -> list[Dialogue]:

@@ -1,4 +1,4 @@
-"""Dense search as a stage of a run: each text is embedded once, and kept beside the store of responses."""
+"""Dense search as a stage: each text is embedded once, and stored beside the response store."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ VECTORS_NAME = "embeddings.sqlite"
 
 
 class DenseSearch:
-    """Tells readers in which order a dense search ranks their units."""
+    """Ranks the units of readers by dense search."""
 
     def __init__(self, embedder: Embedder, path: Path) -> None:
         self.embedder = embedder
         self._store = VectorStore(path)
-        self._turn = asyncio.Lock()  # one user at a time: the model has all cores anyway
+        self._turn = asyncio.Lock()  # one user at a time: the embedder already uses all cores
 
     async def rank(self, reader: Reader, unit: str, queries: Sequence[str]) -> None:
         async with self._turn:
-            wanted = [query for query in dict.fromkeys(queries) if not reader.ranked("dense", unit, query)]
+            wanted = [query for query in dict.fromkeys(queries) if not reader.has_order("dense", unit, query)]
             if wanted:
                 await asyncio.to_thread(self._rank, reader, unit, wanted)
 
@@ -37,7 +37,7 @@ class DenseSearch:
             scores = self._vectors(queries, queries=True) @ self._vectors(texts, queries=False).T
             orders = np.argsort(-scores, axis=1, kind="stable").tolist()
         for query, order in zip(queries, orders, strict=True):
-            reader.rank("dense", unit, query, order)
+            reader.set_order("dense", unit, query, order)
 
     def _vectors(self, texts: Sequence[str], *, queries: bool) -> Vectors:
         kind = "query" if queries else "document"

@@ -1,4 +1,4 @@
-"""What a stage is, what it shows, and how it asks models."""
+"""The interface of stages: what a stage is, what it shows, and how it calls models."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from bowstring.records import Completion, Dialogue, History, Prompt, Sampling
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a question is shown of a history: dialogues as they were, or texts that stand for them.
+    """What a question is shown of a history: original dialogues, or texts that replace them.
 
-    `sources` are the ids of the dialogues that it comes from; None if nobody knows, and then no recall is measured.
+    `sources` are the ids of the dialogues it comes from; None if unknown, and then no recall is measured.
     """
 
     dialogues: History = ()
@@ -30,30 +30,30 @@ class Shown:
 
 
 class Ask(Protocol):
-    """Asks the model of a stage's role: stored, budgeted and counted. `expect` is about how long the answer will be, in
+    """Calls the model of a stage's role: stored, budgeted and counted. `expect` is the approximate answer length in
     tokens, for a dry run."""
 
     async def __call__(self, prompt: Prompt, sampling: Sampling, *, expect: int) -> Completion: ...
 
 
 class Stage(Protocol):
-    """One user's history on its way to a prompt. An instance serves one user."""
+    """Prepares one user's history for prompts. An instance serves one user."""
 
-    name: str  # in failures: what failed
-    per_question: bool  # whether two questions of a user may be shown different things
+    name: str  # name of the stage in failures
+    per_question: bool  # whether the result may differ between questions of a user
 
     async def open(self, user: str) -> None:
-        """Begin with a user of whom nothing is known."""
+        """Start with a new user."""
         ...
 
     async def ingest(self, dialogue: Dialogue) -> None:
-        """Take in the next dialogue, oldest first; `dialogue.when` is its date, where the data has one."""
+        """Add the next dialogue, oldest first; `dialogue.when` is its date, if the data has one."""
         ...
 
     async def expect(self, questions: Sequence[str]) -> None:
-        """The questions that will be asked of this user; a stage may prepare for all of them at once."""
+        """Announce the questions that will be asked for this user; a stage may prepare for all of them at once."""
         ...
 
     async def retrieve(self, question: str) -> Shown:
-        """What to show for a question."""
+        """Return what to show for a question."""
         ...

@@ -1,4 +1,4 @@
-"""Search as a stage: the units of a history that keywords, or embeddings, find for a question."""
+"""Search as a stage: the units of a history that keyword or dense search finds for a question."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bowstring.records import Dialogue
 
 
 class Search:
-    """The reader of a user's history has its index already, or makes it once for every evaluation that shares it."""
+    """The reader of a user's history builds its index once, for all evaluations that share it."""
 
     name = "search"
     per_question = True
@@ -24,7 +24,7 @@ class Search:
         self._reader = self._reader_of(user)
 
     async def ingest(self, dialogue: Dialogue) -> None:
-        """Nothing: the reader has the history."""
+        """Do nothing: the reader has the history."""
 
     async def expect(self, questions: Sequence[str]) -> None:
         if self._dense is not None:

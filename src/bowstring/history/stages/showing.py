@@ -1,4 +1,4 @@
-"""Every user's history on its way into prompts, by one view: `--history full`, `bm25/utterance/5`, `summary` …
+"""Prepare every user's history for prompts by one view: `--history full`, `bm25/utterance/5`, `summary` …
 
 histories = Histories(data, view, readers, words)
 shown = await histories.show("3", [Asked("What should I cook?", evidence=(121,))], ask)
@@ -23,37 +23,37 @@ from bowstring.models.interface import RequestFailed
 from bowstring.models.tokens import TokenCounter, embedded_counter
 from bowstring.records import STAGE_ROLE, Completion, Dialogue, Known, Planned, Prompt, Sampling
 
-_KEPT = 32  # users whose readers or stages are kept at a time
+_CACHED = 32  # cached readers or stages (users)
 _WORDS_PER_TOKEN = 0.75
 _WORD = "word "
-_MARK = _WORD * 8  # what a prompt holds that was made of an answer which is not there yet
+_MARK = _WORD * 8  # placeholder for an answer that does not exist yet
 
 
 class Asked(NamedTuple):
-    """A question, and the ids of the dialogues that hold what its answer needs; only the view `gold` looks at these."""
+    """A question, and the ids of the dialogues with its evidence; only the view `gold` uses these."""
 
     text: str
     evidence: tuple[int, ...] = ()
 
 
 def _no_summary(dialogue: Dialogue) -> Prompt:
-    raise LookupError(f"no prompt for a summary of dialogue {dialogue.id}")
+    raise LookupError(f"this benchmark has no summary prompt for dialogue {dialogue.id}")
 
 
 @dataclass(frozen=True, slots=True)
 class StageWords:
-    """A benchmark's own words and lengths for the stages that ask models."""
+    """A benchmark's prompts and lengths for stages that call models."""
 
     summary_prompt: Callable[[Dialogue], Prompt] = field(default=_no_summary)
     summary_sampling: Sampling = field(default=Sampling(max_tokens=400, temperature=0.0))
-    summary_tokens: int = 120  # of a summary, about
+    summary_tokens: int = 120  # approximate length of a summary
 
 
 class Readers:
-    """Readers of histories; evaluations of one data set share them, so that nothing is indexed twice."""
+    """Readers of histories, shared by all evaluations of a data set so that nothing is indexed twice."""
 
     def __init__(self, data: DataSet, *, tokens: str = "stems") -> None:
-        self.of: Callable[[str], Reader] = lru_cache(maxsize=_KEPT)(
+        self.of: Callable[[str], Reader] = lru_cache(maxsize=_CACHED)(
             lambda key: Reader(data.history_named(key), self._count, tokens=tokens)
         )
         self._counter: TokenCounter | None = None
@@ -74,32 +74,32 @@ class Histories:
         dense: DenseSearch | None = None,
         own: Callable[[Ask], Stage] | None = None,
     ) -> None:
-        """`dense` is the search of a dense view, `own` makes a user's own stage."""
+        """`dense` is the search of a dense view; `own` creates a user-supplied stage."""
         self.view = view
         self._readers, self._words, self._dense, self._own = readers, words or StageWords(), dense, own
         self._opened: OrderedDict[str, asyncio.Future[tuple[Stage, asyncio.Lock]]] = OrderedDict()
 
     @property
     def stage_name(self) -> str:
-        """What a failure in a stage is called in records."""
+        """The name of the stage in failure records."""
         return "summary" if self.view.kind == "summary" else "history"
 
     @property
     def per_question(self) -> bool:
-        """Whether two questions of a user may be shown different things."""
+        """Whether what is shown may differ between questions of a user."""
         return self.view.by_question
 
     async def show(self, key: str, asked: Sequence[Asked], ask: Ask) -> list[Shown]:
-        """What each question is shown of the history `key`. Raises RequestFailed where a stage could not ask."""
+        """Return what each question is shown of the history `key`. Raises RequestFailed if a stage's request fails."""
         if not self.view.is_stage:
             return list(self._selected(key, asked, self.view))
         stage, turn = await self._stage(key, ask)
-        async with turn:  # a stage has a state: one question at a time, in their order
+        async with turn:  # stages are stateful: one question at a time, in order
             await stage.expect([one.text for one in asked])
             return [await stage.retrieve(one.text) for one in asked]
 
     def _selected(self, key: str, asked: Sequence[Asked], view: View) -> Iterator[Shown]:
-        """What a view shows that needs no stage, made once where it is the same for all."""
+        """Yield what a view without a stage shows, computed once if it is the same for all questions."""
         reader = self._readers.of(key)
         same: Shown | None = None
         for one in asked:
@@ -109,17 +109,17 @@ class Histories:
             yield same
 
     async def _stage(self, key: str, ask: Ask) -> tuple[Stage, asyncio.Lock]:
-        """The stage of a user, with their history taken in: once, whoever asks first."""
+        """Return a user's stage with the history ingested; this happens once, on first use."""
         if key not in self._opened:
             self._opened[key] = asyncio.ensure_future(self._open(key, ask))
-            while len(self._opened) > _KEPT and next(iter(self._opened.values())).done():
+            while len(self._opened) > _CACHED and next(iter(self._opened.values())).done():
                 self._opened.popitem(last=False)
         opened = self._opened[key]
         try:
             return await asyncio.shield(opened)
         except BaseException:
             if opened.done() and self._opened.get(key) is opened:
-                del self._opened[key]  # the next who asks may have better luck
+                del self._opened[key]  # the next caller retries
             raise
 
     async def _open(self, key: str, ask: Ask) -> tuple[Stage, asyncio.Lock]:
@@ -138,13 +138,14 @@ class Histories:
         if self.view.kind == "summary":
             return Summary(ask, self._words)
         if self._own is None:
-            raise LookupError("no stage was given for a view of the user's own")
+            raise LookupError("no user-supplied stage was given for this view")
         return self._own(ask)
 
     def plan(self, key: str, asked: Sequence[Asked], known: Known) -> tuple[list[Planned], list[Shown], bool]:
-        """What the stage of a user would ask, what each question would be shown, and whether that is a guess."""
+        """Return what a user's stage would request, what each question would be shown, and whether that is an
+        estimate."""
         view = self.view
-        if view.kind == "dense":  # keywords find about as much, and nothing need be embedded
+        if view.kind == "dense":  # keyword search finds about as much, without embedding anything
             return [], list(self._selected(key, asked, View("bm25", view.number, unit=view.unit))), True
         if not view.asks:
             return [], list(self._selected(key, asked, view)), False
@@ -165,12 +166,12 @@ class Histories:
 
 
 class PlannedAsk:
-    """Answers from the store, and else with words that stand for an answer: a stage runs, and nothing is asked."""
+    """Answers from the store, or else with placeholder text, so that a stage runs without sending requests."""
 
     def __init__(self, known: Known) -> None:
         self._known = known
         self.planned: list[Planned] = []
-        self.guessed = False  # whether some answer is not there yet
+        self.guessed = False  # whether any answer was a placeholder
 
     async def __call__(self, prompt: Prompt, sampling: Sampling, *, expect: int) -> Completion:
         unsure = any(_MARK in message.text for message in prompt.messages)

@@ -1,4 +1,4 @@
-"""Summaries as a stage: a model writes one of each dialogue, and all questions see all of them."""
+"""Summaries as a stage: a model summarizes each dialogue, and all questions see all summaries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Summary:
         self._dialogues: list[Dialogue] = []
 
     async def ingest(self, dialogue: Dialogue) -> None:
-        """Nothing is asked yet: summaries do not depend on each other, and are asked for all at once."""
+        """Do nothing yet: summaries are independent and are requested all at once."""
         self._dialogues.append(dialogue)
 
     async def expect(self, questions: Sequence[str]) -> None:  # noqa: ARG002

@@ -1,4 +1,4 @@
-"""Embeddings that were made once: a SQLite file beside the store of responses, by the hash of what was embedded."""
+"""A store of embeddings: a SQLite file beside the response store, keyed by the hash of the embedded text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from bowstring.errors import StoreError
 
 Vector = npt.NDArray[np.float32]
-_AT_ONCE = 500  # keys in one query
+_AT_ONCE = 500  # keys per query
 
 
 def vector_key(model: str, kind: str, text: str) -> str:
@@ -21,13 +21,13 @@ def vector_key(model: str, kind: str, text: str) -> str:
 
 
 class VectorStore:
-    """Opened anew for every call, so that any thread may use it."""
+    """Opens a new connection for every call, so that any thread may use it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def get(self, keys: Sequence[str]) -> dict[str, Vector]:
-        """The vectors of those keys that are there."""
+        """Return the stored vectors of these keys."""
         found: dict[str, Vector] = {}
         if not self.path.is_file():
             return found
@@ -36,7 +36,7 @@ class VectorStore:
                 for start in range(0, len(keys), _AT_ONCE):
                     part = keys[start : start + _AT_ONCE]
                     marks = ", ".join("?" * len(part))
-                    query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"  # noqa: S608 - marks alone
+                    query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"  # noqa: S608 - placeholders only
                     found |= {key: np.frombuffer(raw, np.float32) for key, raw in connection.execute(query, part)}
             connection.close()
         except sqlite3.Error as error:

@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from bowstring.benchmarks.people import Task, Unit
-from bowstring.datasets.problems import one_of, shown
+from bowstring.datasets.problems import join_choices, quote_value
 from bowstring.errors import DataError, UsageError
-from bowstring.files.plain_json import read_json
+from bowstring.files.strict_json import parse_strict_json
 from bowstring.seeding import seeded_number
 
 
@@ -91,9 +91,11 @@ def given_checks(path: Path, task: Task, units: Sequence[Unit]) -> list[Unit]:
         fitting = by_key.get(item, [])
         found = by_id.get(item) or (fitting[0] if len(fitting) == 1 and len(fitting[0].ids) == 1 else None)
         if found is None:
-            raise DataError(f"{place}: item {shown(item)} is not in these runs; expected an id as exports have it")
+            raise DataError(
+                f"{place}: item {quote_value(item)} is not in these runs; expected an id as exports have it"
+            )
         if label not in task.labels:
-            raise DataError(f"{place}: label is {shown(label)}; expected {one_of(task.labels)}")
+            raise DataError(f"{place}: label is {quote_value(label)}; expected {join_choices(task.labels)}")
         known.setdefault(found.ids, {})[item if item in found.ids else found.ids[0]] = label
     by_ids = {unit.ids: unit for unit in units}
     return [
@@ -114,9 +116,11 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
                 return
             for n, line in enumerate(file, 1):
                 if line.strip():
-                    row = read_json(line)
+                    row = parse_strict_json(line)
                     if not isinstance(row, dict):
-                        raise DataError(f"{path} line {n}: is {shown(row)}; expected an object with item and label")
+                        raise DataError(
+                            f"{path} line {n}: is {quote_value(row)}; expected an object with item and label"
+                        )
                     yield f"{path} line {n}", row
     except DataError:
         raise

@@ -23,10 +23,10 @@ from bowstring.benchmarks.cards import card_of, known_origin
 from bowstring.benchmarks.loading import load
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
-from bowstring.datasets.personal import find
+from bowstring.datasets.personal import search_data_set
 from bowstring.errors import DataError, UsageError
-from bowstring.files.plain_json import read_json
-from bowstring.files.plain_yaml import NotPlain, read_yaml
+from bowstring.files.safe_yaml import ParseError, parse_safe_yaml
+from bowstring.files.strict_json import parse_strict_json
 from bowstring.models.tokens import counter_or_none
 from bowstring.web.annotating.curation import curation_of
 from bowstring.web.annotating.study import Given, Study
@@ -102,8 +102,8 @@ def _origin(name: str, license: str | None, counts: Mapping[str, int], curators:
     text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
     header = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
     try:
-        found = read_yaml(header[1]) if header else {}
-    except NotPlain:
+        found = parse_safe_yaml(header[1]) if header else {}
+    except ParseError:
         found = {}
     section = re.search(r"^## How it was made\n\n(.*?)(?=\n## |\Z)", text, re.DOTALL | re.MULTILINE)
     if section and isinstance(found, dict) and (license or found.get("license")):
@@ -126,8 +126,8 @@ def _origin(name: str, license: str | None, counts: Mapping[str, int], curators:
 
 def _read_made(path: Path) -> Any:
     try:
-        return read_json(path.read_bytes())
-    except NotPlain as error:
+        return parse_strict_json(path.read_bytes())
+    except ParseError as error:
         raise DataError(f"{path}: {error}; mend it, or move it out of the set") from error
 
 
@@ -149,7 +149,7 @@ def _write_beside(
         "decisions": hashlib.sha256("".join(map(json.dumps, lines)).encode()).hexdigest(),
     }
     counter = counter_or_none("embedded", lambda line: None)
-    card = card_of(data, origin, list(find(data)), counter, title=f"{Path(source['name']).name}, curated")
+    card = card_of(data, origin, list(search_data_set(data)), counter, title=f"{Path(source['name']).name}, curated")
     texts = {
         DECISIONS: "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines),
         MADE: json.dumps(made, indent=2, ensure_ascii=False) + "\n",

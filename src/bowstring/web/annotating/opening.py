@@ -12,7 +12,7 @@ from typing import Any
 from bowstring.benchmarks import registry
 from bowstring.benchmarks.people import Task, Unit
 from bowstring.errors import UsageError
-from bowstring.files.escaping import visible
+from bowstring.files.escaping import escape_control_characters
 from bowstring.runs.folder import EndedRun
 from bowstring.web.annotating.checks import given_checks
 from bowstring.web.annotating.planning import Wishes, plan
@@ -45,7 +45,7 @@ def names_of(given: str) -> tuple[str, ...]:
         return tuple(f"annotator-{n}" for n in range(1, int(given) + 1))
     names = tuple(" ".join(name.split()) for name in given.split(","))
     twice = sorted({name for name in names if names.count(name) > 1})
-    legible = all(name and visible(name) == name for name in names)
+    legible = all(name and escape_control_characters(name) == name for name in names)
     if not legible or given.isdecimal() or twice or len(names) > _MOST_ANNOTATORS:
         why = f"{twice[0]} is there twice; " if twice and all(names) else ""
         raise UsageError(f"--annotators {given}: {why}expected names such as anna,ben, or a number up to 500")
@@ -54,7 +54,7 @@ def names_of(given: str) -> tuple[str, ...]:
 
 def criteria_of(given: str) -> tuple[str, ...]:
     names = tuple(" ".join(name.split()) for name in given.split(",")) if given.strip() else ()
-    if not all(name and visible(name) == name for name in names) or len(set(names)) < len(names):
+    if not all(name and escape_control_characters(name) == name for name in names) or len(set(names)) < len(names):
         raise UsageError(f"--criteria {given}: expected names such as personalization,logical-validity, each once")
     return names
 

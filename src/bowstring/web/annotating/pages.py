@@ -20,7 +20,7 @@ from jinja2 import Environment, PackageLoader
 
 from bowstring.benchmarks.people import Task
 from bowstring.errors import StoreError
-from bowstring.files.escaping import visible
+from bowstring.files.escaping import escape_control_characters
 from bowstring.web.annotating.study import Given, Study
 from bowstring.web.annotating.tasks import DEGREES, Incomplete, Said, read_form, read_seconds
 
@@ -168,7 +168,7 @@ def _held(form: Mapping[str, list[str]], task: Task, given: Given, criteria: tup
 
 def _visible(text: str) -> str:
     """Marks that reorder a text could make a word look like another: they are shown. Line ends are line ends."""
-    return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
+    return escape_control_characters(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _keys(choice: str, choices: Sequence[str]) -> tuple[str, ...]:

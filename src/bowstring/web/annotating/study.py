@@ -28,7 +28,7 @@ from pydantic import BaseModel, Field, TypeAdapter
 
 from bowstring.benchmarks.people import Task, Unit
 from bowstring.errors import StoreError, UsageError
-from bowstring.files.plain_json import read_json
+from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.writing import NO_LINKS
 from bowstring.web.annotating.dealing import Turn
 from bowstring.web.annotating.tasks import DEGREES, Said, task_of_study
@@ -142,7 +142,7 @@ class Study:
                 )
             rows = connection.execute("SELECT name, value FROM study").fetchall()
         try:
-            self.about: dict[str, Any] = {name: read_json(value) for name, value in rows}
+            self.about: dict[str, Any] = {name: parse_strict_json(value) for name, value in rows}
             self._who = {token: name for name, token in self.links().items()}
             about = _ABOUT.validate_python(self.about)
             self.task: Task = task_of_study(about.settings.task, about.benchmark)
@@ -364,9 +364,9 @@ def _annotation(row: Sequence[Any]) -> Annotation:
     return _ANNOTATION.validate_python(
         {
             "said": {
-                "choices": read_json(choices),
-                "criteria": read_json(criteria),
-                "edits": read_json(edits),
+                "choices": parse_strict_json(choices),
+                "criteria": parse_strict_json(criteria),
+                "edits": parse_strict_json(edits),
                 "comment": comment,
             },
             "seconds": seconds,

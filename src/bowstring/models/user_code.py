@@ -1,12 +1,12 @@
-"""A user's own Python as a model: `python:module:name`, or the object itself in the API.
+"""User-supplied Python code as a model: `python:module:name`, or the object itself in the API.
 
     def answer(messages):                     # [{"role": "user", "content": "…"}, …]
         return "my model's answer"
 
     bowstring eval hicupid --model python:my_module:answer
 
-It may be a function or a class (made without arguments, then called), sync or async, and may take the sampling
-settings as a second argument. It returns text, or a Completion to say more.
+It may be a function or a class (instantiated without arguments, then called), sync or async, and may take the sampling
+settings as a second argument. It returns text, or a Completion for more detail.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from contextlib import suppress
 from typing import Any, get_args
 
 from bowstring.errors import UsageError
-from bowstring.files.redaction import redacted
+from bowstring.files.redaction import redact
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
 from bowstring.records import Completion, Finish, Prompt, Sampling, Usage, fields_of
 
 
-class OwnModel:
+class UserModel:
     def __init__(self, function: Callable[..., Any], name: str, identity: str) -> None:
         call = function if inspect.isroutine(function) else type(function).__call__
         self._call = function
@@ -38,7 +38,7 @@ class OwnModel:
         self._takes_sampling = _takes_sampling(function)
         self.name = name
         self.identity = identity
-        # Code that blocks may also not bear to run twice at once; who knows better says --concurrency.
+        # Blocking code may not be thread-safe, so it runs one call at a time unless --concurrency is given.
         self.concurrency = 16 if self._is_async else 1
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
@@ -48,7 +48,7 @@ class OwnModel:
             answer = self._call(*arguments) if self._is_async else await call_on_thread(self._call, *arguments)
             if inspect.isawaitable(answer):
                 answer = await answer
-        except (Exception, SystemExit) as error:  # whatever the user's code raises belongs to this request
+        except (Exception, SystemExit) as error:  # any error of user code fails only this request
             raise RequestFailed("server", f"{self.name} raised {error_in_words(error)}") from error
         if isinstance(answer, Completion):
             return self._checked(answer)
@@ -75,7 +75,7 @@ class OwnModel:
 
 
 async def call_on_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call on a thread of its own that does not keep the process alive: code that never returns can be left."""
+    """Call on a separate daemon thread, so that code that never returns does not keep the process alive."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Any] = loop.create_future()
 
@@ -84,38 +84,38 @@ async def call_on_thread(function: Callable[..., Any], *arguments: Any) -> Any:
             return
         if error is None:
             done.set_result(value)
-        else:  # a StopIteration cannot be raised through a future
+        else:  # StopIteration cannot be set on a future
             done.set_exception(RuntimeError(repr(error)) if isinstance(error, StopIteration) else error)
 
     def run() -> None:
         try:
             value, failed = function(*arguments), None
-        except BaseException as error:  # raised again where it was asked
+        except BaseException as error:  # re-raised in the caller
             value, failed = None, error
-        with suppress(RuntimeError):  # the loop is gone: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed: no caller is left
             loop.call_soon_threadsafe(finish, value, failed)
 
     threading.Thread(target=run, daemon=True).start()
     return await done
 
 
-def load_own(name: str) -> OwnModel:
-    """The model behind `python:module:name`; modules of the current folder are found."""
+def load_user_model(name: str) -> UserModel:
+    """Load the model `python:module:name`; modules in the current folder are found."""
     parts = name.split(":")
     if len(parts) != 3 or not all(parts):
         raise UsageError(f"{name}: expected python:module:name, such as python:my_module:answer")
     found = load_attribute(name)
-    return OwnModel(_callable(found, name), name, f"{name}#{source_hash(found) or 'unknown'}")
+    return UserModel(_callable(found, name), name, f"{name}#{source_hash(found) or 'unknown'}")
 
 
 def load_attribute(name: str) -> Any:
-    """What `python:module:name` names; modules of the current folder are found."""
+    """Import the object that `python:module:name` names; modules in the current folder are found."""
     _, module_name, attribute = name.split(":")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:  # the module is the user's, and may raise anything
+    except Exception as error:  # user code may raise anything
         raise UsageError(f"{name}: {module_name} cannot be imported: {error_in_words(error)}") from error
     found = getattr(module, attribute, None)
     if found is None:
@@ -123,12 +123,12 @@ def load_attribute(name: str) -> Any:
     return found
 
 
-def own_model(found: Any) -> OwnModel:
-    """A callable or a class of the user's as a model. A class is made here, once.
+def user_model(found: Any) -> UserModel:
+    """Wrap a callable or a class as a model. A class is instantiated here, once.
 
-    A function or class of a module is known by its name and source from run to run. Anything else (an object with
-    a state, a lambda, a closure) could be another one next time under the same name: it is a model of its own, whose
-    answers are not found again, unless it says who it is with an attribute `identity`.
+    A function or class at module level is identified by its name and source across runs. Anything else (an object with
+    state, a lambda, a closure) could change under the same name: its answers are not reused, unless it has an attribute
+    `identity`.
     """
     owner = found if inspect.isroutine(found) or inspect.isclass(found) else type(found)
     name = f"python:{getattr(owner, '__module__', '?')}:{getattr(owner, '__qualname__', '?')}"
@@ -136,27 +136,27 @@ def own_model(found: Any) -> OwnModel:
     plain = (inspect.isfunction(found) and not found.__closure__) or inspect.isclass(found)
     source = source_hash(found) if plain and "<" not in name else None
     identity = said if isinstance(said, str) else f"{name}#{source or uuid.uuid4().hex}"
-    return OwnModel(_callable(found, name), name, identity)
+    return UserModel(_callable(found, name), name, identity)
 
 
 def error_in_words(error: BaseException) -> str:
     """What the user's code raised. Whatever it asks may have quoted a key to it."""
-    return f"{type(error).__name__}: {redacted(str(error))}"
+    return f"{type(error).__name__}: {redact(str(error))}"
 
 
 def _callable(found: Any, name: str) -> Callable[..., Any]:
     if inspect.isclass(found):
         try:
             found = found()
-        except Exception as error:  # the class is the user's
-            raise UsageError(f"{name}: made without arguments, it raised {error_in_words(error)}") from error
+        except Exception as error:  # user code may raise anything
+            raise UsageError(f"{name}: instantiating it without arguments raised {error_in_words(error)}") from error
     if not callable(found):
         raise UsageError(f"{name} is not callable; expected a function or a class with __call__")
     return found  # type: ignore[no-any-return]
 
 
 def _takes_sampling(function: Callable[..., Any]) -> bool:
-    """Whether a second argument is meant for the settings: it has no default, or is called `sampling`."""
+    """Return whether the second argument is for sampling settings: it has no default, or is named `sampling`."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     try:
         parameters = [p for p in inspect.signature(function).parameters.values() if p.kind in kinds]
@@ -166,7 +166,8 @@ def _takes_sampling(function: Callable[..., Any]) -> bool:
 
 
 def source_hash(found: Any) -> str | None:
-    """A hash of the file that defines it: other code gives other answers, so it is another model to the store."""
+    """Return a hash of the defining file: changed code gives different answers, so the store treats it as another
+    model."""
     try:
         source = inspect.getsource(inspect.getmodule(found) or found)
     except (OSError, TypeError):

@@ -1,4 +1,4 @@
-"""An item or a user of a data set, as something to read: what it is as JSON, and as blocks of text."""
+"""An item or user of a data set for display: as JSON, and as blocks of text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A text with its label; `dim` where it is about the text before it."""
+    """A text with its label; `dim` if it describes the text before it."""
 
     label: str
     text: str
@@ -37,6 +37,6 @@ Block = Rule | Heading | Line | Remark
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ItemDisplay:
     json: Any
     blocks: Sequence[Block]

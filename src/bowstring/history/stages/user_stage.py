@@ -1,10 +1,10 @@
-"""A user's own stage, `--history python:module:Class`: a memory system, a search, whatever shows a history.
+"""User-supplied stages, `--history python:module:Class`: a memory system, a search, or anything else.
 
     class Recent:
         def __init__(self, ask):               # ask: optional; await ask("text or messages", max_tokens=200) -> str
             self.ask = ask
 
-        def open(self, user):                  # a user of whom nothing is known; one instance serves one user
+        def open(self, user):                  # a new user; one instance serves one user
             self.seen = []
 
         def ingest(self, dialogue):            # oldest first: dialogue.id, .when, .messages (role, text)
@@ -13,7 +13,7 @@
         def retrieve(self, question):          # what to show: text, texts, ids of dialogues, or a Shown
             return self.seen[-3:]
 
-Methods may be async. In one that is not, `ask.wait(...)` asks and waits. What is asked is stored, budgeted and counted
+Methods may be async; other methods call `ask.wait(...)`. Requests are stored, budgeted and counted
 under the role `history`. `check_stage` in bowstring.history.stages.conformance tests a class.
 """
 
@@ -27,7 +27,7 @@ from typing import Any
 from bowstring.errors import UsageError
 from bowstring.history.stages.interface import Ask, Shown
 from bowstring.models.interface import RequestFailed
-from bowstring.models.own import call_on_thread, error_in_words, load_attribute, source_hash
+from bowstring.models.user_code import call_on_thread, error_in_words, load_attribute, source_hash
 from bowstring.records import Dialogue, Message, Prompt, Sampling, Trunk
 
 _METHODS = ("open", "ingest", "retrieve")
@@ -35,8 +35,8 @@ _ROLES = ("system", "user", "assistant")
 Text = str | Sequence[Mapping[str, str]]
 
 
-class OwnAsk:
-    """The model of a stage's role, as a user's code asks it."""
+class UserAsk:
+    """The model of a stage's role, as user code calls it."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -45,15 +45,15 @@ class OwnAsk:
     async def __call__(
         self, text: Text, *, max_tokens: int = 400, temperature: float = 0.0, seed: int | None = None
     ) -> str:
-        """The answer to a text, or to messages such as {"role": "user", "content": "…"}."""
+        """Return the answer to a text, or to messages such as {"role": "user", "content": "…"}."""
         prompt = Prompt(Trunk(()), tuple(_messages(text)))
         sampling = Sampling(max_tokens=max_tokens, temperature=temperature, seed=seed)
         return (await self._ask(prompt, sampling, expect=min(120, max_tokens))).text
 
     def wait(self, text: Text, **sampling: Any) -> str:
-        """The same from code that is not async, which runs on a thread of its own."""
+        """The same for synchronous code, which runs on its own thread."""
         if self._loop is None:
-            raise RuntimeError("ask.wait() is for open, ingest and retrieve; elsewhere nobody can answer")
+            raise RuntimeError("ask.wait() can be used only inside open, ingest and retrieve")
         return asyncio.run_coroutine_threadsafe(self(text, **sampling), self._loop).result()
 
 
@@ -62,22 +62,22 @@ def _messages(text: Text) -> list[Message]:
         return [Message("user", (text,))]
     found = [(m.get("role"), m.get("content")) for m in text]
     if not found or not all(role in _ROLES and isinstance(content, str) for role, content in found):
-        raise TypeError("ask() takes a text, or messages with a role (system, user, assistant) and a content")
+        raise TypeError("ask() takes text, or messages with a role (system, user, assistant) and content")
     return [Message(role, (content,)) for role, content in found]  # type: ignore[arg-type]
 
 
-class OwnStage:
-    """A user's class as a stage. Whatever it raises fails the question, and not the run."""
+class UserStage:
+    """Wraps a user's class as a stage. Any error it raises fails the question, not the run."""
 
     name = "history"
     per_question = True
 
     def __init__(self, made: type[Any], called: str, ask: Ask) -> None:
-        self._called, self._asks = called, OwnAsk(ask)
+        self._called, self._asks = called, UserAsk(ask)
         self._dialogues: dict[int, Dialogue] = {}
         try:
             self._stage = made(self._asks) if _takes_ask(made) else made()
-        except Exception as error:  # the class is the user's
+        except Exception as error:  # user code may raise anything
             raise RequestFailed("server", f"{called} raised {error_in_words(error)}") from error
 
     async def open(self, user: str) -> None:
@@ -88,7 +88,7 @@ class OwnStage:
         await self._call("ingest", dialogue)
 
     async def expect(self, questions: Sequence[str]) -> None:
-        """A user's own stage is asked question by question."""
+        """Do nothing: a user's stage is queried question by question."""
 
     async def retrieve(self, question: str) -> Shown:
         return self._shown(await self._call("retrieve", question))
@@ -130,12 +130,12 @@ class OwnStage:
     def _check_sources(self, ids: Sequence[Any]) -> None:
         if unknown := [one for one in ids if one not in self._dialogues]:
             raise RequestFailed(
-                "protocol", f"{self._called}.retrieve names dialogue {unknown[0]!r}, which this user does not have"
+                "protocol", f"{self._called}.retrieve returned dialogue {unknown[0]!r}, which this user does not have"
             )
 
 
-class OwnStages:
-    """Makes a stage per user, of the class behind `python:module:Class` or of the class itself."""
+class UserStages:
+    """Creates one stage per user, from `python:module:Class` or from the class itself."""
 
     def __init__(self, stage: str | type[Any]) -> None:
         found = load_attribute(stage) if isinstance(stage, str) else stage
@@ -147,12 +147,12 @@ class OwnStages:
         self.identity = f"{self.name}#{source_hash(found) or 'unknown'}"
         self._made = found
 
-    def __call__(self, ask: Ask) -> OwnStage:
-        return OwnStage(self._made, self.name, ask)
+    def __call__(self, ask: Ask) -> UserStage:
+        return UserStage(self._made, self.name, ask)
 
 
 def _takes_ask(made: type[Any]) -> bool:
-    """Whether the class wants to ask: its first argument has no default, or is called `ask`."""
+    """Return whether the class wants to call models: its first argument has no default, or is named `ask`."""
     if made.__init__ is object.__init__:
         return False
     parameters = list(inspect.signature(made).parameters.values())
