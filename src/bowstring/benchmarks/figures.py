@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from bowstring.labels import LOSE, NO, TIE, WIN, YES
+
 # Segments of bars that have colours of their own, the best first; in this order everywhere.
 _LOST = ("unparsed", "failed")
-SEGMENTS = ("win", "yes", "tie", "lose", "no", *_LOST)
+SEGMENTS = (WIN, YES, TIE, LOSE, NO, *_LOST)
 
 
 class Mark(NamedTuple):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.problems import join_choices
 from bowstring.datasets.ratings import COMPARE, item_id
-from bowstring.judging.verdicts import NO, YES, YES_OR_NO
+from bowstring.labels import NO, TIE, YES, YES_OR_NO
 from bowstring.metrics.measures import Measure, mean
 from bowstring.records import SIDES, Dialogue
 
@@ -57,7 +57,7 @@ class Task:
     @property
     def choices(self) -> tuple[str, ...]:
         """What a page offers."""
-        return ("A", "tie", "B") if self.shape == "pair" else self.labels
+        return ("A", TIE, "B") if self.shape == "pair" else self.labels
 
     @property
     def compares_runs(self) -> bool:
@@ -77,7 +77,7 @@ class Task:
         if self.shape != "pair":
             return choice
         first, tie, second = self.labels
-        if choice == "tie":
+        if choice == TIE:
             return tie
         return first if (choice == "A") != swapped else second
 

@@ -13,6 +13,7 @@ from rich.text import Text
 from bowstring.benchmarks import registry
 from bowstring.cli.output import counted, plain
 from bowstring.datasets.problems import join_choices
+from bowstring.labels import PREFERRED
 
 _LABELS_SHOWN = 10
 _RATERS_SHOWN = 8
@@ -220,7 +221,7 @@ def _print_preference(personal: Mapping[str, Any], to: Console) -> None:
         for name, rate in personal.get(f"by_{axis}", {}).items():
             table.add_row(Text(plain(f"{head} {name}")), _points(rate), _n(rate))
     to.print(_set(table))
-    chosen = ", ".join(f"{label} {_points(personal[label])}" for label in ("personalized", "tie", "general"))
+    chosen = ", ".join(f"{label} {_points(personal[label])}" for label in PREFERRED)
     to.print(f"chosen: {chosen}", markup=False)
     if "slope" in personal:
         slope = personal["slope"]

@@ -9,17 +9,11 @@ Parsing is strict, because a guessed verdict is worse than one counted as unpars
 from __future__ import annotations
 
 import re
-from typing import Final, Literal
+from typing import Literal
+
+from bowstring.labels import TIE
 
 Choice = Literal["A", "B", "tie"]
-# Names of verdicts in records, ratings and annotation exports.
-WIN: Final = "win"
-TIE: Final = "tie"
-LOSE: Final = "lose"
-YES: Final = "yes"
-NO: Final = "no"
-COMPARED = (WIN, TIE, LOSE)  # an answer against another one
-YES_OR_NO = (YES, NO)
 TREATMENTS = ("respected", "mentioned", "omitted", "violated")  # how an answer may treat a dislike
 
 # A verdict line: a label, optionally numbered and formatted, followed by a colon and the verdict; or a heading, with

@@ -15,12 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bowstring.labels import COMPARED_SCORES, PREFERRED_SCORES, TIE
 from bowstring.metrics.intervals import Estimate, Means, Score, estimate
 from bowstring.metrics.scales import normalize_label, parse_number
 from bowstring.records import Rating
-
-CHOICES = {"personalized": 1.0, "tie": 0.5, "general": 0.0}  # label: score
-_OF_FIRST = {"win": 1.0, "tie": 0.5, "lose": 0.0}
 
 
 def prefer_personalized(ratings: Iterable[Rating]) -> dict[str, Any] | None:
@@ -28,11 +26,11 @@ def prefer_personalized(ratings: Iterable[Rating]) -> dict[str, Any] | None:
 
     None if nobody chose between a personalized and a general answer.
     """
-    rated = [rating for rating in ratings if rating.label in CHOICES]
-    if not any(rating.label != "tie" for rating in rated):
+    rated = [rating for rating in ratings if rating.label in PREFERRED_SCORES]
+    if not any(rating.label != TIE for rating in rated):
         return None
     found: dict[str, Any] = {"win_rate": _win_rate(rated)}
-    for label in CHOICES:
+    for label in PREFERRED_SCORES:
         shares = [Score(_cluster(r), float(r.label == label)) for r in rated]
         found[label] = _percent(shares)
     for axis in ("rater", "type", "personalization"):
@@ -48,7 +46,7 @@ def prefer_first(ratings: Iterable[Rating]) -> dict[str, Any] | None:
 
     `n` counts items: several ratings of one item are averaged, so that each item counts once.
     """
-    rated = [rating for rating in ratings if rating.label in _OF_FIRST]
+    rated = [rating for rating in ratings if rating.label in COMPARED_SCORES]
     if not rated:
         return None
     found: dict[str, Any] = {"win_rate": _of_items(rated)}
@@ -62,7 +60,7 @@ def _of_items(rated: Sequence[Rating]) -> dict[str, Any] | None:
     items: dict[str, list[Rating]] = {}
     for rating in rated:
         items.setdefault(rating.item, []).append(rating)
-    said = ((_cluster(own[0]), sum(_OF_FIRST[r.label] for r in own) / len(own)) for own in items.values())
+    said = ((_cluster(own[0]), sum(COMPARED_SCORES[r.label] for r in own) / len(own)) for own in items.values())
     return _percent([Score(cluster, score) for cluster, score in said])
 
 
@@ -85,7 +83,7 @@ def _percent(scores: Sequence[Score]) -> dict[str, Any] | None:
 
 
 def _win_rate(rated: Sequence[Rating]) -> dict[str, Any] | None:
-    return _percent([Score(_cluster(r), CHOICES[r.label]) for r in rated])
+    return _percent([Score(_cluster(r), PREFERRED_SCORES[r.label]) for r in rated])
 
 
 def _low_to_high(name: str) -> tuple[bool, float, str]:
@@ -98,7 +96,7 @@ def _slope(rated: Sequence[Rating]) -> Estimate | None:
     """Return the change of the win rate per degree of personalization, in points; None if degrees are words or all
     equal."""
     points = [
-        (_cluster(r), degree, 100 * CHOICES[r.label])
+        (_cluster(r), degree, 100 * PREFERRED_SCORES[r.label])
         for r in rated
         if r.personalization is not None and (degree := parse_number(r.personalization)) is not None
     ]

@@ -13,16 +13,22 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from bowstring.labels import COMPARED_SCORES, PREFERRED_SCORES, YES_OR_NO_SCORES
 from bowstring.metrics.reliability import Level
 
 MOST_LABELS = 40  # beyond this, tables are unreadable and the labels are really numbers
 
+
+def _ascending(scores: Mapping[str, float]) -> Mapping[str, float]:
+    return dict(sorted(scores.items(), key=lambda item: item[1]))
+
+
 # The benchmarks' labels, from lowest to highest, with their scores.
 _KNOWN: tuple[Mapping[str, float], ...] = (
-    {"lose": 0.0, "tie": 0.5, "win": 1.0},
-    {"general": 0.0, "tie": 0.5, "personalized": 1.0},
+    _ascending(COMPARED_SCORES),
+    _ascending(PREFERRED_SCORES),
     {"Not Covered": 0.0, "Partially Covered": 0.5, "Fully Covered": 1.0},
-    {"no": 0.0, "yes": 1.0},
+    _ascending(YES_OR_NO_SCORES),
 )
 _NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d*)?(?:[eE][+-]?\d{1,2})?")
 

@@ -16,17 +16,18 @@ from typing import Any
 from bowstring.benchmarks.figures import Curve, Figure, Histogram, Intervals, Scatter, Stack
 from bowstring.files.names import safe_file_name
 from bowstring.files.writing import write_file
+from bowstring.labels import LOSE, NO, TIE, WIN, YES
 from bowstring.reports.numbers import short
 
 FORMATS = ("svg", "pdf", "png")
 # Told apart by those who do not see all colours, and in grey.
 _COLOURS = ("#1f6f8b", "#b4552d", "#5a7d2a", "#7a4fa3", "#a88a1c", "#b03a6f", "#4c6a92", "#6b6b6b")
 _SEGMENTS = {
-    "win": "#1f6f8b",
-    "yes": "#1f6f8b",
-    "tie": "#b9c3cc",
-    "lose": "#b4552d",
-    "no": "#b4552d",
+    WIN: "#1f6f8b",
+    YES: "#1f6f8b",
+    TIE: "#b9c3cc",
+    LOSE: "#b4552d",
+    NO: "#b4552d",
     "unparsed": "#e9d8a6",
     "failed": "#6b6b6b",
 }
@@ -112,7 +113,7 @@ def _stack(axes: Any, figure: Stack) -> None:
             share = 100 * row[segment] / total
             axes.barh(n, share, left=left, color=colours[segment], height=0.7)
             if share > 7:
-                ink = "black" if segment in ("tie", "unparsed") else "white"
+                ink = "black" if segment in (TIE, "unparsed") else "white"
                 axes.text(
                     left + share / 2, n, f"{segment} {share:.0f}", ha="center", va="center", fontsize=8, color=ink
                 )

@@ -10,7 +10,8 @@ from typing import Any
 
 from bowstring.datasets.ratings import COMPARE, PERSONAL
 from bowstring.errors import UsageError
-from bowstring.metrics.preference import CHOICES, prefer_first, prefer_personalized
+from bowstring.labels import PREFERRED
+from bowstring.metrics.preference import prefer_first, prefer_personalized
 from bowstring.metrics.ratings import compare_raters
 from bowstring.metrics.reliability import Level
 from bowstring.records import Rating
@@ -105,7 +106,7 @@ def _of_two_runs(ratings: Sequence[Rating], notes: Sequence[str], *, judged: boo
 
 
 def _is_personal(task: str, ratings: Sequence[Rating]) -> bool:
-    return task == PERSONAL or (not task and {rating.label for rating in ratings} <= set(CHOICES))
+    return task == PERSONAL or (not task and {rating.label for rating in ratings} <= set(PREFERRED))
 
 
 def _nothing_shared(gathered: Gathered) -> str:

@@ -24,6 +24,7 @@ from bowstring.benchmarks.hicupid.scores import cluster_of
 from bowstring.benchmarks.hicupid.validity import compared_lengths
 from bowstring.benchmarks.probe_findings import Probed
 from bowstring.judging.verdicts import TREATMENTS
+from bowstring.labels import COMPARED, TIE, WIN, YES_OR_NO
 from bowstring.metrics.agreement import cohen_kappa, count_by_cluster, with_intervals
 from bowstring.metrics.correlation import rank_correlation
 from bowstring.metrics.intervals import Estimate, Score
@@ -32,7 +33,7 @@ from bowstring.runs.runner import Record
 
 _CLEAR = 5.0  # points of score that can be lived with
 _KINDS = {"compared": ("persona", "profile"), "satisfied": ("schedule",)}
-_LABELS = ("win", "tie", "lose", "yes", "no")
+_LABELS = (*COMPARED, *YES_OR_NO)
 
 
 def findings_of(
@@ -193,10 +194,10 @@ def _position(audited: Sequence[Record]) -> Iterator[Finding]:
         left_out=lost,
     )
     sides = [
-        Score(cluster_of(r), float((one["verdict"] == "win") == (one["answer_is"] == "A")))
+        Score(cluster_of(r), float((one["verdict"] == WIN) == (one["answer_is"] == "A")))
         for r, own, v in both
         for one in (own, v)
-        if one["verdict"] != "tie"
+        if one["verdict"] != TIE
     ]
     if sides:
         yield finding(

@@ -10,12 +10,12 @@ from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
 from bowstring.benchmarks.hicupid.truth import Truth
 from bowstring.benchmarks.hicupid.types import Persona, Profile, Question, Schedule
 from bowstring.judging import builtin, verdicts
-from bowstring.judging.verdicts import LOSE, NO, TIE, WIN, YES
+from bowstring.labels import COMPARED_SCORES, LOSE, NO, TIE, WIN, YES, YES_OR_NO_SCORES
 from bowstring.records import Sampling
 from bowstring.runs.asking import Asker
 
 JUDGE_SAMPLING = Sampling(max_tokens=512, temperature=0.0)
-SCORES = {WIN: 1.0, TIE: 0.5, LOSE: 0.0, YES: 1.0, NO: 0.0}
+SCORES = COMPARED_SCORES | YES_OR_NO_SCORES
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,9 +27,8 @@ from bowstring.benchmarks.people import (
     legible,
 )
 from bowstring.datasets.ratings import COMPARE, GOLD, PERSONAL, item_id
-from bowstring.judging.verdicts import COMPARED, LOSE, NO, TIE, WIN, YES_OR_NO
+from bowstring.labels import COMPARED, LOSE, NO, PREFERRED, TIE, WIN, YES_OR_NO
 from bowstring.metrics.measures import Measure
-from bowstring.metrics.preference import CHOICES
 from bowstring.metrics.text import bleu, rouge_l
 
 SWAPPED = ", sides swapped"
@@ -48,7 +47,7 @@ _COMPARE = Task(
 _PERSONAL = Task(
     name=PERSONAL,
     shape="pair",
-    labels=tuple(CHOICES),
+    labels=PREFERRED,
     asks="Which answer is better for this user?",
     advice=_BETTER,
     meaning="the personalized against the general answer",

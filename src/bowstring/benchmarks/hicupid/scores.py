@@ -13,6 +13,7 @@ import numpy.typing as npt
 from bowstring.benchmarks.hicupid import demographics
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question
 from bowstring.benchmarks.hicupid.validity import validity_of
+from bowstring.labels import COMPARED, LOSE, TIE, WIN
 from bowstring.metrics.fairness import largest_gap
 from bowstring.metrics.intervals import Means
 from bowstring.metrics.measures import SHARE, Family, Measure, MetricSet, Parts, Scale, mean
@@ -163,13 +164,13 @@ def _family(field: str, weights: Mapping[str, int], scales: Mapping[str, Scale])
 
 
 # A comparison with the gold answer that ends in a tie counts half.
-COMPARED = Scale(ceiling=50.0, ceiling_means="as good as the gold answer")
+AGAINST_GOLD = Scale(ceiling=50.0, ceiling_means="as good as the gold answer")
 
 MEASURES: Mapping[str, Measure] = {
-    **_family("score", _SCORE_WEIGHTS, dict.fromkeys(("total", "persona", "profile"), COMPARED)),
-    "win": mean(partial(_rate, "win"), 100),
-    "tie": mean(partial(_rate, "tie"), 100),
-    "lose": replace(mean(partial(_rate, "lose"), 100), higher_is_better=False),
+    **_family("score", _SCORE_WEIGHTS, dict.fromkeys(("total", "persona", "profile"), AGAINST_GOLD)),
+    WIN: mean(partial(_rate, WIN), 100),
+    TIE: mean(partial(_rate, TIE), 100),
+    LOSE: replace(mean(partial(_rate, LOSE), 100), higher_is_better=False),
     "consistency": mean(_consistent, 100),
     "bleu": mean(partial(_field, "bleu"), scale=SHARE),
     "rouge_l": mean(partial(_field, "rouge_l"), scale=SHARE),
@@ -182,7 +183,7 @@ METRICS = MetricSet(
     leading=(*_SCORES, *_RECALLS),
     headline=(*_SCORES, "recall.total"),
     families={"score": Family("Scores"), "recall": Family("Recall of the search", "recall.total", "recall")},
-    columns=(*_SCORES, "win", "tie", "lose", "bleu", "rouge_l", "consistency", *_RECALLS),
+    columns=(*_SCORES, *COMPARED, "bleu", "rouge_l", "consistency", *_RECALLS),
     of_group=((*_SCORES, *_RECALLS),),
     axes_without_figure=frozenset({"type"}),
 )
@@ -194,8 +195,8 @@ def _chosen_sides(record: Record) -> list[str]:
     other = "B" if own == "A" else "A"
     sides = []
     for verdict, side, against in zip(_verdicts(record) or [], (own, other), (other, own), strict=False):
-        if verdict != "tie":
-            sides.append(side if verdict == "win" else against)
+        if verdict != TIE:
+            sides.append(side if verdict == WIN else against)
     return sides
 
 

@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from bowstring.benchmarks.figures import Figure, Stack, lengths_figure
-from bowstring.benchmarks.hicupid.scores import COMPARED
+from bowstring.benchmarks.hicupid.scores import AGAINST_GOLD
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES
 from bowstring.benchmarks.view import (
     Answered,
@@ -83,9 +83,9 @@ class HicupidView(View):
             return f"Recall: {recall}; higher is better."
         overlap = metric_set.scale("bleu").range_text
         return (
-            f"Scores, rates and recall: {recall}; {COMPARED.ceiling:g} is {COMPARED.ceiling_means} for persona and "
-            f"profile questions. bleu and rouge_l: {overlap}, against the personalized answer; they disagree with "
-            "people. Higher is better, except for lose."
+            f"Scores, rates and recall: {recall}; {AGAINST_GOLD.ceiling:g} is {AGAINST_GOLD.ceiling_means} for "
+            f"persona and profile questions. bleu and rouge_l: {overlap}, against the personalized answer; they "
+            "disagree with people. Higher is better, except for lose."
         )
 
     def about_configuration(self, metrics: Mapping[str, Any]) -> list[str]:

@@ -21,6 +21,7 @@ from jinja2 import Environment, PackageLoader
 from bowstring.benchmarks.people import Task
 from bowstring.errors import StoreError
 from bowstring.files.escaping import escape_control_characters
+from bowstring.labels import TIE
 from bowstring.web.annotating.study import Given, Study
 from bowstring.web.annotating.tasks import DEGREES, Incomplete, Said, read_form, read_seconds
 
@@ -34,7 +35,7 @@ _HEADERS = {"Referrer-Policy": "same-origin"}
 _KEYS = {
     "A": ("a", "1", "ArrowLeft"),
     "B": ("b", "2", "ArrowRight"),
-    "tie": ("t", "0"),
+    TIE: ("t", "0"),
     "10": ("0",),
 }
 
