@@ -43,17 +43,8 @@ def room_of(module: str) -> str:
 
 
 def imports_of(path: Path):
-    """Modules that a file imports when it runs, wherever in it; what only types need is left out."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for_types = {
-        id(inside)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for inside in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if id(node) in for_types:
-            continue
+    """Modules that a file imports, wherever in it, also where only types need them."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -13,10 +13,7 @@ BowstringError          base class; str() is one line that names the problem, th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from bowstring.datasets.problems import Problem
+from dataclasses import asdict, dataclass
 
 
 class BowstringError(Exception):
@@ -43,6 +40,24 @@ class MissingSplit(UsageError):
     def __init__(self, message: str, available: Sequence[str]) -> None:
         super().__init__(message)
         self.available = tuple(available)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One place where a data set breaks its format. Rows are counted from 0, as in data frames."""
+
+    file: str
+    row: int | None
+    column: str | None
+    message: str
+
+    def __str__(self) -> str:
+        place = self.file if self.row is None else f"{self.file} row {self.row}"
+        said = f"{place}: {self.column} {self.message}" if self.column else f"{place}: {self.message}"
+        return " ".join(said.splitlines())  # names from the data set may contain line breaks
+
+    def as_json(self) -> dict[str, object]:
+        return asdict(self)
 
 
 class DataError(BowstringError):

@@ -190,7 +190,7 @@ def test_it_works_on_sessions_too(place):
     ("stage", "reason"),
     [
         ("Failing", "python:stages:Failing.retrieve raised ValueError: no index for 0"),
-        ("Inventing", "python:stages:Inventing.retrieve names dialogue 10000, which this user does not have"),
+        ("Inventing", "python:stages:Inventing.retrieve returned dialogue 10000, which this user does not have"),
     ],
 )
 def test_what_it_does_wrong_fails_the_question_and_not_the_run(place, stage, reason):
@@ -221,7 +221,7 @@ def test_other_code_is_another_run(place):
     (place / "stages.py").write_text(STAGES.replace("self.seen[-2:]", "self.seen[-3:]"))
     ran = evaluated(place, "hicupid", "Newest", "--limit", "2")
     assert ran.code == 2
-    assert "another configuration" in ran.err
+    assert "different configuration" in ran.err
     assert evaluated(place, "hicupid", "Newest", "--limit", "2", out="other").code == 0
     assert metrics(place / "other")["config"]["stage"] != before
 

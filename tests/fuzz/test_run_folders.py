@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import bowstring
 from bowstring.benchmarks.of_run import open_run
-from bowstring.reports.compare_page import write_compare_page
 from bowstring.runs.catalogue import Catalogue
 from bowstring.runs.folder import read_metrics
 from bowstring.studies.audit import prepare_audit
 from bowstring.studies.compare import compare
+from bowstring.studies.compare_page import write_compare_page
 from bowstring.studies.judgements import export_judgements
 from bowstring.studies.ratings import gather
 from bowstring.studies.report import make_report

@@ -58,9 +58,9 @@ def compare(
     from bowstring.cli.compare_views import print_comparison
     from bowstring.cli.output import console, print_json
     from bowstring.errors import UsageError
-    from bowstring.reports.compare_page import save_page
-    from bowstring.reports.compare_tables import write_table
     from bowstring.studies.compare import compare as compare_runs
+    from bowstring.studies.compare_page import save_page
+    from bowstring.studies.compare_tables import write_table
 
     if json and format_:
         raise UsageError("--json and --format both say what to print; leave out one")

@@ -11,8 +11,8 @@ from rich.text import Text
 from bowstring.cli.output import counted, plain
 from bowstring.metrics.comparing import CorrectedDifference
 from bowstring.metrics.intervals import Estimate
-from bowstring.reports.compare_page import cluster_word, p_value, power_notes, ranks_note, signed
 from bowstring.studies.compare import Comparison
+from bowstring.studies.compare_page import cluster_word, p_value, power_notes, ranks_note, signed
 from bowstring.studies.differing import Example
 
 _METRIC = 20  # columns of the terminal that names of metrics take

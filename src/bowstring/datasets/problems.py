@@ -3,28 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 
 from bowstring.errors import DataError
+from bowstring.errors import Problem as Problem
 from bowstring.errors import quote_value as quote_value
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """`file` and `column` are named as in the data set; rows are counted from 0, as in data frames."""
-
-    file: str
-    row: int | None
-    column: str | None
-    message: str
-
-    def __str__(self) -> str:
-        place = self.file if self.row is None else f"{self.file} row {self.row}"
-        said = f"{place}: {self.column} {self.message}" if self.column else f"{place}: {self.message}"
-        return " ".join(said.splitlines())  # names from the data set may contain line breaks
-
-    def as_json(self) -> dict[str, object]:
-        return asdict(self)
 
 
 def raise_if_any(problems: Sequence[Problem], source: str | None = None) -> None:

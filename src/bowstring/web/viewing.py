@@ -240,8 +240,8 @@ def _written(write: Callable[[], str], name: str) -> str:
 
 
 def _paired(entries: Sequence[Entry]) -> str:
-    from bowstring.reports.compare_page import write_compare_page
     from bowstring.studies.compare import compare
+    from bowstring.studies.compare_page import write_compare_page
 
     for entry in entries:
         if entry.status not in ("complete", "stopped"):

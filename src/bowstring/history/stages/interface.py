@@ -40,7 +40,6 @@ class Stage(Protocol):
     """Prepares one user's history for prompts. An instance serves one user."""
 
     name: str  # name of the stage in failures
-    per_question: bool  # whether the result may differ between questions of a user
 
     async def open(self, user: str) -> None:
         """Start with a new user."""

@@ -15,7 +15,6 @@ class Search:
     """The reader of a user's history builds its index once, for all evaluations that share it."""
 
     name = "search"
-    per_question = True
 
     def __init__(self, view: View, reader_of: Callable[[str], Reader], dense: DenseSearch | None) -> None:
         self._view, self._reader_of, self._dense = view, reader_of, dense

@@ -12,7 +12,6 @@ from bowstring.records import Dialogue
 
 class Summary:
     name = "summary"
-    per_question = False
 
     def __init__(self, ask: Ask, words: StageWords) -> None:
         self._ask, self._words = ask, words

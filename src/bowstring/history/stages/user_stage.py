@@ -70,7 +70,6 @@ class UserStage:
     """Wraps a user's class as a stage. Any error it raises fails the question, not the run."""
 
     name = "history"
-    per_question = True
 
     def __init__(self, made: type[Any], called: str, ask: Ask) -> None:
         self._called, self._asks = called, UserAsk(ask)
