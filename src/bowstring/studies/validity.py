@@ -21,7 +21,9 @@ def with_audit(metrics: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         audit = read_json(path.read_bytes())
         if not {"findings", "skipped", "judge", "records", "notes", "failed", "unparsed"} <= audit.keys():
             raise NotPlain("not an audit")
-    except (OSError, NotPlain, AttributeError) as error:
+        if not all(isinstance(one, dict) and "meaning" in one for one in audit["findings"]):
+            raise NotPlain("an audit by an earlier version")
+    except (OSError, NotPlain, AttributeError, TypeError) as error:
         raise DataError(f"{path} cannot be read; audit the run again: answers are in the store") from error
     same = audit["records"] == sum_of(folder / "records.jsonl")
     return {**metrics, "validity": metrics.get("validity", {}) | ({"audit": audit} if same else {"outdated": True})}
