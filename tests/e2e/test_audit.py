@@ -298,7 +298,7 @@ def test_another_judge_may_be_audited_and_two_may_be_compared(tmp_path):
         assert by["rank correlation of scores on comparisons (−1 to 1)"]["places"] == 2
         other = audit(run, "--judge", server.model("first"), "--checks", "position")
     assert other["judge"] == "openai/first@127.0.0.1/v1"
-    assert "the run's judge was openai/fair@127.0.0.1/v1; here it is openai/first@127.0.0.1/v1" in other["notes"]
+    assert "the run's judge was openai/fair@127.0.0.1/v1; this audit uses openai/first@127.0.0.1/v1" in other["notes"]
     assert other["by"]["% of verdicts that change when the two sides are swapped"]["value"] == 100
 
 
@@ -337,7 +337,7 @@ def test_peoples_labels_correct_the_scores(fair_run, tmp_path):
     found = audit(run, "--checks", "length", "--labels", labels(tmp_path / "people.csv", rows))["corrected"]
     assert found["items"] == len(rated)
     assert found["raters"] == 2
-    assert found["left_out"] == {"of other items than the run's": 1}
+    assert found["left_out"] == {"for other items (left out)": 1}
     assert found["scores"].keys() == {"score.persona"}, "without labels of the other types there is no total"
     one = found["scores"]["score.persona"]
     human = [0.5 if n < 3 else 1.0 for n in range(len(rated))]
@@ -383,7 +383,7 @@ def test_where_the_model_cannot_be_reached_the_rest_is_done_and_it_says_how(fair
     found = audit(run, "--judge", server.model("fair"), "--checks", "gold,no-history")
     assert {one["check"] for one in found["findings"]} == {"gold"}
     assert found["skipped"]["no-history"].startswith(
-        "the run's model was openai/m@127.0.0.1/v1: name it with --model as it can be reached now"
+        "the run's model was openai/m@127.0.0.1/v1; give its current name with --model"
     )
 
 
@@ -404,7 +404,7 @@ def test_answers_are_judged_again_where_the_words_to_the_judge_have_changed(tmp_
     assert by["answer as a list with bold text − original answer (difference, score 0–100)"]["value"] == 0, (
         "a side is a side, in both dresses"
     )
-    assert any(name.endswith("(by the run's judge, openai/fair@127.0.0.1/v1, asked in other words)") for name in by)
+    assert any(name.endswith("(by the run's judge, openai/fair@127.0.0.1/v1, with other prompts)") for name in by)
     assert any("prompts have changed since the run (hicupid/judge_persona)" in note for note in found["notes"])
     page = (run / "report.html").read_text(encoding="utf-8")
     assert "prompts have changed since the run (hicupid/judge_persona)" in page
@@ -447,15 +447,15 @@ def test_wrong_usage_is_one_line_and_exit_code_2(fair_run, tmp_path):
     for arguments, message in [
         ((), "Missing argument 'RUN'"),
         ((tmp_path / "empty",), "holds no run"),
-        ((run, "--checks", "vibes"), "--checks vibes: expected some of gold, general, no-history, length"),
-        ((run, "--checks", ","), "--checks : expected some of gold"),
-        ((run, "--checks", "length", "--matcher", "embedded"), "--matcher: the run had none of its own"),
+        ((run, "--checks", "vibes"), "--checks vibes: expected one or more of gold, general, no-history, length"),
+        ((run, "--checks", ","), "--checks : expected one or more of gold"),
+        ((run, "--checks", "length", "--matcher", "embedded"), "--matcher: the run had no separate matcher"),
         ((run, "--checks", "second-judge"), "--checks second-judge needs --second-judge NAME"),
-        ((run,), "the run's judge was openai/fair@127.0.0.1/v1: name it with --judge as it can be reached now"),
+        ((run,), "the run's judge was openai/fair@127.0.0.1/v1; give its current name with --judge"),
         ((run, "--checks", "gold", "--judge", "truth"), "--judge truth: mini has no truth.json"),
         ((run, "--checks", "length", "--labels", tmp_path / "odd.csv"), "line 2: label is 'superb'; expected win, tie"),
         ((run, "--checks", "length", "--labels", tmp_path / "tie.csv"), "label is 'tie'; expected yes or no"),
-        ((run, "--checks", "length", "--labels", tmp_path / "other.csv"), "no label is of an item of"),
+        ((run, "--checks", "length", "--labels", tmp_path / "other.csv"), "no label is for an item of"),
     ]:
         ran = bowstring("audit", *arguments)
         assert ran.code == 2, (arguments, ran.err)

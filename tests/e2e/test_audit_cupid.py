@@ -124,7 +124,7 @@ def test_a_matcher_of_its_own_is_asked_again_by_the_name_it_has_now(tmp_path):
         assert ran.code == 0, ran.err
         lost = bowstring("audit", tmp_path / "r", "--judge", server.model("judge"), "--checks", "vague")
         assert lost.code == 2
-        assert "the run's matcher was openai/matcher@127.0.0.1/v1: name it with --matcher" in lost.err
+        assert "the run's matcher was openai/matcher@127.0.0.1/v1; give its current name with --matcher" in lost.err
         before = len(server.requests)
         found = audit(tmp_path / "r", *at(server, "judge"), *given[2:], "--checks", "vague")
         asked = [r.body["model"] for r in server.requests[before:]]

@@ -69,7 +69,7 @@ def test_info_counts_both_mini_sets():
     assert cupid["tokenizer"] == "SmolLM2-135M (embedded)"
     shown = bowstring("data", "info", "mini").out
     assert "6 users, 60 questions" in shown
-    assert "tokens by the vocabulary of SmolLM2-135M (embedded)" in shown
+    assert "tokens counted with SmolLM2-135M (embedded)" in shown
 
 
 def test_info_counts_judge_transcripts_and_export_keeps_them(hicupid_folder, tmp_path):

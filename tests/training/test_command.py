@@ -124,7 +124,7 @@ def test_a_folder_that_is_no_training_is_not_written_into(train, tmp_path):
     (tmp_path / "a" / "notes.txt").write_text("mine")
     code, _, lines = train()
     assert code == 2
-    assert lines[-1] == f"{tmp_path / 'a'} is not empty, and no training of ours; give another --out"
+    assert lines[-1] == f"{tmp_path / 'a'} is not empty and not a training of Bowstring; choose another --out"
     assert [p.name for p in (tmp_path / "a").iterdir()] == ["notes.txt"]
 
 
@@ -255,7 +255,7 @@ def test_fresh_replaces_nothing_before_the_new_training_can_begin(train, tmp_pat
 def test_the_same_training_by_another_spelling_is_the_same(train, folder, users, tmp_path):
     assert train()[0] == 0
     _, _, lines = train("sft", "--model", f"hf/{folder}", "--data", f"{users}/.")
-    assert lines[-1] == f"{tmp_path / 'a'} is trained already; --fresh trains it again."
+    assert lines[-1] == f"{tmp_path / 'a'} is already trained; use --fresh to train it again."
 
 
 @pytest.mark.parametrize("words", [("--lr", "nan"), ("--epochs", "inf"), ("--seed", "-1")])
@@ -275,7 +275,7 @@ def test_an_adapter_to_go_on_from_brings_its_own_rank(train, tmp_path):
 def test_a_loss_that_is_no_number_ends_the_training(train, tmp_path):
     code, out, lines = train("sft", "--lr", "1e12", "--grad-norm", "1e30", "--epochs", "30")
     assert code == 1
-    assert "not an adapter to use" in out
+    assert "do not use this adapter" in out
     assert "next:" not in out
     assert any(line.startswith("Collapse at step") and "SFT first" not in line for line in lines)
     assert json.loads((tmp_path / "a" / "training.json").read_text())["status"] == "collapsed"

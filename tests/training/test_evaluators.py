@@ -159,7 +159,7 @@ def test_a_matcher_that_cannot_be_read_is_counted_and_not_guessed(tmp_path):
         "--rank", SMALL["rank"], "--alpha", SMALL["alpha"], "--hold-out", 0.5, "--packs-per-step", 1,
     )  # fmt: skip
     assert ran.code == 0, ran.err
-    assert "agreement with the teacher on what was held out:" in ran.out
+    assert "agreement with the teacher on held-out data:" in ran.out
     assert "accuracy –, macro F1 –, kappa –; 0 labels" in ran.out
     assert "next: bowstring eval cupid --matcher hf/" in ran.out
 

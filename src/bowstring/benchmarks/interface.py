@@ -66,6 +66,7 @@ class Benchmark(ABC):
     title: ClassVar[str]  # as people call it
     about: ClassVar[str]  # in one line
     item: ClassVar[Noun] = Noun("item", "items")  # what is asked
+    id_help: ClassVar[str] = "the key of an item"  # the ids that `bowstring data show` takes, for help
     cluster: ClassVar[Noun] = Noun("user", "users")  # whose items are not independent, so what is resampled
     settings: ClassVar[type[Any]]  # a frozen dataclass: everything that changes a result
     format: ClassVar[Format]
@@ -173,8 +174,9 @@ class Training(Protocol):
     """What a benchmark teaches."""
 
     evaluators: tuple[str, ...]  # kinds of evaluator that can be trained: judge, matcher
-    asked: tuple[str, ...]  # beginnings of the names of prompts that assistants are trained on
-    judged: tuple[str, ...]  # of those that evaluators are trained on
+    method_help: Mapping[str, str]  # method of `bowstring train` -> what it is trained on, for help
+    assistant_prompts: tuple[str, ...]  # name prefixes of prompts that assistants are trained on
+    evaluator_prompts: tuple[str, ...]  # name prefixes of prompts that evaluators are trained on
 
     def assistant(self, data: DataSet, settings: TrainSettings, folder: PromptFolder) -> Examples:
         """What an assistant learns from a data set, by SFT or DPO."""
@@ -202,7 +204,7 @@ class JudgementExport(Protocol):
 T = TypeVar("T")
 
 
-def needed(benchmark: Benchmark, part: T | None, what: str) -> T:
+def require_part(benchmark: Benchmark, part: T | None, what: str) -> T:
     """An optional part of a benchmark; a UsageError if it does not have it."""
     if part is None:
         raise UsageError(f"{benchmark.title} has no {what}")

@@ -15,15 +15,15 @@ from bowstring.runs.folder import EndedRun, read_run
 
 def open_run(path: Path) -> EndedRun:
     """A run that has ended, whose records are read as its benchmark writes them."""
-    return read_run(path, lambda configuration: installed(str(configuration["benchmark"])).codec)
+    return read_run(path, lambda configuration: installed_benchmark(str(configuration["benchmark"])).codec)
 
 
 def benchmark_of(summary: Mapping[str, Any]) -> Benchmark:
     """The benchmark of a run or a sweep; a UsageError if it is not installed."""
-    return installed(str(summary["benchmark"]))
+    return installed_benchmark(str(summary["benchmark"]))
 
 
-def installed(name: str) -> Benchmark:
+def installed_benchmark(name: str) -> Benchmark:
     """The benchmark of this name, for a run that is already there: its benchmark may be somebody else's package."""
     if name not in registry.names():
         raise UsageError(

@@ -47,7 +47,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class RunAnswer:
     """What a run said to an item, what that came to, and the judge's words."""
 
     answer: str
@@ -58,12 +58,12 @@ class Answered:
 class View:
     def item(self, record: Record) -> Item:
         """A record as an item of the page's list."""
-        parts = [("question", self.asked(record)), ("answer", record.get("answer"))]
+        parts = [("question", self.question_text(record)), ("answer", record.get("answer"))]
         parts += [("gold", self.gold(record) or None), ("judge", record.get("judgement"))]
         parts += [("failure", failure_in_words(record))]
         return Item(
             key=record["key"],
-            title=self.asked(record),
+            title=self.question_text(record),
             facets={
                 "type": str(record.get("type", "none")),
                 "verdict": verdict_in_words(record),
@@ -78,7 +78,7 @@ class View:
             retrieved=list(record.get("retrieved") or ()),
         )
 
-    def asked(self, record: Record) -> str:
+    def question_text(self, record: Record) -> str:
         """The question, as a comparison shows it."""
         return str(record.get("question", record["key"]))
 
@@ -86,11 +86,11 @@ class View:
         """What the best answer would be; empty where there is none."""
         return str(record.get("gold") or "")
 
-    def answered(self, metric: str, record: Record) -> Answered:  # noqa: ARG002
+    def run_answer(self, metric: str, record: Record) -> RunAnswer:  # noqa: ARG002
         """What a run answered, for a comparison by this metric."""
         score = record.get("score")
         verdict = verdict_in_words(record) if score is None or record.get("verdict") else f"score {score:g}"
-        return Answered(record.get("answer") or "", verdict, record.get("judgement"))
+        return RunAnswer(record.get("answer") or "", verdict, record.get("judgement"))
 
     def figures(self, records: Sequence[Record], metric_set: MetricSet) -> Iterable[Figure]:  # noqa: ARG002
         """What its records show; `lengths` stands below the scores, the others among them."""

@@ -46,7 +46,7 @@ def _audit(given: dict[str, Any]) -> int:
     from dataclasses import asdict
 
     from bowstring.cli.audit_views import print_audit
-    from bowstring.cli.eval import say_how_it_ended
+    from bowstring.cli.eval import report_outcome
     from bowstring.cli.output import console, print_json, tell
     from bowstring.cli.progress import ProgressLine
     from bowstring.cli.run_views import print_plan
@@ -59,7 +59,7 @@ def _audit(given: dict[str, Any]) -> int:
         plan = make_plan(prepared.running)
         print_json(asdict(plan)) if json else print_plan(plan, console())
         return 0
-    found = prepared.go()
+    found = prepared.run()
     if json:
         print_json(found)
     else:
@@ -67,7 +67,7 @@ def _audit(given: dict[str, Any]) -> int:
         page = run / "report.html"
         add_to_page = f"next: bowstring report {run} --data SET   (adds the audit to the page)"
         print(f"\n{page if prepared.on_page else add_to_page}")
-    return say_how_it_ended(prepared.ended) if prepared.ended else 0
+    return report_outcome(prepared.ended) if prepared.ended else 0
 
 
 add_command(app, "audit", _audit, _options(), help=_HELP, arguments=[_RUN])

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bowstring.benchmarks.auditing import NO_JUDGE
-from bowstring.benchmarks.of_run import installed
+from bowstring.benchmarks.of_run import installed_benchmark
 from bowstring.cli.output import counted, plain
 from bowstring.metrics.measures import MetricSet
 
@@ -18,7 +18,7 @@ _STYLES = {"unclear": "yellow", "fine": "green", "problem": "bold yellow", "info
 
 
 def print_audit(found: Mapping[str, Any], to: Console) -> None:
-    benchmark = installed(found["benchmark"])
+    benchmark = installed_benchmark(found["benchmark"])
     second = f", second judge {found['second_judge']}" if "second_judge" in found else ""
     title = f"{found['benchmark']}: {found['model']}, judged by {found['judge']}{second}"
     to.print(plain(title), style="bold", markup=False)
@@ -83,7 +83,7 @@ def _print_corrected(found: Mapping[str, Any], metric_set: MetricSet, to: Consol
         values = [_between(one[by], name, metric_set) for by in ("judge", "corrected")]
         table.add_row(name, *values, f"{one['corrected']['n']:,}")
     to.print(table)
-    lost = "".join(f", {n:,} {reason}" for reason, n in found["left_out"].items())
+    lost = "".join(f"; {counted(n, 'label')} {reason}" for reason, n in found["left_out"].items())
     labelled = f"{counted(found['items'], 'item')} labelled by {counted(found['raters'], 'rater')}{lost}."
     if found["too_few"]:
         reason = f"a question type has fewer than {found['least']} labels"

@@ -39,7 +39,7 @@ def write_page(
     `about_histories` says why they are not there, if so."""
     benchmark, metric_set = benchmark_of(metrics), metrics_of(metrics)
     view = benchmark.view()
-    figures = {figure.name: drawn(figure) for figure in main_figures(metrics, records)}
+    figures = {figure.name: draw_markup(figure) for figure in main_figures(metrics, records)}
     return rendered(
         "page.html",
         metric_set,
@@ -53,7 +53,7 @@ def write_page(
         failure=commonest_failure(records),
         lengths=figures.pop("lengths", ""),
         figures=figures.values(),
-        of_axis={axis: [drawn(figure) for figure in own] for axis, own in axis_figures(metrics).items()},
+        of_axis={axis: [draw_markup(figure) for figure in own] for axis, own in axis_figures(metrics).items()},
         blocks=blocks([view.item(record) for record in records], histories),
         tokens=_tokens(metrics["usage"]),
         config=metrics["config"],
@@ -69,7 +69,7 @@ def policy() -> str:
     return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
 
 
-def drawn(figure: Figure) -> Markup:
+def draw_markup(figure: Figure) -> Markup:
     from markupsafe import Markup
 
     return Markup(f'<div class="figure">{draw(figure)}</div>')  # noqa: S704 - draw() escapes

@@ -58,7 +58,7 @@ def is_available() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def save(figure: Figure, folder: Path, formats: Sequence[str]) -> list[Path]:
+def save_figure(figure: Figure, folder: Path, formats: Sequence[str]) -> list[Path]:
     """Write a figure in each format; the files."""
     import matplotlib as mpl
     from matplotlib.figure import Figure as Canvas
@@ -80,9 +80,9 @@ def save(figure: Figure, folder: Path, formats: Sequence[str]) -> list[Path]:
             _curve(axes, figure)
         written = []
         for form in formats:
-            path, drawn = folder / file_name(figure.name, f".{form}"), io.BytesIO()
-            canvas.savefig(drawn, format=form, dpi=200, metadata=_NO_DATE[form])
-            write_file(path, drawn.getvalue())
+            path, draw_markup = folder / file_name(figure.name, f".{form}"), io.BytesIO()
+            canvas.savefig(draw_markup, format=form, dpi=200, metadata=_NO_DATE[form])
+            write_file(path, draw_markup.getvalue())
             written.append(path)
     return written
 

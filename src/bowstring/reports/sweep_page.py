@@ -7,7 +7,7 @@ from typing import Any
 
 from bowstring.benchmarks.figures import Curve, Point
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
-from bowstring.reports.page import drawn, rendered
+from bowstring.reports.page import draw_markup, rendered
 from bowstring.reports.points import columns_of, lead_of
 
 
@@ -19,7 +19,7 @@ def write_sweep_page(summary: Mapping[str, Any]) -> str:
         s=summary,
         benchmark=benchmark_of(summary),
         metric=lead_of(points, metric_set),
-        curves=[drawn(figure) for figure in sweep_figures(summary)],
+        curves=[draw_markup(figure) for figure in sweep_figures(summary)],
         columns=columns_of(points, metric_set),
         config=summary["config"],
     )

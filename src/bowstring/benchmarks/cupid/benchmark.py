@@ -37,6 +37,7 @@ class Cupid(Benchmark):
     title = "CUPID"
     about = "CUPID: which preference applies in this context, and does the answer follow it?"
     item = Noun("instance", "instances")
+    id_help = "a persona and a type (0+crofter+changing)"
     cluster = Noun("persona", "personas")
     settings = CupidSettings
     has_bundled_set = True

@@ -10,7 +10,7 @@ Held out from a matcher are whole personas.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from bowstring.benchmarks.cupid.data import CupidSet
@@ -33,8 +33,13 @@ _NAMES = {value: label for label, value in zip(COVERAGE_LABELS, LABELS.values(),
 
 class CupidTraining:
     evaluators: tuple[str, ...] = ("matcher",)
-    asked: tuple[str, ...] = ("cupid/evaluation/preference_inferrer", "cupid/evaluation/response_generator")
-    judged: tuple[str, ...] = ("cupid/evaluation/preference_matcher",)
+    method_help: Mapping[str, str] = {
+        "sft": "gold preferences",
+        "dpo": "replies that satisfied the user over those that did not",
+        "matcher": "coverage of checklists",
+    }
+    assistant_prompts: tuple[str, ...] = ("cupid/evaluation/preference_inferrer", "cupid/evaluation/response_generator")
+    evaluator_prompts: tuple[str, ...] = ("cupid/evaluation/preference_matcher",)
 
     def assistant(self, data: DataSet, settings: TrainSettings, folder: PromptFolder) -> Examples:
         assert isinstance(data, CupidSet)

@@ -8,7 +8,16 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from bowstring.benchmarks.figures import Figure, Histogram, Scatter, lengths_figure
-from bowstring.benchmarks.view import Answered, Item, Record, View, ending_in_words, failure_in_words, present, words_of
+from bowstring.benchmarks.view import (
+    Item,
+    Record,
+    RunAnswer,
+    View,
+    ending_in_words,
+    failure_in_words,
+    present,
+    words_of,
+)
 from bowstring.metrics.measures import MetricSet
 
 
@@ -46,19 +55,19 @@ class CupidView(View):
             evidence=record["evidence"],
         )
 
-    def asked(self, record: Record) -> str:
+    def question_text(self, record: Record) -> str:
         return str(record["request"])
 
     def gold(self, record: Record) -> str:
         return str(record["preference"])
 
-    def answered(self, metric: str, record: Record) -> Answered:
+    def run_answer(self, metric: str, record: Record) -> RunAnswer:
         if metric.startswith("generation"):
             task: Record = record["generation"]
-            return Answered(task.get("response", ""), f"score {task.get('score', '–')}", task.get("judgement"))
+            return RunAnswer(task.get("response", ""), f"score {task.get('score', '–')}", task.get("judgement"))
         task = record["inference"]
         means = [f"{side} {sum(task[side]) / len(task[side]):.2f}" for side in ("precision", "recall") if side in task]
-        return Answered(task.get("preference", ""), ", ".join(means), None)
+        return RunAnswer(task.get("preference", ""), ", ".join(means), None)
 
     def figures(self, records: Sequence[Record], metric_set: MetricSet) -> Iterable[Figure]:
         scored = [r["generation"] for r in records if r.get("generation", {}).get("score") is not None]

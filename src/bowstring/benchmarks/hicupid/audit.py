@@ -106,7 +106,7 @@ class HicupidAudit:
             branches=len(self.items),
         )
         self._judging = {role: HicupidJudging(self._prompts, truths.get(role)) for role in ("judge", "second")}
-        self._own = _OwnQuestions(prompts, records, truths.get("judge"), self.checks)
+        self._own = _AuditQuestions(prompts, records, truths.get("judge"), self.checks)
         self._general = [(r["persona"], r["general_answer"]) for r in answered if r["persona"]]
 
     @property
@@ -230,7 +230,7 @@ class HicupidAudit:
         }
 
 
-class _OwnQuestions:
+class _AuditQuestions:
     """Questions to the judge that are an audit's alone: is a persona dragged in, and what becomes of a dislike?"""
 
     def __init__(

@@ -37,6 +37,7 @@ class Hicupid(Benchmark):
     title = "HiCUPID"
     about = "HiCUPID: a user's later questions behind a long history, judged against gold answers."
     item = Noun("question", "questions")
+    id_help = "a user (3) or a question (3/120)"
     cluster = Noun("user", "users")
     settings = HicupidSettings
     has_bundled_set = True

@@ -212,7 +212,7 @@ class HicupidEvaluation:
         return None if shown.notes is None else self._prompts.notes(shown.notes)
 
     def open_group(self, group: Sequence[Question], askers: Mapping[str, Asker]) -> Work[Question]:
-        ready = asyncio.ensure_future(self._prepared(group, askers))
+        ready = asyncio.ensure_future(self._prompts_by_key(group, askers))
 
         async def work(question: Question) -> Record:
             record = self._about(question)
@@ -227,7 +227,7 @@ class HicupidEvaluation:
 
         return work
 
-    async def _prepared(
+    async def _prompts_by_key(
         self, group: Sequence[Question], askers: Mapping[str, Asker]
     ) -> dict[str, tuple[Prompt, Record]]:
         """Each question's prompt, and what there is to say of the history in it."""
@@ -240,14 +240,14 @@ class HicupidEvaluation:
         for question, one, prompt in zip(group, shown, self._filled(group, shown), strict=True):
             if one is not before:
                 before, context = one, self._size(one)
-            prepared[question.key] = (prompt, {"shown": context} | self._found(question, one, kinds))
+            prepared[question.key] = (prompt, {"shown": context} | self._recall(question, one, kinds))
         return prepared
 
     def _size(self, shown: Shown) -> dict[str, int]:
         notes = self._notes(shown)
         return {"turns": shown.turns, "characters": shown.characters + len(notes or "")}
 
-    def _found(self, question: Question, shown: Shown, kinds: Mapping[int, str]) -> Record:
+    def _recall(self, question: Question, shown: Shown, kinds: Mapping[int, str]) -> Record:
         """Whether what the answer needs is in the part of the history that is shown, where that is in doubt."""
         if shown.sources is None or self._view.kind not in ("last", "bm25", "dense", "python"):
             return {}

@@ -12,9 +12,9 @@ from bowstring.benchmarks.figures import Figure, Stack, lengths_figure
 from bowstring.benchmarks.hicupid.scores import COMPARED
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES
 from bowstring.benchmarks.view import (
-    Answered,
     Item,
     Record,
+    RunAnswer,
     View,
     ending_in_words,
     failure_in_words,
@@ -56,15 +56,15 @@ class HicupidView(View):
     def gold(self, record: Record) -> str:
         return str(record["personalized_answer"])
 
-    def answered(self, metric: str, record: Record) -> Answered:
+    def run_answer(self, metric: str, record: Record) -> RunAnswer:
         if metric.startswith("recall"):
             found = ", ".join(map(str, record.get("retrieved", ())))
-            return Answered(found, f"recall {record.get('recall')}", None)
+            return RunAnswer(found, f"recall {record.get('recall')}", None)
         if metric in ("bleu", "rouge_l"):
-            return Answered(record.get("answer", ""), f"{metric} {record[metric]:.3f}", None)
+            return RunAnswer(record.get("answer", ""), f"{metric} {record[metric]:.3f}", None)
         verdicts = [record[name] for name in ("verdict", "swapped_verdict") if name in record]
         judgements = [record[name] for name in ("judgement", "swapped_judgement") if name in record]
-        return Answered(record.get("answer", ""), " / ".join(map(str, verdicts)), "\n\n".join(judgements) or None)
+        return RunAnswer(record.get("answer", ""), " / ".join(map(str, verdicts)), "\n\n".join(judgements) or None)
 
     def figures(self, records: Sequence[Record], metric_set: MetricSet) -> Iterable[Figure]:  # noqa: ARG002
         judged = [r for r in records if "judgement" in r or "failure" in r]

@@ -31,7 +31,7 @@ from bowstring.benchmarks.findings import (
 )
 from bowstring.benchmarks.probe_findings import ProbeFindings
 from bowstring.benchmarks.questions.data import Question
-from bowstring.benchmarks.questions.evaluation import JUDGE_SAMPLING, QuestionSettings, judged, question_of
+from bowstring.benchmarks.questions.evaluation import JUDGE_SAMPLING, QuestionSettings, judge_answer, question_of
 from bowstring.benchmarks.questions.prompts import QuestionPrompts
 from bowstring.concurrency import gather_in_order
 from bowstring.history.stages import Shown
@@ -161,7 +161,7 @@ class QuestionAudit:
             if text is None:
                 text = (await askers["model"].ask(*self._without_history(question))).text
             stage = "judge"
-            judgement, score = await judged(self._prompts, question, text, askers.get(role))
+            judgement, score = await judge_answer(self._prompts, question, text, askers.get(role))
         except RequestFailed as failed:
             return {"failure": failure_of(stage, failed)}
         return {"answer": text, "judgement": judgement, "score": score}

@@ -135,7 +135,7 @@ class QuestionEvaluation:
         return self._prompts.together(group, shown[0])
 
     def open_group(self, group: Sequence[Question], askers: Mapping[str, Asker]) -> Work[Question]:
-        ready = asyncio.ensure_future(self._prepared(group, askers))
+        ready = asyncio.ensure_future(self._prompts_by_key(group, askers))
 
         async def work(question: Question) -> Record:
             record = _about(question)
@@ -147,18 +147,18 @@ class QuestionEvaluation:
 
         return work
 
-    async def _prepared(
+    async def _prompts_by_key(
         self, group: Sequence[Question], askers: Mapping[str, Asker]
     ) -> dict[str, tuple[Prompt, Record]]:
         """Each question's prompt, and what there is to say of the history in it."""
         shown = await self._histories.show(group[0].user, _asked(group), stage_asker(askers))
         prompts = self._filled(group, shown)
         return {
-            question.key: (prompt, self._seen(question, one))
+            question.key: (prompt, self._history_facts(question, one))
             for question, one, prompt in zip(group, shown, prompts, strict=True)
         }
 
-    def _seen(self, question: Question, shown: Shown) -> Record:
+    def _history_facts(self, question: Question, shown: Shown) -> Record:
         size = {"turns": shown.turns, "characters": len(self._prompts.history(shown))}
         found: Record = {"shown": size}
         if shown.sources is not None and question.evidence and self._view.kind not in ("full", "gold", "none"):
@@ -174,7 +174,7 @@ class QuestionEvaluation:
             completion = await askers["model"].ask(prompt, self.settings.sampling(question.key))
             record |= {"answer": completion.text, "finish": completion.finish}
             stage = "judge"
-            said, score = await judged(self._prompts, question, completion.text, askers.get("judge"))
+            said, score = await judge_answer(self._prompts, question, completion.text, askers.get("judge"))
         except RequestFailed as failed:
             return record | {"failure": failure_of(stage, failed)}
         verdict = None if score is None else "yes" if score else "no"
@@ -184,7 +184,7 @@ class QuestionEvaluation:
         return self._benchmark.summarize(records, self.settings.configuration())
 
 
-async def judged(
+async def judge_answer(
     prompts: QuestionPrompts, question: Question, answer: str, judge: Asker | None
 ) -> tuple[str, float | None]:
     """What the judge writes of an answer, and 1 or 0; None where it cannot be read."""
