@@ -26,7 +26,7 @@ TURNS = {"persona": (25, 10), "profile": (5, 1), "schedule": (10, 1)}
 PERSONA = {"category": "food", "relation": "likes", "entity": "plums", "sentiment": "POS"}
 PROFILE = dict.fromkeys(("gender", "personality", "occupation", "income_range"), "some") | {"age": "30"}
 SCHEDULE = {"datetime": "11 AM on March 13, 2025", "event": "a talk"}
-WORDS_A_MESSAGE = 23  # gives about 17k tokens a history
+WORDS_A_MESSAGE = 23  # gives about 17k tokens per history
 
 
 class Writer:

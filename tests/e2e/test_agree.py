@@ -49,7 +49,7 @@ def test_two_judges_meet_on_the_same_answers(tmp_path):
     assert disputed["about"] == question["question"]
     shown = bowstring("agree", *runs)
     assert shown.code == 0
-    assert "compare: the model's answer against the gold one" in shown.out
+    assert "compare: the answer against the gold answer" in shown.out
     assert "? fewer than 30 clusters: do not trust the interval" in shown.out
 
 

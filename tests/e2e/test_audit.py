@@ -469,7 +469,7 @@ def test_every_run_says_its_score_at_equal_length_and_the_audit_is_on_its_page(t
         page = (run / "report.html").read_text(encoding="utf-8")
         assert "Is the score valid?" in page
         assert "glued" not in page
-        assert "persona answers that name another one than the question is about" in page
+        assert "persona answers that name another persona" in page
         found = audit(run, *at(server, "charmed"), "--checks", "length,probes")
     validity = metrics(run)["validity"]
     assert validity["score"]["value"] == pytest.approx(metrics(run)["metrics"]["score.persona"]["value"])

@@ -198,7 +198,9 @@ def test_power_says_how_many_users_would_be_needed(made):
     assert observed["clusters"] < 36 < asked["clusters"]
 
 
-@pytest.mark.parametrize(("others", "least", "why"), [(1, 6, ""), (2, 7, " for p < 0.05 after Holm correction for 2 comparisons")])
+@pytest.mark.parametrize(
+    ("others", "least", "why"), [(1, 6, ""), (2, 7, " for p < 0.05 after Holm correction for 2 comparisons")]
+)
 def test_too_few_personas_are_told_that_they_show_nothing(made, others, least, why):
     runs = ("runs/vague", "runs/knowing", "runs/mute")[: others + 1]
     found = compared(made, *runs)

@@ -34,7 +34,7 @@ def test_every_option_has_a_sentence_of_help(command):
         (("data", "info", "mini", "--tokenizer", "no such//one"), "no such tokenizer"),
         (("data", "info", ""), "no such file or folder, and not a hub id"),
         (("data", "info", "~nobody-here/x"), "no such file or folder, and not a hub id"),
-        (("data", "info", "mini", "--revision", "v1"), "--revision is for hub data sets; mini comes with the install"),
+        (("data", "info", "mini", "--revision", "v1"), "--revision is only for hub data sets; mini is bundled"),
         (("data", "info", "a--b/c..d"), "a--b/c..d is neither a file or folder here nor a hub id"),
         (("data", "show", "mini", "9" * 5000), "is not in mini/hicupid or mini/cupid"),
         (("data", "export", "mini/cupid", "OUT", "--split", "dev"), "mini/cupid has no split 'dev'; it has test"),
@@ -63,7 +63,7 @@ def test_info_counts_both_mini_sets():
     hicupid, cupid = json.loads(ran.out)
     assert ran.code == 0
     assert hicupid["questions"]["test_1"] == {"persona": 18, "profile": 6, "schedule": 6}
-    assert hicupid["lengths"]["tokens a history"]["n"] == 6
+    assert hicupid["lengths"]["tokens per history"]["n"] == 6
     assert hicupid["balance"]["sentiment"].keys() == {"POS", "NEG"}
     assert cupid["instances"] == {"consistent": 4, "contrastive": 4, "changing": 4}
     assert cupid["tokenizer"] == "SmolLM2-135M (embedded)"

@@ -25,7 +25,9 @@ def test_a_run(tmp_path, broken_view, json_):
     run = tmp_path / "run"
     ran = bowstring(*EVAL, "--out", run, *(["--json"] if json_ else []))
     assert ran.code == 0, ran.err
-    said = f"{run / 'report.html'} could not be written (RuntimeError: no ink left); to try again: bowstring report {run}"
+    said = (
+        f"{run / 'report.html'} could not be written (RuntimeError: no ink left); to try again: bowstring report {run}"
+    )
     assert said in ran.err.splitlines()
     assert not (run / "report.html").exists()
     assert json.loads((run / "metrics.json").read_text())["n"] == 4

@@ -20,7 +20,7 @@ from bowstring.studies.judgements import export_judgements
 from bowstring.studies.ratings import collect_ratings
 from bowstring.studies.report import make_report
 from bowstring.web.annotating.opening import open_study
-from bowstring.web.listing import ListQuery, Listing
+from bowstring.web.listing import Listing, ListQuery
 from tests.e2e.test_eval_cupid import answer as cupid_answer
 from tests.support.anything import NO_DOCUMENTS, as_bytes, damaged, said_or_read
 from tests.support.run_files import without_sums

@@ -42,7 +42,10 @@ def train(folder, users, tmp_path, capsys):
         (("--data", "mini"), "mini/hicupid or mini/cupid"),
         (("--type", "horoscope"), "horoscope"),
         (("--history", "nonsense"), "--history nonsense: expected full, gold, none, last:N"),
-        (("--max-length", "40"), "all 4 examples are longer than --max-length 40; give more, or try --history last:4k"),
+        (
+            ("--max-length", "40"),
+            "all 4 examples are longer than --max-length 40; increase it, or try --history last:4k",
+        ),
         (("--lr", "0"), "--lr 0.0: expected a number above 0"),
         (("--dropout", "1"), "--dropout 1.0: expected a number from 0 to below 1"),
         (("--branches", "0"), "--branches 0: expected a whole number of at least 1"),
@@ -101,7 +104,7 @@ def test_whose_limit_it_is_that_all_examples_pass_is_said(train, folder, tmp_pat
     code, _, lines = train("sft", "--model", short)
     assert code == 2
     assert lines[-1] == (
-        "all 4 examples are longer than the model's 64 tokens; take another model, or try --history last:4k"
+        "all 4 examples are longer than the model's 64 tokens; use another model, or try --history last:4k"
     )
 
 
@@ -193,7 +196,7 @@ def test_cupid_is_trained_on_by_the_same_command(train):
     for method in ("sft", "dpo"):
         code, out, lines = train(method, "--data", "mini/cupid", "--split", "test", "--limit", "1", "--fresh")
         assert code == 0, lines
-        assert "Note: what is trained on (test) cannot test the result." in lines
+        assert "Note: the training data includes test, so these splits cannot be used to test the result." in lines
         assert "next: bowstring eval" in out
 
 
@@ -205,7 +208,7 @@ def test_a_test_set_is_only_trained_on_by_name(method, data, split, train, tmp_p
         write_cupid(load_cupid("mini").instances, data)
     code, out, lines = train(method, "--data", data)
     assert (code, out) == (2, "")
-    assert lines == [f"{data} has no train split; say --split {split} to train on it all the same"]
+    assert lines == [f"{data} has no train split; to train on another split, give --split {split}"]
     assert not (tmp_path / "a").exists()
     code, _, lines = train(method, "--data", data, "--split", split, "--limit", "2")
     assert code == 0, lines

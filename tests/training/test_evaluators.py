@@ -64,7 +64,7 @@ def test_what_cannot_be_learned_from_is_left_out_and_counted():
     made = judge_examples(spoiled, settings("judge", hold_out=0.0), HICUPID.prompts())
     assert sum(map(len, made.examples.groups())) == len(QUESTIONS) - 2
     assert made.examples.notes == (
-        "left out 1 transcripts without a verdict that can be read",
+        "left out 1 unparsed transcripts",
         "left out 1 transcripts that do not say which side the answer had (answer_is)",
     )
     with pytest.raises(UsageError, match="no judge transcripts to train on"):

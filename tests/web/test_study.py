@@ -258,7 +258,7 @@ def test_what_two_runs_answered_alike_is_left_out_and_counted(runs, tmp_path):
     (same / "records.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     said = []
     open_study([runs / "one", same], checks=0, db=tmp_path / "s.sqlite", tell=said.append).close()
-    assert "5 left out: answered alike, word for word, by both runs" in said
+    assert "5 left out: identical in both runs" in said
     study = Study(tmp_path / "s.sqlite")
     assert study.items == len(rows) - 5
     assert not {row["key"] for row in rows[:5]} & {given.unit.key for given in study.assignments()}

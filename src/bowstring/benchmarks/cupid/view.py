@@ -1,4 +1,4 @@
-"""How CUPID runs are shown: requests with what was inferred, checklists, ratings, and how inferences went wrong."""
+"""Display of CUPID runs: requests, inferred preferences, checklists, ratings, errors of inferences."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CupidView(View):
         parts += [("preference", record["preference"])]
         parts += [("inferred", inference.get("preference") or inference.get("response"))]
         if "precision" in inference:
-            parts += [("of what was inferred", _labelled(inference["precision"], inference["checklist"]))]
+            parts += [("of the inferred checklist", _labelled(inference["precision"], inference["checklist"]))]
             parts += [("of the gold checklist", _labelled(inference["recall"], record["checklist"]))]
         else:
             parts += [("gold checklist", "\n".join(record["checklist"]))]
@@ -75,7 +75,7 @@ class CupidView(View):
         yield Histogram("ratings", "Ratings of answers", "score", rated, [n + 0.5 for n in range(11)])
         yield Scatter(
             "inference-generation",
-            "Inference against generation, an instance a point",
+            "Inference and generation, one point per instance",
             "recall of the gold checklist",
             "score of the answer",
             [
@@ -110,7 +110,7 @@ def _labelled(found: Sequence[float], entries: Sequence[str]) -> str:
 
 def _status(part: Record) -> str:
     if not part:
-        return "not asked"
+        return "not run"
     return "failed" if "failure" in part else "unparsed" if "unparsed" in part else "read"
 
 
@@ -120,7 +120,7 @@ def _rating(part: Record) -> str:
 
 def _why(part: Record) -> str | None:
     if "unparsed" in part:
-        return f"the {part['unparsed']} could not be read{': ' + part['why'] if part.get('why') else ''}"
+        return f"unparsed {part['unparsed']}{': ' + part['why'] if part.get('why') else ''}"
     return failure_in_words(part)
 
 

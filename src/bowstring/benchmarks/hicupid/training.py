@@ -1,11 +1,11 @@
-"""What HiCUPID teaches.
+"""Training data of HiCUPID.
 
 SFT     history and question → the personalized answer
 DPO     the personalized answer rather than the general one
 judge   the judge's prompt on an answer → what the teacher wrote
 
-Held out from a judge are whole users. Users share personas, so a held-out question may be on a thing that was trained
-on, with another answer.
+The held-out data of a judge are whole users. Users share personas, so a held-out question may be about a persona in the
+training data, with another answer.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def hicupid_examples(data: HicupidSet, settings: TrainSettings, folder: PromptFo
 
 
 class _UserExamples:
-    """Examples of a user's questions: all behind one history, or in lots that each can do without some dialogues."""
+    """Examples of a user's questions: all with one history, or in groups with some irrelevant dialogues removed."""
 
     def __init__(self, data: HicupidSet, settings: TrainSettings, view: View, prompts: HicupidPrompts) -> None:
         self._data, self._settings, self._view, self._prompts = data, settings, view, prompts
@@ -122,7 +122,7 @@ def judge_examples(judgements: Sequence[Judgement], settings: TrainSettings, fol
             prompt = prompts.judge(question, judgement.answer, answer_is=judgement.answer_is or "A")
             example = Example(f"{question.key}#{n}", str(question.user_id), question.type, prompt, judgement.judgement)
             made.append(HeldOut(example, read(judgement.judgement), read))
-    notes = [f"left out {unread:,} transcripts without a verdict that can be read"] if unread else []
+    notes = [f"left out {unread:,} unparsed transcripts"] if unread else []
     if sideless:
         notes.append(f"left out {sideless:,} transcripts that do not say which side the answer had (answer_is)")
     return hold_out(made, settings, notes, "judge transcripts")
