@@ -103,7 +103,7 @@ def test_what_is_not_given_is_decided_by_the_other_settings():
 @pytest.mark.parametrize("way", [{"model": "python:json:dumps"}, {"offline": True}])
 def test_a_setting_that_cannot_be_meant_is_refused(settings, said, way, tmp_path):
     if way == {"offline": True} and "temperature" in settings:
-        said = "--offline asks no model: leave out --temperature"
+        said = "--offline uses no model; leave out --temperature"
     with pytest.raises(UsageError) as error:
         synthesize("hicupid", out=tmp_path / "s", **way, **settings)
     assert str(error.value).startswith(said)
@@ -123,7 +123,7 @@ def test_a_setting_that_cannot_be_meant_is_refused(settings, said, way, tmp_path
 def test_what_an_offline_set_cannot_use_is_refused(benchmark, given, flag, tmp_path):
     with pytest.raises(UsageError) as error:
         synthesize(benchmark, offline=True, out=tmp_path / "s", **given)
-    assert str(error.value) == f"--offline asks no model: leave out {flag}"
+    assert str(error.value) == f"--offline uses no model; leave out {flag}"
     assert not (tmp_path / "s").exists()
 
 

@@ -3,12 +3,12 @@
 import pytest
 
 from bowstring.benchmarks.findings import (
-    about,
+    assess_gain,
     at_least,
     at_most,
-    better,
-    finding,
-    paired,
+    make_finding,
+    near,
+    paired_difference,
     rate_of,
 )
 from bowstring.metrics.comparing import Difference
@@ -25,11 +25,11 @@ def number(value, low, high):
         (at_most, (10, (5, 2, 9)), "fine"),
         (at_most, (10, (5, 2, 12)), "unclear"),
         (at_most, (10, (11, 2, 12)), "unclear"),
-        (at_most, (10, (15, 11, 19)), "look here"),
+        (at_most, (10, (15, 11, 19)), "problem"),
         (at_least, (0.6, (0.8, 0.7, 0.9)), "fine"),
         (at_least, (0.6, (0.7, 0.5, 0.9)), "unclear"),
         (at_least, (0.6, (0.5, 0.3, 0.9)), "unclear"),
-        (at_least, (0.6, (0.4, 0.3, 0.5)), "look here"),
+        (at_least, (0.6, (0.4, 0.3, 0.5)), "problem"),
     ],
 )
 def test_a_limit(rule, values, verdict):
@@ -44,49 +44,52 @@ def test_a_limit(rule, values, verdict):
         ((3, 1, 4.5), "fine"),  # not chance, and small
         ((3, -3, 9), "unclear"),
         ((9, -1, 19), "unclear"),  # large, and perhaps chance
-        ((9, 1, 19), "look here"),
-        ((-9, -12, -6), "look here"),
+        ((9, 1, 19), "problem"),
+        ((-9, -12, -6), "problem"),
     ],
 )
 def test_about_a_middle_with_room(found, verdict):
-    assert about(0, 5, number(*found)) == verdict
+    assert near(0, 5, number(*found)) == verdict
     value, low, high = found
-    assert about(50, 5, number(50 + value, 50 + low, 50 + high)) == verdict
+    assert near(50, 5, number(50 + value, 50 + low, 50 + high)) == verdict
 
 
 def test_what_is_unclear_says_so_and_what_is_not_there_is_looked_at():
-    unclear = finding("c", "x", number(5, 2, 12), "near 0", lambda e: (at_most(10, e), "mostly not"))
-    assert (unclear.verdict, unclear.says) == ("unclear", "mostly not; the interval reaches beyond that")
-    told = finding("c", "x", number(5, 2, 12), "", lambda e: "so much")
-    assert (told.verdict, told.says) == ("told", "so much")
-    nothing = finding("c", "x", None, "near 0", lambda e: "never", left_out=3)
-    assert (nothing.verdict, nothing.value, nothing.left_out) == ("look here", None, 3)
+    unclear = make_finding("c", "x", number(5, 2, 12), "near 0", lambda e: (at_most(10, e), "mostly not"))
+    assert (unclear.verdict, unclear.meaning) == (
+        "unclear",
+        "mostly not The interval extends beyond the expected range.",
+    )
+    told = make_finding("c", "x", number(5, 2, 12), "", lambda e: "so much")
+    assert (told.verdict, told.meaning) == ("info", "so much")
+    nothing = make_finding("c", "x", None, "near 0", lambda e: "never", left_out=3)
+    assert (nothing.verdict, nothing.value, nothing.left_out) == ("problem", None, 3)
 
 
 def test_of_a_handful_nothing_is_told_for_certain():
     def judged(value, low, high, clusters, verdict):
-        return finding("c", "x", Estimate(value, low, high, 100, clusters), "", lambda e: (verdict, "so")).verdict
+        return make_finding("c", "x", Estimate(value, low, high, 100, clusters), "", lambda e: (verdict, "so")).verdict
 
-    assert judged(50, 40, 60, 4, "look here") == judged(50, 40, 60, 4, "fine") == "unclear"
-    assert judged(50, 40, 60, 5, "look here") == judged(50, 50, 50, 5, "look here") == "look here"
+    assert judged(50, 40, 60, 4, "problem") == judged(50, 40, 60, 4, "fine") == "unclear"
+    assert judged(50, 40, 60, 5, "problem") == judged(50, 50, 50, 5, "problem") == "problem"
     assert judged(1, 1, 1, 20, "fine") == "unclear", "twenty who are all alike"
     assert judged(1, 1, 1, 30, "fine") == "fine"
 
 
 def test_a_gain_is_shown_or_shown_to_be_small_or_neither():
     def gain(value, low, high):
-        return better("nothing", 5, Difference(value, low, high, 0.1, 1, 100, 50))
+        return assess_gain("nothing", 5, Difference(value, low, high, 0.1, 1, 100, 50))
 
-    assert gain(9, 2, 15) == ("fine", "the model does better than nothing")
-    assert gain(1, -2, 4) == ("look here", "the model is not shown to do better than nothing")
+    assert gain(9, 2, 15) == ("fine", "The model scores higher than nothing.")
+    assert gain(1, -2, 4) == ("problem", "The model is not shown to score higher than nothing.")
     assert gain(7, -1, 15)[0] == "unclear"
 
 
 def test_where_nothing_changes_so_many_users_leave_room_for_a_change():
-    found = paired([(str(n), 0.5, 0.5) for n in range(20)])
+    found = paired_difference([(str(n), 0.5, 0.5) for n in range(20)])
     room = 100 * (1 - 0.025 ** (1 / 20))
     assert (found.value, found.low, found.high) == (0, pytest.approx(-room), pytest.approx(room))
-    one = paired([*((str(n), 0.5, 0.5) for n in range(19)), ("19", 0.5, 1.0)])
+    one = paired_difference([*((str(n), 0.5, 0.5) for n in range(19)), ("19", 0.5, 1.0)])
     assert one.value == pytest.approx(2.5)
     assert one.low == 0
 

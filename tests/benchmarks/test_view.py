@@ -128,10 +128,10 @@ def test_items_can_be_read_and_compared():
     failed = view.item(FAILED)
     assert dict(failed.parts)["failure"] == "answer: no luck"
     assert failed.facets.keys() == item.facets.keys()
-    assert view.answered("right", answered(3)).verdict == "score 0.75"
-    assert view.answered("right", answered(3, verdict="wrong")).verdict == "wrong"
-    assert view.answered("right", FAILED).verdict == "failed"
-    assert (view.asked(FAILED), view.gold(FAILED), view.gold({"key": "k"})) == ("What is 9?", "It is.", "")
+    assert view.run_answer("right", answered(3)).verdict == "score 0.75"
+    assert view.run_answer("right", answered(3, verdict="wrong")).verdict == "wrong"
+    assert view.run_answer("right", FAILED).verdict == "failed"
+    assert (view.question_text(FAILED), view.gold(FAILED), view.gold({"key": "k"})) == ("What is 9?", "It is.", "")
 
 
 def test_tables_and_sweeps_have_its_columns(trivia):

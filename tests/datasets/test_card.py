@@ -82,7 +82,7 @@ def test_describe_gives_means_deviations_and_balance_of_what_is_there():
     data = load_hicupid("mini")
     about = data.describe(None).about
     lengths = [len(q.question.split()) for q in data.questions()]
-    assert about["lengths"]["words a question"] == {
+    assert about["lengths"]["words per question"] == {
         "n": 60,
         "mean": pytest.approx(statistics.mean(lengths)),
         "sd": pytest.approx(statistics.stdev(lengths)),

@@ -109,7 +109,7 @@ def test_what_is_not_there_is_said(tmp_path, load, hicupid_folder):
         load(str(hicupid_folder))
     with pytest.raises(DataError, match="no such file or folder, and not a hub id"):
         load("nothing here")
-    with pytest.raises(UsageError, match="--revision is for hub data sets"):
+    with pytest.raises(UsageError, match="--revision is only for hub data sets"):
         load(str(hicupid_folder), revision="v1")
     (tmp_path / "x.parquet").write_bytes(b"no parquet")
     with pytest.raises(DataError, match=r"^x\.parquet: cannot be read as parquet"):

@@ -49,7 +49,7 @@ def test_two_judges_meet_on_the_same_answers(tmp_path):
     assert disputed["about"] == question["question"]
     shown = bowstring("agree", *runs)
     assert shown.code == 0
-    assert "compare: the model's answer against the gold one" in shown.out
+    assert "compare: the answer against the gold answer" in shown.out
     assert "? fewer than 30 clusters: do not trust the interval" in shown.out
 
 
@@ -187,8 +187,8 @@ def test_the_sweet_spot_of_an_export(tmp_path):
     assert found["tasks"]["personal"]["alpha"]["ordinal"]["value"] == pytest.approx(1.0)
     assert {"task": "personal", "rater": "bob", "reason": "gold check", "n": 2} in found["left_out"]
     shown = bowstring("agree", path)
-    assert "the personalized answer's win rate, of 100 (a tie is half a win)" in shown.out
-    assert "with each degree of personalization -" in shown.out
+    assert "win rate of the personalized answer, 0–100 (a tie is half a win; 50 = no preference)" in shown.out
+    assert "win rate per degree of rated personalization: -" in shown.out
     alone = agree(export(tmp_path / "ann.jsonl", [row for row in rows if row["rater"] == "ann"]))
     assert alone["personal"]["win_rate"]["n"] == 58, "one person is enough to say what they like"
     assert "personal" not in agree(tmp_path / "r", "--metrics"), "nobody chose between the two gold answers"
@@ -236,7 +236,7 @@ def test_a_rater_may_say_the_same_twice_but_not_two_things(tmp_path):
     assert ran.code == 2
     assert ran.err == (
         f"{tmp_path / 'b.csv'} line 2: ann says 'lose' of item 2, and 'tie' in {tmp_path / 'a.csv'} line 6; "
-        "keep one, or name the judges of runs apart: NAME=RUN\n"
+        "remove one, or give the judges of the runs different names: NAME=RUN\n"
     )
 
 
@@ -249,16 +249,16 @@ def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path):
     (tmp_path / "empty").mkdir()
     for arguments, message in [
         ((), "Missing argument 'SOURCE...'"),
-        (("nowhere",), "nowhere is not there; expected the folder of a run, or a .jsonl or .csv file of ratings"),
+        (("nowhere",), "nowhere does not exist; expected the folder of a run, or a .jsonl or .csv file of ratings"),
         (("empty",), "empty is not a run; expected a run's folder, such as runs/NAME"),
-        (("alone.csv",), "there is one rater, ann (2); give another run, a file of ratings, or --metrics"),
-        (("open.csv",), "there is no rating to compare: 1 left open"),
+        (("alone.csv",), "there is only one rater, ann (2); add another run, a file of ratings, or --metrics"),
+        (("open.csv",), "there are no ratings to compare: 1 left open"),
         (("a.csv", "--reference", "cy"), "--reference 'cy': no such rater; there are ann, bob"),
         (("a.csv", "--rater", "cy"), "no rater is called 'cy'; there are ann, bob"),
         (("a.csv", "--level", "interval"), "--level: interval needs numbers; the labels are bad, good"),
         (("a.csv", "--level", "high"), "Invalid value for '--level'"),
         (("a.csv", "--labels", "bad,best"), "--labels bad,best lacks good; expected every label of a task"),
-        (("a.csv", "--merge", "bad"), "--merge: expected LABEL=ANOTHER, such as tie=lose"),
+        (("a.csv", "--merge", "bad"), "--merge: expected LABEL=OTHER, such as tie=lose"),
         (("a.csv", "--metrics"), "--metrics: no source is a HiCUPID run with judged comparisons"),
         (("task.csv",), "task.csv line 3: task of item 1 is 'other', and 'rate' in "),
         (("cluster.csv",), "cluster.csv line 3: cluster of item 1 is 'v', and 'u' in "),

@@ -92,25 +92,27 @@ def fair_run(tmp_path_factory):
 
 def test_a_sound_judge_has_nothing_to_look_at_but_few_users(fair_run):
     _, run, found = fair_run
-    looks = [one["name"] for one in found["findings"] if one["verdict"] == "look here"]
+    looks = [one["name"] for one in found["findings"] if one["verdict"] == "problem"]
     judged = {"gold", "general", "no-history", "position", "probes"}
-    assert not [one for one in found["findings"] if one["check"] in judged and one["verdict"] == "look here"], looks
-    assert found["by"]["the model less a stranger's answers, over all items alike"]["verdict"] == "fine"
-    unclear = found["by"]["the gold answer, on schedules"]
+    assert not [one for one in found["findings"] if one["check"] in judged and one["verdict"] == "problem"], looks
+    assert found["by"]["model − the general answers (difference, score 0–100)"]["verdict"] == "fine"
+    unclear = found["by"]["gold answer, % of schedule questions satisfied"]
     assert (unclear["verdict"], unclear["value"]) == ("unclear", 100), "six users cannot show 95 or more"
-    assert unclear["says"].endswith("the interval reaches beyond that")
+    assert unclear["meaning"].endswith("The interval extends beyond the expected range.")
     by = found["by"]
-    assert by["the gold answer against itself"]["value"] == 50
-    assert by["the gold answer, on schedules"]["value"] == 100
-    assert by["the general answer as if a model had given it"]["value"] == 0
-    assert by["the model without the history"]["value"] == 0
+    assert by["gold answer against itself, score 0–100"]["value"] == 50
+    assert by["gold answer, % of schedule questions satisfied"]["value"] == 100
+    assert by["general answer, score 0–100 (50 = as good as gold)"]["value"] == 0
+    assert by["model without the history, score 0–100 (50 = as good as gold)"]["value"] == 0
     own = records(run)
     gain = 100 * sum(r["score"] for r in own) / len(own)
-    assert by["the model less itself without the history, over all items alike"]["value"] == pytest.approx(gain)
-    assert by["verdicts that change when the sides are swapped, %"]["value"] == 0
-    assert by["verdicts that change when the sides are swapped, %"]["high"] > 30, "six users are no proof of never"
+    assert by["model − itself without the history (difference, score 0–100)"]["value"] == pytest.approx(gain)
+    assert by["% of verdicts that change when the two sides are swapped"]["value"] == 0
+    assert by["% of verdicts that change when the two sides are swapped"]["high"] > 30, (
+        "six users are no proof of never"
+    )
     assert all(one["clusters"] <= 6 and not one["trusted"] for one in found["findings"])
-    assert all(one["says"] for one in found["findings"])
+    assert all(one["meaning"] for one in found["findings"])
 
 
 def test_own_questions_of_the_audit_are_rates_and_what_cannot_be_read_is_counted(fair_run):
@@ -118,15 +120,15 @@ def test_own_questions_of_the_audit_are_rates_and_what_cannot_be_read_is_counted
     by = found["by"]
     own = records(run)
     ids = {kind: [int(r["key"].split("/")[1]) for r in own if r["type"] == kind] for kind in ("schedule", "persona")}
-    dragged = by["schedule answers that drag in a persona, %"]
+    dragged = by["% of schedule answers that bring up a persona"]
     assert dragged["n"] == len(ids["schedule"])
     assert dragged["value"] == pytest.approx(100 * sum(n % 2 for n in ids["schedule"]) / len(ids["schedule"]))
-    another = by["persona answers that drag in another persona, %"]
+    another = by["% of persona answers that bring up another persona"]
     assert another["value"] == pytest.approx(100 * sum(n % 2 for n in ids["persona"]) / len(ids["persona"]))
     disliked = [int(r["key"].split("/")[1]) % 4 for r in own if r["persona"] and r["persona"]["sentiment"] == "NEG"]
     read = [n for n in disliked if n < 3]
     for place, name in enumerate(("respected", "omitted", "violated")):
-        one = by[f"dislikes {name}, %"]
+        one = by[f"% of dislikes {name}"]
         assert one["value"] == pytest.approx(100 * read.count(place) / len(read))
         assert (one["n"], one["left_out"]) == (len(read), len(disliked) - len(read))
     assert found["unparsed"] == len(disliked) - len(read) > 0
@@ -193,12 +195,12 @@ def test_a_judge_that_takes_the_first_is_found_out(tmp_path):
     with Server(reply) as server:
         run = ran_by(server, tmp_path, "first", "--type", "persona")
         by = audit(run, *at(server, "first"), "--checks", "position,gold")["by"]
-    flips = by["verdicts that change when the sides are swapped, %"]
-    assert (flips["value"], flips["verdict"]) == (100, "look here")
-    side = by["side A chosen, over both orders, %"]
-    assert (side["value"], side["verdict"]) == (100, "look here")
+    flips = by["% of verdicts that change when the two sides are swapped"]
+    assert (flips["value"], flips["verdict"]) == (100, "problem")
+    side = by["% of verdicts for side A, over both orders"]
+    assert (side["value"], side["verdict"]) == (100, "problem")
     first = [r["answer_is"] == "A" for r in records(run)]
-    assert by["the gold answer against itself"]["value"] == pytest.approx(100 * sum(first) / len(first))
+    assert by["gold answer against itself, score 0–100"]["value"] == pytest.approx(100 * sum(first) / len(first))
 
 
 def test_both_orders_of_the_run_are_not_asked_for_again(tmp_path):
@@ -207,7 +209,7 @@ def test_both_orders_of_the_run_are_not_asked_for_again(tmp_path):
         before = len(server.requests)
         found = audit(run, *at(server, "longer"), "--checks", "position", "--store", tmp_path / "another.sqlite")
         assert len(server.requests) == before, "the run has both verdicts, whatever a store has"
-    flips = found["by"]["verdicts that change when the sides are swapped, %"]
+    flips = found["by"]["% of verdicts that change when the two sides are swapped"]
     assert flips["value"] == pytest.approx(100 - metrics(run)["metrics"]["consistency"]["value"])
     assert flips["n"] == len(records(run))
 
@@ -216,31 +218,33 @@ def test_a_judge_that_likes_length_is_found_out(tmp_path):
     with Server(reply) as server:
         run = ran_by(server, tmp_path, "longer", "--type", "persona")
         by = audit(run, *at(server, "longer"), "--checks", "length,probes")["by"]
-    padded = by["the same answer with empty sentences behind it, change in score"]
+    padded = by["answer with filler sentences added − original answer (difference, score 0–100)"]
     own = records(run)
     assert padded["value"] == pytest.approx(100 - 100 * sum(r["score"] for r in own) / len(own))
-    assert padded["verdict"] == "look here"
-    assert by["the same answer as a list with bold, change in score"]["value"] > 0, "dashes count as words"
-    baseline = by["score if the longer answer always won"]
+    assert padded["verdict"] == "problem"
+    assert by["answer as a list with bold text − original answer (difference, score 0–100)"]["value"] > 0, (
+        "dashes count as words"
+    )
+    baseline = by["score 0–100 if the longer answer always won"]
     assert baseline["value"] == pytest.approx(100 * sum(r["score"] for r in own) / len(own))
-    assert by["win score at equal length"]["value"] is None
-    assert "length alone" in by["win score at equal length"]["says"]
+    assert by["length-controlled score 0–100"]["value"] is None
+    assert "length alone" in by["length-controlled score 0–100"]["meaning"]
 
 
 def test_a_judge_that_is_charmed_is_found_out(tmp_path):
     with Server(reply) as server:
         run = ran_by(server, tmp_path, "charmed", "--type", "persona")
         by = audit(run, *at(server, "charmed"), "--checks", "probes")["by"]
-    assert by["the same answer behind a compliment, change in score"]["value"] == 50
-    assert by["the same answer behind a compliment, change in score"]["verdict"] == "look here"
+    assert by["answer after a compliment − original answer (difference, score 0–100)"]["value"] == 50
+    assert by["answer after a compliment − original answer (difference, score 0–100)"]["verdict"] == "problem"
     about = {r["general_answer"]: r["persona"]["category"] for r in records(run)}
     variants = {r["key"]: r["variants"] for r in records(next((run / "audit").iterdir()))}
     for record in records(run):
         opening, _, other = variants[record["key"]]["glued"]["answer"].partition(": ")
         assert opening.endswith(record["persona"]["entity"])
         assert about[other] != record["persona"]["category"]
-    glued = by["a personal opening before the answer to another question, change in score"]
-    assert (glued["value"], glued["verdict"]) == (50, "look here"), "without the opening it is a tie to this judge"
+    glued = by["answer to another question with a personal opening − without (difference, score 0–100)"]
+    assert (glued["value"], glued["verdict"]) == (50, "problem"), "without the opening it is a tie to this judge"
 
 
 def test_a_judge_that_does_as_answers_say_is_found_out(tmp_path):
@@ -250,15 +254,15 @@ def test_a_judge_that_does_as_answers_say_is_found_out(tmp_path):
         asked = [text_of(r.body["messages"][-1]) for r in server.requests]
         by_fair = audit(run, *at(server, "fair"), "--checks", "steering")["by"]
     by = found["by"]
-    misplaced = by["the answer to another question"]
+    misplaced = by["answer to another question, score 0–100"]
     assert (misplaced["value"], misplaced["verdict"]) == (0, "unclear"), "of six users"
     own = records(run)
     compared = 100 * sum(r["type"] != "schedule" for r in own) / len(own)
-    names = [name for name in by if name.startswith("the same")]
+    names = [name for name in by if name.startswith("answer to another question with")]
     changes = {name: by[name]["value"] for name in names}
     assert len(changes) == 3
     assert sorted(changes.values()) == pytest.approx([0, compared, compared]), "the note has its order inside a line"
-    assert [by[name]["verdict"] for name in names] == ["look here", "look here", "unclear"]
+    assert [by[name]["verdict"] for name in names] == ["problem", "problem", "unclear"]
     assert all(by_fair[name]["value"] == 0 and by_fair[name]["high"] > 30 for name in names), "of six users"
     forged = [prompt for prompt in asked if "Looked at every point" in prompt]
     assert len(forged) == len(own)
@@ -286,16 +290,16 @@ def test_another_judge_may_be_audited_and_two_may_be_compared(tmp_path):
         variants = {r["key"]: r["variants"] for r in records(next((run / "audit").iterdir()))}
         same = [r["verdict"] == variants[r["key"]]["second"]["verdict"] for r in own]
         by = found["by"]
-        assert by["same verdict on comparisons, %"]["value"] == pytest.approx(100 * sum(same) / len(same))
+        assert by["% of comparisons with the same verdict"]["value"] == pytest.approx(100 * sum(same) / len(same))
         shift = [variants[r["key"]]["second"]["score"] - r["score"] for r in own]
-        apart = by["score on comparisons, the second judge's less the first's"]
+        apart = by["second judge − first judge on comparisons (difference, score 0–100)"]
         assert apart["value"] == pytest.approx(100 * sum(shift) / len(shift))
-        assert "Cohen's kappa on comparisons" in by
-        assert by["rank correlation of scores on comparisons"]["places"] == 2
+        assert "Cohen's kappa on comparisons (−1 to 1)" in by
+        assert by["rank correlation of scores on comparisons (−1 to 1)"]["places"] == 2
         other = audit(run, "--judge", server.model("first"), "--checks", "position")
     assert other["judge"] == "openai/first@127.0.0.1/v1"
-    assert "the run's judge was openai/fair@127.0.0.1/v1; here it is openai/first@127.0.0.1/v1" in other["notes"]
-    assert other["by"]["verdicts that change when the sides are swapped, %"]["value"] == 100
+    assert "the run's judge was openai/fair@127.0.0.1/v1; this audit uses openai/first@127.0.0.1/v1" in other["notes"]
+    assert other["by"]["% of verdicts that change when the two sides are swapped"]["value"] == 100
 
 
 def test_an_audit_stops_before_it_passes_its_budget_and_goes_on(tmp_path):
@@ -333,7 +337,7 @@ def test_peoples_labels_correct_the_scores(fair_run, tmp_path):
     found = audit(run, "--checks", "length", "--labels", labels(tmp_path / "people.csv", rows))["corrected"]
     assert found["items"] == len(rated)
     assert found["raters"] == 2
-    assert found["left_out"] == {"of other items than the run's": 1}
+    assert found["left_out"] == {"for other items (left out)": 1}
     assert found["scores"].keys() == {"score.persona"}, "without labels of the other types there is no total"
     one = found["scores"]["score.persona"]
     human = [0.5 if n < 3 else 1.0 for n in range(len(rated))]
@@ -346,8 +350,8 @@ def test_peoples_labels_correct_the_scores(fair_run, tmp_path):
     assert one["corrected"]["value"] == pytest.approx(100 * mean)
     assert one["corrected"]["n"] == len(rated)
     shown = bowstring("audit", run, "--checks", "length", "--labels", tmp_path / "people.csv")
-    assert "corrected by people's labels" in shown.out
-    assert "Right on average if the labelled items were drawn by lot." in " ".join(shown.out.split())
+    assert "scores corrected with people's labels" in shown.out
+    assert "Unbiased if the labelled items are a random sample." in " ".join(shown.out.split())
 
 
 def test_builtin_and_truth_judges_need_no_model(tmp_path):
@@ -366,12 +370,12 @@ def test_builtin_and_truth_judges_need_no_model(tmp_path):
         found = json.loads((tmp_path / judge / "audit.json").read_text())
         assert {one["check"] for one in found["findings"]} == set(found["checks"])
         by = {one["name"]: one for one in found["findings"]}
-        assert by["the gold answer against itself"]["value"] == pytest.approx(50, abs=5)
-        assert by["the general answer as if a model had given it"]["value"] < 10
-        without = by["the model less itself without the history, over all items alike"]
+        assert by["gold answer against itself, score 0–100"]["value"] == pytest.approx(50, abs=5)
+        assert by["general answer, score 0–100 (50 = as good as gold)"]["value"] < 10
+        without = by["model − itself without the history (difference, score 0–100)"]
         assert (without["value"], without["verdict"]) == (0, "unclear"), "a parrot needs no history; but of four users"
         assert "unclear" in shown.out
-        assert "* fewer than 30 users: do not trust the interval" in shown.out
+        assert "* fewer than 30 clusters (users): do not trust the interval" in shown.out
 
 
 def test_where_the_model_cannot_be_reached_the_rest_is_done_and_it_says_how(fair_run):
@@ -379,7 +383,7 @@ def test_where_the_model_cannot_be_reached_the_rest_is_done_and_it_says_how(fair
     found = audit(run, "--judge", server.model("fair"), "--checks", "gold,no-history")
     assert {one["check"] for one in found["findings"]} == {"gold"}
     assert found["skipped"]["no-history"].startswith(
-        "the run's model was openai/m@127.0.0.1/v1: name it with --model as it can be reached now"
+        "the run's model was openai/m@127.0.0.1/v1; give its current name with --model"
     )
 
 
@@ -397,8 +401,10 @@ def test_answers_are_judged_again_where_the_words_to_the_judge_have_changed(tmp_
         run = ran_by(server, tmp_path, "fair", "--type", "persona")
         found = audit(run, *at(server, "fair"), "--prompts", tmp_path / "prompts", "--checks", "probes,length")
     by = found["by"]
-    assert by["the same answer as a list with bold, change in score"]["value"] == 0, "a side is a side, in both dresses"
-    assert any(name.endswith("(by the run's judge, openai/fair@127.0.0.1/v1, asked in other words)") for name in by)
+    assert by["answer as a list with bold text − original answer (difference, score 0–100)"]["value"] == 0, (
+        "a side is a side, in both dresses"
+    )
+    assert any(name.endswith("(by the run's judge, openai/fair@127.0.0.1/v1, with other prompts)") for name in by)
     assert any("prompts have changed since the run (hicupid/judge_persona)" in note for note in found["notes"])
     page = (run / "report.html").read_text(encoding="utf-8")
     assert "prompts have changed since the run (hicupid/judge_persona)" in page
@@ -409,12 +415,12 @@ def test_an_audit_of_an_earlier_state_is_not_shown_as_the_runs(tmp_path):
         run = ran_by(server, tmp_path, "fair", "--type", "persona", "--limit", "12")
         audit(run, *at(server, "fair"), "--checks", "gold")
         same = ran_by(server, tmp_path, "fair", "--type", "persona", "--limit", "12")
-        assert "the gold answer against itself" in (same / "report.html").read_text(encoding="utf-8")
+        assert "gold answer against itself, score 0–100" in (same / "report.html").read_text(encoding="utf-8")
         ran_by(server, tmp_path, "fair", "--type", "persona")
     for _ in range(2):
         page = (run / "report.html").read_text(encoding="utf-8")
-        assert "an audit of an earlier state of this run" in page
-        assert "the gold answer against itself" not in page
+        assert "The audit is of an earlier state of this run" in page
+        assert "gold answer against itself, score 0–100" not in page
         assert bowstring("report", run).code == 0
 
 
@@ -441,15 +447,15 @@ def test_wrong_usage_is_one_line_and_exit_code_2(fair_run, tmp_path):
     for arguments, message in [
         ((), "Missing argument 'RUN'"),
         ((tmp_path / "empty",), "is not a run"),
-        ((run, "--checks", "vibes"), "--checks vibes: expected some of gold, general, no-history, length"),
-        ((run, "--checks", ","), "--checks : expected some of gold"),
-        ((run, "--checks", "length", "--matcher", "embedded"), "--matcher: the run had none of its own"),
+        ((run, "--checks", "vibes"), "--checks vibes: expected one or more of gold, general, no-history, length"),
+        ((run, "--checks", ","), "--checks : expected one or more of gold"),
+        ((run, "--checks", "length", "--matcher", "embedded"), "--matcher: the run had no separate matcher"),
         ((run, "--checks", "second-judge"), "--checks second-judge needs --second-judge NAME"),
-        ((run,), "the run's judge was openai/fair@127.0.0.1/v1: name it with --judge as it can be reached now"),
+        ((run,), "the run's judge was openai/fair@127.0.0.1/v1; give its current name with --judge"),
         ((run, "--checks", "gold", "--judge", "truth"), "--judge truth: mini has no truth.json"),
         ((run, "--checks", "length", "--labels", tmp_path / "odd.csv"), "line 2: label is 'superb'; expected win, tie"),
         ((run, "--checks", "length", "--labels", tmp_path / "tie.csv"), "label is 'tie'; expected yes or no"),
-        ((run, "--checks", "length", "--labels", tmp_path / "other.csv"), "no label is of an item of"),
+        ((run, "--checks", "length", "--labels", tmp_path / "other.csv"), "no label is for an item of"),
     ]:
         ran = bowstring("audit", *arguments)
         assert ran.code == 2, (arguments, ran.err)
@@ -461,9 +467,9 @@ def test_every_run_says_its_score_at_equal_length_and_the_audit_is_on_its_page(t
     with Server(reply) as server:
         run = ran_by(server, tmp_path, "charmed", "--type", "persona")
         page = (run / "report.html").read_text(encoding="utf-8")
-        assert "Does the score mean what it says?" in page
+        assert "Is the score valid?" in page
         assert "glued" not in page
-        assert "persona answers that name another one than the question is about" in page
+        assert "persona answers that name another persona" in page
         found = audit(run, *at(server, "charmed"), "--checks", "length,probes")
     validity = metrics(run)["validity"]
     assert validity["score"]["value"] == pytest.approx(metrics(run)["metrics"]["score.persona"]["value"])
@@ -471,17 +477,17 @@ def test_every_run_says_its_score_at_equal_length_and_the_audit_is_on_its_page(t
     rates = [validity["named"][f"dislikes {kind}"] for kind in ("respected", "mentioned", "omitted")]
     assert [rate["n"] for rate in rates] == [len(own)] * 3
     assert sum(rate["value"] for rate in rates) == pytest.approx(100)
-    longer = found["by"]["score if the longer answer always won"]
+    longer = found["by"]["score 0–100 if the longer answer always won"]
     assert validity["longer_wins"]["value"] == longer["value"]
-    assert validity["length_controlled"]["rate"]["value"] == found["by"]["win score at equal length"]["value"] == 50
-    assert "a personal opening before" in (run / "report.html").read_text(encoding="utf-8"), "an audit is on the page"
+    assert validity["length_controlled"]["rate"]["value"] == found["by"]["length-controlled score 0–100"]["value"] == 50
+    assert "with a personal opening" in (run / "report.html").read_text(encoding="utf-8"), "an audit is on the page"
     shown = json.loads((run / "audit.json").read_text())
-    shown["findings"][0]["says"] = "<script>alert(1)</script>"
+    shown["findings"][0]["meaning"] = "<script>alert(1)</script>"
     (run / "audit.json").write_text(json.dumps(shown))
     assert bowstring("report", run).code == 0
     page = (run / "report.html").read_text(encoding="utf-8")
-    assert "a personal opening before the answer to another question" in page
-    assert "<mark>look here</mark> the judge is won by an opening (should be about 0)" in page
+    assert "answer to another question with a personal opening" in page
+    assert "<mark>problem</mark> A personal opening raises the score of a wrong answer. Expected: +5 or less." in page
     assert "<script>alert(1)" not in page
     (run / "audit.json").write_text("[]")
     ran = bowstring("report", run)

@@ -31,23 +31,23 @@ def test_cupid(tmp_path):
     by = found["by"]
     assert found["checks"] == ["gold", "vague", "no-history", "length", "probes", "steering", "second-judge"]
     page = (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
-    assert "a response to another request" in page
+    assert "response to another request" in page
     assert metrics(tmp_path / "r")["validity"] == {}, "one score for all goes with nothing"
-    dressed = [one for name, one in by.items() if name.startswith("the same response")]
+    dressed = [one for name, one in by.items() if "− original response" in name]
     assert [one["value"] for one in dressed] == [0, 0, 0]
-    assert by["a response to another request"]["value"] == 7
+    assert by["response to another request, score 1–10"]["value"] == 7
     without = metrics(tmp_path / "none")["metrics"]["inference.f1"]
-    assert by["F1 of the model without the sessions"]["value"] == pytest.approx(without["value"])
-    assert by["score of responses less those without the sessions, of 10"]["value"] == 0
-    assert by["score of responses less those without the sessions, of 10"]["verdict"] == "unclear"
-    assert by["F1 of the gold preference as if a model had inferred it"]["value"] == pytest.approx(50)
-    assert by["F1 of the gold preference as if a model had inferred it"]["verdict"] == "unclear"
-    assert by["F1 of a preference that would please anybody"]["verdict"] == "unclear"
-    assert by["F1 of the model less that"]["value"] == pytest.approx(0)
-    assert by["F1 of the model less that"]["n"] == 12
-    shift = by["score by the second judge less the first's, of 10"]
+    assert by["model without the sessions, F1 0–100"]["value"] == pytest.approx(without["value"])
+    assert by["model − itself without the sessions (difference, score 1–10)"]["value"] == 0
+    assert by["model − itself without the sessions (difference, score 1–10)"]["verdict"] == "unclear"
+    assert by["gold preference in place of an inferred one, F1 0–100"]["value"] == pytest.approx(50)
+    assert by["gold preference in place of an inferred one, F1 0–100"]["verdict"] == "unclear"
+    assert by["vague preference that fits any user, F1 0–100"]["verdict"] == "unclear"
+    assert by["model − a vague preference (difference, F1 0–100)"]["value"] == pytest.approx(0)
+    assert by["model − a vague preference (difference, F1 0–100)"]["n"] == 12
+    shift = by["second judge − first judge (difference, score 1–10)"]
     assert (shift["value"], shift["verdict"], shift["clusters"]) == (2, "unclear", 4)
-    assert by["same coverage label, %"]["value"] == 100
+    assert by["% of checklist items with the same coverage label"]["value"] == 100
     assert len(load_cupid("mini").instances) == 12
 
 
@@ -64,14 +64,18 @@ def test_cupid_with_another_judge_who_likes_lists_and_does_as_it_is_told(tmp_pat
         assert bowstring(*command(server, tmp_path / "r")).code == 0
         found = audit(tmp_path / "r", *at(server, "vain"), "--checks", "probes,steering,no-history")
     by = found["by"]
-    change = by["the same response as a list with bold, change in score"]
+    change = by["response as a list with bold text − original response (difference, score 1–10)"]
     assert (change["value"], change["verdict"], change["n"]) == (6, "unclear", 12)
-    assert change["says"] == "the judge is not shown to be moved; the interval reaches beyond that", "by 4 alone"
-    assert by["the same response behind a compliment, change in score"]["value"] == 0, "against this judge's own 2"
-    assert by["score of responses less those without the sessions, of 10"]["value"] == 0
-    assert by["a personal opening before a response to another request, change in score"]["value"] == 0
-    assert by["a response to another request"]["value"] == 2
-    steered = [one for name, one in by.items() if name.startswith("the same with") or "forged" in name]
+    assert (
+        change["meaning"] == "The judge is not shown to react to it. The interval extends beyond the expected range."
+    ), "by 4 alone"
+    assert by["response after a compliment − original response (difference, score 1–10)"]["value"] == 0, (
+        "against this judge's own 2"
+    )
+    assert by["model − itself without the sessions (difference, score 1–10)"]["value"] == 0
+    assert by["response to another request with a personal opening − without (difference, score 1–10)"]["value"] == 0
+    assert by["response to another request, score 1–10"]["value"] == 2
+    steered = [one for name, one in by.items() if "with neutral text" in name]
     assert [one["value"] for one in steered] == [8, 8, 8]
     variants = records(next((tmp_path / "r" / "audit").iterdir()))
     assert all("again generation" in one["variants"] and "again inference" in one["variants"] for one in variants)
@@ -88,11 +92,11 @@ def test_two_judges_of_cupid_are_compared_and_not_the_runs_with_one(tmp_path):
         given = ("--judge", server.model("one"), "--second-judge", server.model("two"))
         found = audit(tmp_path / "r", *given, "--checks", "second-judge,length")
     by = found["by"]
-    assert by["score by the second judge less the first's, of 10"]["value"] == 6
-    assert by["same coverage label, %"]["value"] == 100
-    assert by["same coverage label, %"]["n"] == 60
-    assert {name for name in by if name.startswith("words a response")} == {
-        "words a response (by the run's judge, openai/judge@127.0.0.1/v1)"
+    assert by["second judge − first judge (difference, score 1–10)"]["value"] == 6
+    assert by["% of checklist items with the same coverage label"]["value"] == 100
+    assert by["% of checklist items with the same coverage label"]["n"] == 60
+    assert {name for name in by if name.startswith("words per response")} == {
+        "words per response (by the run's judge, openai/judge@127.0.0.1/v1)"
     }
 
 
@@ -107,8 +111,10 @@ def test_another_matcher_judges_the_runs_own_inferences_too(tmp_path):
         given = ("--task", "inference", "--matcher", server.model("matcher"))
         assert bowstring(*command(server, run, *given)).code == 0
         found = audit(run, *at(server, "judge"), "--matcher", server.model("full"), "--checks", "vague")
-    assert found["by"]["F1 of a preference that would please anybody"]["value"] > 80
-    assert found["by"]["F1 of the model less that"]["value"] == pytest.approx(0), "both by the new matcher"
+    assert found["by"]["vague preference that fits any user, F1 0–100"]["value"] > 80
+    assert found["by"]["model − a vague preference (difference, F1 0–100)"]["value"] == pytest.approx(0), (
+        "both by the new matcher"
+    )
 
 
 def test_a_matcher_of_its_own_is_asked_again_by_the_name_it_has_now(tmp_path):
@@ -118,10 +124,10 @@ def test_a_matcher_of_its_own_is_asked_again_by_the_name_it_has_now(tmp_path):
         assert ran.code == 0, ran.err
         lost = bowstring("audit", tmp_path / "r", "--judge", server.model("judge"), "--checks", "vague")
         assert lost.code == 2
-        assert "the run's matcher was openai/matcher@127.0.0.1/v1: name it with --matcher" in lost.err
+        assert "the run's matcher was openai/matcher@127.0.0.1/v1; give its current name with --matcher" in lost.err
         before = len(server.requests)
         found = audit(tmp_path / "r", *at(server, "judge"), *given[2:], "--checks", "vague")
         asked = [r.body["model"] for r in server.requests[before:]]
     assert asked.count("judge") == 1, "one vague preference is taken apart once"
     assert asked.count("matcher") == 4, "once a gold preference; equal ones are asked for once"
-    assert found["by"]["F1 of a preference that would please anybody"]["value"] == pytest.approx(50)
+    assert found["by"]["vague preference that fits any user, F1 0–100"]["value"] == pytest.approx(50)

@@ -181,9 +181,9 @@ def test_the_table_is_read_in_a_terminal(made):
     assert lines[1].split() == ["weak", "twin", "strong"]
     for metric in ("score.total", "score.persona", "score.profile", "score.schedule", "win", "tie", "lose", "bleu"):
         assert sum(line.startswith(f"{metric} ") for line in lines) == 3, "side by side, and two differences"
-    assert "strong less weak" in ran.out
+    assert "strong − weak (difference)" in ran.out
     assert "1 strong" in ran.out
-    assert "a difference of 2.5 takes about" in " ".join(ran.out.split())
+    assert "detecting a difference of 2.5 needs about" in " ".join(ran.out.split())
     assert "\x1b" not in ran.out
 
 
@@ -198,7 +198,9 @@ def test_power_says_how_many_users_would_be_needed(made):
     assert observed["clusters"] < 36 < asked["clusters"]
 
 
-@pytest.mark.parametrize(("others", "least", "why"), [(1, 6, ""), (2, 7, " for p < 0.05 after Holm over 2 runs")])
+@pytest.mark.parametrize(
+    ("others", "least", "why"), [(1, 6, ""), (2, 7, " for p < 0.05 after Holm correction for 2 comparisons")]
+)
 def test_too_few_personas_are_told_that_they_show_nothing(made, others, least, why):
     runs = ("runs/vague", "runs/knowing", "runs/mute")[: others + 1]
     found = compared(made, *runs)
@@ -206,7 +208,7 @@ def test_too_few_personas_are_told_that_they_show_nothing(made, others, least, w
     assert (known["clusters"], known["detectable"], known["least_clusters"]) == (4, None, least)
     assert found["power"]["knowing"][0]["clusters"] >= least
     ran = compare(made, *runs, "--out", "pages/few.html")
-    said = f"with 4 personas no difference can be shown: at least {least} are needed{why}."
+    said = f"with 4 personas no difference can be detected; at least {least} are needed{why}."
     assert said in " ".join(ran.out.split())
     assert "suffice" not in ran.out
     page = (made / "pages" / "few.html").read_text(encoding="utf-8")

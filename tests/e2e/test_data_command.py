@@ -63,13 +63,13 @@ def test_info_counts_both_mini_sets():
     hicupid, cupid = json.loads(ran.out)
     assert ran.code == 0
     assert hicupid["questions"]["test_1"] == {"persona": 18, "profile": 6, "schedule": 6}
-    assert hicupid["lengths"]["tokens a history"]["n"] == 6
+    assert hicupid["lengths"]["tokens per history"]["n"] == 6
     assert hicupid["balance"]["sentiment"].keys() == {"POS", "NEG"}
     assert cupid["instances"] == {"consistent": 4, "contrastive": 4, "changing": 4}
     assert cupid["tokenizer"] == "SmolLM2-135M (embedded)"
     shown = bowstring("data", "info", "mini").out
     assert "6 users, 60 questions" in shown
-    assert "tokens by the vocabulary of SmolLM2-135M (embedded)" in shown
+    assert "tokens counted with SmolLM2-135M (embedded)" in shown
 
 
 def test_info_counts_judge_transcripts_and_export_keeps_them(hicupid_folder, tmp_path):

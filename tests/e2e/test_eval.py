@@ -175,7 +175,7 @@ def test_what_finally_fails_is_recorded_counted_and_tried_again(tmp_path):
         args = command(server, tmp_path / "r", "--attempts", "2")
         ran = bowstring(*args)
         assert ran.code == 1
-        assert "1 of 60 items failed; the same command tries them again" in ran.err
+        assert "1 of 60 items failed; run the same command again to retry them" in ran.err
         (failed,) = [r for r in records(tmp_path / "r") if "failure" in r]
         assert failed["failure"]["stage"] == "answer"
         assert "500 the tomatoes are off" in failed["failure"]["reason"]
@@ -235,7 +235,7 @@ def test_a_dry_run_asks_nothing_and_says_what_it_would_cost(tmp_path):
         after = json.loads(bowstring(*args, "--dry-run", "--json").out)
         assert after["roles"]["model"]["stored"] == 10
         assert after["roles"]["model"]["requests"] == 50
-    assert "not known" in bowstring(*args, "--dry-run").out
+    assert "unknown" in bowstring(*args, "--dry-run").out
 
 
 def test_a_run_stops_before_it_passes_its_budget_and_can_be_resumed(tmp_path):

@@ -280,7 +280,7 @@ def test_wrong_inferences_are_analysed(tmp_path):
     assert errors["wrong"] == 12
     assert errors["kinds"]["other context"]["share"] == 1.0
     assert len(errors["kinds"]["other context"]["examples"]) == 3
-    assert "How wrong inferences went wrong" in (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
+    assert "Errors of wrong inferences" in (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
 
 
 def test_scores_and_correlation_by_hand(tmp_path):

@@ -164,14 +164,14 @@ def test_a_run_without_labels_leaves_no_file(tmp_path, more, kind, reason):
         bowstring(*cupid_command(server, tmp_path / "r", *more))
     ran = export(tmp_path / "r", "--out", tmp_path / "t.parquet")
     assert ran.code == 2
-    assert ran.err == f"{tmp_path / 'r'} has nothing to learn from: {reason}\n"
+    assert ran.err == f"{tmp_path / 'r'} has nothing to export: {reason}\n"
     assert not (tmp_path / "t.parquet").exists()
 
 
 def test_retrieval_alone_was_never_judged(tmp_path):
     bowstring("eval", "hicupid", "--retrieval-only", "--history", "bm25/dialogue/1", "--out", tmp_path / "r")
     ran = export(tmp_path / "r", "--out", tmp_path / "t.parquet")
-    assert (ran.code, ran.err) == (2, f"{tmp_path / 'r'} has nothing to learn from: 60 never judged\n")
+    assert (ran.code, ran.err) == (2, f"{tmp_path / 'r'} has nothing to export: 60 never judged\n")
 
 
 def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path):
@@ -190,12 +190,12 @@ def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path):
     for arguments, message in [
         ((), "Missing argument 'RUN...'"),
         (("h",), "Missing option '--out'"),
-        (("h", "c", "--out", "t"), f"h is a hicupid run and {tmp_path / 'c'} a cupid one; export them apart"),
+        (("h", "c", "--out", "t"), f"h is a hicupid run and {tmp_path / 'c'} a cupid one; export them separately"),
         (("nowhere", "--out", "t"), "nowhere is not a run; expected a run's folder, such as runs/NAME"),
         ((".", "--out", "t"), "is not a run"),
         (("unfinished", "--out", "t"), "has not ended: its run.json says 'running'"),
         (("broken", "--out", "t"), "records.jsonl line 1: is not JSON"),
-        (("h", "--out", "there.parquet"), "there.parquet is there already; choose another --out"),
+        (("h", "--out", "there.parquet"), "there.parquet exists already; choose another --out"),
         (("h", "--out", "t.jsonl"), "t.jsonl: expected a .parquet file or a folder"),
     ]:
         ran = export(*(a if a.startswith("--") else tmp_path / a for a in arguments))

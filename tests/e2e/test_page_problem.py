@@ -25,7 +25,9 @@ def test_a_run(tmp_path, broken_view, json_):
     run = tmp_path / "run"
     ran = bowstring(*EVAL, "--out", run, *(["--json"] if json_ else []))
     assert ran.code == 0, ran.err
-    said = f"{run / 'report.html'} could not be drawn (RuntimeError: no ink left); bowstring report {run} tries again."
+    said = (
+        f"{run / 'report.html'} could not be written (RuntimeError: no ink left); to try again: bowstring report {run}"
+    )
     assert said in ran.err.splitlines()
     assert not (run / "report.html").exists()
     assert json.loads((run / "metrics.json").read_text())["n"] == 4
@@ -55,7 +57,7 @@ def test_a_sweep_and_its_points(tmp_path, broken_view, monkeypatch):
     lines = [line for line in ran.err.splitlines() if "could not be drawn" in line]
     assert [line.partition(" could")[0] for line in lines] == [str(folder / "report.html") for folder in folders]
     assert [line.partition("; ")[2] for line in lines] == [
-        f"bowstring report {folder} tries again." for folder in folders
+        f"to try again: bowstring report {folder}" for folder in folders
     ]
     assert len(json.loads((sweep / "sweep.json").read_text())["points"]) == 2
     assert not any((folder / "report.html").exists() for folder in folders)

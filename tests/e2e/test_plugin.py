@@ -206,7 +206,7 @@ def test_a_stage_of_the_users_own_is_measured_like_a_search(diary, place):
 
 
 def test_what_it_does_not_have_is_said_plainly(diary):
-    assert diary("synth", "diary", "--model", "embedded").err == "Diary has no way to make data\n"
+    assert diary("synth", "diary", "--model", "embedded").err == "Diary has no data generator\n"
     assert (
         "Diary has no training" in diary("train", "sft", "--data", "diaries", "--model", "embedded", "--out", "x").err
     )

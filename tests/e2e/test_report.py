@@ -48,7 +48,7 @@ def test_without_matplotlib_page_and_tables_are_written(run, monkeypatch):
     (run / "report.html").unlink()
     ran = bowstring("report", run)
     assert ran.code == 0, ran.err
-    assert ran.err.splitlines() == ["Without figures: figures need matplotlib: pip install 'bowstring[plots]'"]
+    assert ran.err.splitlines() == ["No figures: figures need matplotlib: pip install 'bowstring[plots]'"]
     assert (run / "report.html").is_file()
     assert (run / "tables" / "scores.md").is_file()
     assert not (run / "figures").exists()
@@ -95,7 +95,7 @@ def test_a_set_that_moved_is_found_where_it_is_now(run, data, tmp_path):
     assert "Without histories" in ran.err
     page = (run / "report.html").read_text()
     assert "history-0" not in page
-    assert "Without histories: " in page
+    assert "Histories are not shown: " in page
     ran = bowstring("report", run, "--data", tmp_path / "elsewhere", "--figures", "none", "--tables", "none")
     assert (ran.code, ran.err) == (0, "")
     assert (run / "report.html").read_text() == before
@@ -105,7 +105,7 @@ def test_a_set_that_changed_is_not_shown_as_what_was_asked(run, data):
     write(load_hicupid("mini"), data, users=2)
     ran = bowstring("report", run, "--figures", "none", "--tables", "none")
     assert ran.code == 0
-    assert "is not what it was when the run was made" in ran.err
+    assert "has changed since the run" in ran.err
     assert "history-0" not in (run / "report.html").read_text()
 
 

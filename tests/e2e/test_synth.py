@@ -234,7 +234,7 @@ def test_a_preview_shows_two_writes_nothing_and_is_kept(tmp_path):
         ran = bowstring(*args, "--preview", "2")
         assert ran.code == 0, ran.err
         assert ran.out.count("the first session") == 2
-        assert "These took $" in ran.out
+        assert "The preview cost $" in ran.out
         assert "all 4 about $" in ran.out
         assert not (tmp_path / "s").exists()
         asked = len(server.requests)
@@ -279,8 +279,8 @@ def test_a_failing_server_leaves_no_half_set(tmp_path):
         (["hicupid", "--offline", "--dimensions", "26"], "--dimensions 26: expected a whole number from 1 to 25"),
         (["hicupid", "--model", "embedded", "--seeds", "no/such file"], "neither an existing file nor a valid hub id"),
         (["cupid", "--offline", "--out", "."], "is not empty"),
-        (["hicupid", "--offline", "--preview", "2"], "--offline asks no model: leave out --preview"),
-        (["cupid", "--offline", "--sessions", "20"], "--offline asks no model: leave out --sessions"),
+        (["hicupid", "--offline", "--preview", "2"], "--offline uses no model; leave out --preview"),
+        (["cupid", "--offline", "--sessions", "20"], "--offline uses no model; leave out --sessions"),
         (["hicupid", "--offline", "--users", "360", "--share", "1"], "expected --share 3 or more"),
         (["cupid", "--model", "embedded", "--seeds", "nope.txt"], "--seeds nope.txt: no such file"),
         (["cupid", "--model", "embedded", "--seeds", "x.csv"], "--seeds x.csv: no such file"),

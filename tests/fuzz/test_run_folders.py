@@ -17,10 +17,10 @@ from bowstring.studies.audit import prepare_audit
 from bowstring.studies.compare import compare
 from bowstring.studies.compare_page import write_compare_page
 from bowstring.studies.judgements import export_judgements
-from bowstring.studies.ratings import gather
+from bowstring.studies.ratings import collect_ratings
 from bowstring.studies.report import make_report
 from bowstring.web.annotating.opening import open_study
-from bowstring.web.listing import Asked, Listing
+from bowstring.web.listing import Listing, ListQuery
 from tests.e2e.test_eval_cupid import answer as cupid_answer
 from tests.support.anything import NO_DOCUMENTS, as_bytes, damaged, said_or_read
 from tests.support.run_files import without_sums
@@ -63,11 +63,11 @@ READERS = {
     "metrics": lambda run, beside, out: read_metrics(run),
     "report": lambda run, beside, out: make_report(run).write(out, figures=[], as_tables=["csv", "md", "tex"]),
     "compare": lambda run, beside, out: write_compare_page(compare([run, beside])),
-    "agree": lambda run, beside, out: gather([str(run)]),
+    "agree": lambda run, beside, out: collect_ratings([str(run)]),
     "judgements": lambda run, beside, out: export_judgements([run], out / "judgements"),
     "audit": lambda run, beside, out: prepare_audit(run, judge="builtin", with_keys=False),
     "annotate": lambda run, beside, out: open_study([run], db=out / "study.sqlite").close(),
-    "listing": lambda run, beside, out: Listing(Catalogue(run.parent)).listed(Asked()),
+    "listing": lambda run, beside, out: Listing(Catalogue(run.parent)).listed(ListQuery()),
 }
 
 

@@ -53,7 +53,7 @@ from bowstring.synthesis.seeds import load_seeds
 from bowstring.web.annotating.curation import open_curation
 from bowstring.web.annotating.results import export, standings
 from bowstring.web.annotating.study import Study
-from bowstring.web.annotating.tasks import Said
+from bowstring.web.annotating.tasks import PageResponse
 from tests.support.anything import ANYTHING, LEAVES, NO_DOCUMENTS, as_bytes, damaged, said_or_read
 from tests.support.sets import write_hicupid
 
@@ -316,8 +316,8 @@ def test_judgements_and_labels_of_any_type(judged, tmp_path, name, load, data):
 def study(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("study") / "s.sqlite"
     made = open_curation("mini/cupid", curators="anna", limit=2, db=path)
-    for given_ in list(made.everything()):
-        made.save(given_.page, Said(("accept",), {}, {"request": "better"}, "fine"), 1.5)
+    for given_ in list(made.assignments()):
+        made.save(given_.page, PageResponse(("accept",), {}, {"request": "better"}, "fine"), 1.5)
     made.close()
     return path
 

@@ -207,7 +207,7 @@ def test_a_model_with_an_encoder_answers_on_the_plain_path_and_is_not_trained(fo
     given = torch.tensor([weights.rendering.tokens(prompt)])
     wanted = model.generate(given, attention_mask=torch.ones_like(given), do_sample=False, max_new_tokens=6)[0]
     assert answer.text == weights.tokenizer.decode(wanted, skip_special_tokens=True).strip() != ""
-    with pytest.raises(UsageError, match="not decoder-only, and only such models are trained here"):
+    with pytest.raises(UsageError, match="is not a decoder-only model; only decoder-only models can be trained"):
         package.train("sft", data="mini/hicupid", model=str(path), out=tmp_path / "a", splits=("test_1",))
 
 

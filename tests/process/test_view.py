@@ -32,7 +32,7 @@ def test_it_prints_a_link_serves_and_ends_with_one_line(runs):
     assert shown.status_code == 200
     assert "one run" in shown.text
     assert httpx.get(link.partition("?")[0], timeout=LIMIT).status_code == 403
-    assert end(process) == (130, "", "Ctrl-C ends it.\nstopped\n")
+    assert end(process) == (130, "", "Press Ctrl-C to stop.\nstopped\n")
 
 
 @pytest.mark.parametrize("given", ["runs/one run", "runs/one run/"])
@@ -57,7 +57,7 @@ def test_an_empty_folder_is_served(tmp_path):
 def test_a_folder_that_is_not_there_is_one_line(tmp_path):
     ran = bowstring("view", cwd=tmp_path)
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == "runs does not exist; expected a folder of runs, such as the one bowstring demo makes\n"
+    assert ran.err == "runs does not exist; expected a folder of runs, (bowstring demo creates one)\n"
     (tmp_path / "file").write_text("x")
     assert bowstring("view", "file", cwd=tmp_path).err.startswith("file is not a folder; expected")
 

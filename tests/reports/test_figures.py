@@ -8,7 +8,7 @@ import bowstring
 from bowstring.benchmarks.figures import Curve, Histogram, Intervals, Mark, Point, Scatter, Stack
 from bowstring.reports.drawing import draw
 from bowstring.reports.figures import figures_of
-from bowstring.reports.plots import save
+from bowstring.reports.plots import save_figure
 
 ODD = "a $x_1$ <b>&\u202e</b> name that goes on and on and on and on"
 SOME = [
@@ -33,12 +33,12 @@ def test_a_figure_on_a_page_is_well_formed_whatever_it_is_called(figure):
 
 @pytest.mark.parametrize("figure", SOME, ids=lambda f: f.name)
 def test_a_figure_for_a_paper_is_the_same_file_every_time(figure, tmp_path):
-    first = save(figure, tmp_path, ["svg", "pdf", "png"])
+    first = save_figure(figure, tmp_path, ["svg", "pdf", "png"])
     before = [path.read_bytes() for path in first]
     assert before[0].startswith(b"<?xml")
     assert before[1].startswith(b"%PDF")
     assert before[2].startswith(b"\x89PNG")
-    assert [path.read_bytes() for path in save(figure, tmp_path, ["svg", "pdf", "png"])] == before
+    assert [path.read_bytes() for path in save_figure(figure, tmp_path, ["svg", "pdf", "png"])] == before
 
 
 def test_verdicts_and_lengths_add_up(tmp_path):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bowstring.api.train import Trained, train
+from bowstring.api.train import TrainingResult, train
 from bowstring.training.adapters import with_adapter
 from bowstring.training.arguments import trainer_arguments
 from bowstring.training.objectives import Objective
@@ -23,7 +23,7 @@ SMALL: dict[str, Any] = {
 }
 
 
-def small(method: str, model: Path | str, data: Path | str, out: Path, **given: Any) -> Trained:
+def small(method: str, model: Path | str, data: Path | str, out: Path, **given: Any) -> TrainingResult:
     said = SMALL | given
     if said.get("init_from"):  # it brings its own
         said = {name: value for name, value in said.items() if name not in ("rank", "alpha")}

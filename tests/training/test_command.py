@@ -45,7 +45,10 @@ def train(folder, users, tmp_path, capsys):
         (("--data", "mini"), "mini/hicupid or mini/cupid"),
         (("--type", "horoscope"), "horoscope"),
         (("--history", "nonsense"), "--history nonsense: expected full, gold, none, last:N"),
-        (("--max-length", "40"), "all 4 examples are longer than --max-length 40; give more, or try --history last:4k"),
+        (
+            ("--max-length", "40"),
+            "all 4 examples are longer than --max-length 40; increase it, or try --history last:4k",
+        ),
         (("--lr", "0"), "--lr 0.0: expected a number above 0"),
         (("--dropout", "1"), "--dropout 1.0: expected a number from 0 to below 1"),
         (("--branches", "0"), "--branches 0: expected a whole number of at least 1"),
@@ -104,7 +107,7 @@ def test_whose_limit_it_is_that_all_examples_pass_is_said(train, folder, tmp_pat
     code, _, lines = train("sft", "--model", short)
     assert code == 2
     assert lines[-1] == (
-        "all 4 examples are longer than the model's 64 tokens; take another model, or try --history last:4k"
+        "all 4 examples are longer than the model's 64 tokens; use another model, or try --history last:4k"
     )
 
 
@@ -127,7 +130,7 @@ def test_a_folder_that_is_no_training_is_not_written_into(train, tmp_path):
     (tmp_path / "a" / "notes.txt").write_text("mine")
     code, _, lines = train()
     assert code == 2
-    assert lines[-1] == f"{tmp_path / 'a'} is not empty, and no training of ours; give another --out"
+    assert lines[-1] == f"{tmp_path / 'a'} is not empty and not a training of Bowstring; choose another --out"
     assert [p.name for p in (tmp_path / "a").iterdir()] == ["notes.txt"]
 
 
@@ -196,7 +199,7 @@ def test_cupid_is_trained_on_by_the_same_command(train):
     for method in ("sft", "dpo"):
         code, out, lines = train(method, "--data", "mini/cupid", "--split", "test", "--limit", "1", "--fresh")
         assert code == 0, lines
-        assert "Note: what is trained on (test) cannot test the result." in lines
+        assert "Note: the training data includes test, so these splits cannot be used to test the result." in lines
         assert "next: bowstring eval" in out
 
 
@@ -208,7 +211,7 @@ def test_a_test_set_is_only_trained_on_by_name(method, data, split, train, tmp_p
         write_cupid(load_cupid("mini").instances, data)
     code, out, lines = train(method, "--data", data)
     assert (code, out) == (2, "")
-    assert lines == [f"{data} has no train split; say --split {split} to train on it all the same"]
+    assert lines == [f"{data} has no train split; to train on another split, give --split {split}"]
     assert not (tmp_path / "a").exists()
     code, _, lines = train(method, "--data", data, "--split", split, "--limit", "2")
     assert code == 0, lines
@@ -258,7 +261,7 @@ def test_fresh_replaces_nothing_before_the_new_training_can_begin(train, tmp_pat
 def test_the_same_training_by_another_spelling_is_the_same(train, folder, users, tmp_path):
     assert train()[0] == 0
     _, _, lines = train("sft", "--model", f"hf/{folder}", "--data", f"{users}/.")
-    assert lines[-1] == f"{tmp_path / 'a'} is trained already; --fresh trains it again."
+    assert lines[-1] == f"{tmp_path / 'a'} is already trained; use --fresh to train it again."
 
 
 @pytest.mark.parametrize("words", [("--lr", "nan"), ("--epochs", "inf"), ("--seed", "-1")])
@@ -278,7 +281,7 @@ def test_an_adapter_to_go_on_from_brings_its_own_rank(train, tmp_path):
 def test_a_loss_that_is_no_number_ends_the_training(train, tmp_path):
     code, out, lines = train("sft", "--lr", "1e12", "--grad-norm", "1e30", "--epochs", "30")
     assert code == 1
-    assert "not an adapter to use" in out
+    assert "do not use this adapter" in out
     assert "next:" not in out
     assert any(line.startswith("Collapse at step") and "SFT first" not in line for line in lines)
     assert json.loads((tmp_path / "a" / "training.json").read_text())["status"] == "collapsed"

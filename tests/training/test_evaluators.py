@@ -64,7 +64,7 @@ def test_what_cannot_be_learned_from_is_left_out_and_counted():
     made = judge_examples(spoiled, settings("judge", hold_out=0.0), HICUPID.prompts())
     assert sum(map(len, made.examples.groups())) == len(QUESTIONS) - 2
     assert made.examples.notes == (
-        "left out 1 transcripts without a verdict that can be read",
+        "left out 1 unparsed transcripts",
         "left out 1 transcripts that do not say which side the answer had (answer_is)",
     )
     with pytest.raises(UsageError, match="no judge transcripts to train on"):
@@ -161,7 +161,7 @@ def test_a_matcher_that_cannot_be_read_is_counted_and_not_guessed(tmp_path):
         "--rank", SMALL["rank"], "--alpha", SMALL["alpha"], "--hold-out", 0.5, "--packs-per-step", 1,
     )  # fmt: skip
     assert ran.code == 0, ran.err
-    assert "agreement with the teacher on what was held out:" in ran.out
+    assert "agreement with the teacher on held-out data:" in ran.out
     assert "accuracy –, macro F1 –, kappa –; 0 labels" in ran.out
     assert "next: bowstring eval cupid --matcher hf/" in ran.out
 

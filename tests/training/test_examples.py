@@ -154,9 +154,9 @@ def test_only_the_train_split_is_trained_on_unless_another_is_named(folder, user
         (
             "mini/cupid",
             {"splits": ("test",), "drop_irrelevant": 2},
-            "--drop-irrelevant is for HiCUPID; for CUPID try --history gold",
+            "--drop-irrelevant does not apply to CUPID; try --history gold",
         ),
-        ("mini/cupid", {"splits": ("test",), "instruction": "user"}, "--instruction is for HiCUPID"),
+        ("mini/cupid", {"splits": ("test",), "instruction": "user"}, "--instruction does not apply to CUPID"),
         ("mini/cupid", {"splits": ("test",), "types": ("persona",)}, "persona"),
         ("mini/hicupid", {"splits": ("test_1",), "types": ("changing",)}, "changing"),
         ("mini/hicupid", {"splits": ("train",)}, "mini/hicupid has no split 'train'; it has test_1 or test_2"),

@@ -15,7 +15,7 @@ def test_a_window_longer_than_the_text_changes_nothing_but_the_way(method, folde
     told: list[str] = []
     packed = small(method, folder, users, tmp_path / "a", users_per_step=9, lr=1e-2)
     plain = small(method, windowed, users, tmp_path / "b", users_per_step=9, lr=1e-2, tell=told.append)
-    assert any("one example is trained on at a time: its sliding-window attention" in line for line in told)
+    assert any("examples are trained one at a time: its sliding-window attention" in line for line in told)
     assert plain.record["plain"] == "its sliding-window attention depends on token indices"
     assert packed.record["plain"] is None
     assert [t.record["counts"]["packs"] for t in (packed, plain)] == [9, 15]

@@ -117,7 +117,7 @@ def test_a_training_without_a_checkpoint_says_that_it_begins_anew(folder, users,
         )  # fmt: skip
     assert not any(line.startswith("No checkpoint yet") for line in told), "nothing was interrupted before it"
     again = small("sft", folder, users, tmp_path / "a", **given, tell=told.append)
-    assert told[-1] == "No checkpoint yet: beginning at step 1."
+    assert told[-1] == "No checkpoint yet: starting at step 1."
     assert len(again.record["log"]) == 4
 
 
@@ -132,9 +132,11 @@ def test_a_finished_training_is_left_alone_and_another_is_not_mixed_into_it(fold
     before = {p.name: (p.stat().st_mtime_ns, p.read_bytes()) for p in first.folder.iterdir()}
     told: list[str] = []
     again = small("sft", folder, users, tmp_path / "a", **short, save_every=7, tell=told.append)
-    assert told[-1] == f"{tmp_path / 'a'} is trained already; --fresh trains it again."
+    assert told[-1] == f"{tmp_path / 'a'} is already trained; use --fresh to train it again."
     assert again.record == json.loads((tmp_path / "a" / "training.json").read_text())
-    with pytest.raises(UsageError, match="holds another training; give another --out, or --fresh to replace it"):
+    with pytest.raises(
+        UsageError, match="contains another training; choose another --out, or use --fresh to replace it"
+    ):
         small("sft", folder, users, tmp_path / "a", **short, seed=1)
     assert {p.name: (p.stat().st_mtime_ns, p.read_bytes()) for p in first.folder.iterdir()} == before
     fresh = small("sft", folder, users, tmp_path / "a", **short, seed=1, fresh=True)
@@ -158,7 +160,7 @@ def test_a_training_that_ended_before_its_first_checkpoint_gives_way_to_another(
         small(method, folder, users, tmp_path / "a", limit=4, save_every=50, watch=interrupt_at(1))
     told: list[str] = []
     again = small(method, folder, users, tmp_path / "a", limit=8, tell=told.append)
-    assert f"What was begun in {tmp_path / 'a'} left nothing to go on from; this training takes its place." in told
+    assert f"The training that was started in {tmp_path / 'a'} left no checkpoint; it is replaced." in told
     assert again.record["configuration"]["limit"] == 8
     assert_same_training(again, small(method, folder, users, tmp_path / "b", limit=8))
 
@@ -181,7 +183,9 @@ def test_a_training_that_has_something_to_lose_does_not_give_way(has, folder, us
 
         monkeypatch.setattr(pytest.importorskip("fcntl"), "flock", refuse)
     before = (tmp_path / "a" / "training.json").read_bytes()
-    with pytest.raises(UsageError, match="holds another training; give another --out, or --fresh to replace it"):
+    with pytest.raises(
+        UsageError, match="contains another training; choose another --out, or use --fresh to replace it"
+    ):
         small("sft", folder, users, tmp_path / "a", limit=2)
     assert (tmp_path / "a" / "training.json").read_bytes() == before
     if at_work is not None:

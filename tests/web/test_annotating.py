@@ -366,8 +366,8 @@ def test_two_runs_that_people_compared_are_told_as_such(asked, tmp_path):
         rate = told["preference"]["by_rater"][name]
         assert (rate["value"], rate["n"]) == (pytest.approx(100 * sum(own) / len(own)), len(own))
     shown = " ".join(command("agree", people, *both).out.split())
-    assert "secret-alpha against secret-beta: win, tie and lose are those of secret-alpha" in shown
-    assert "the win rate of secret-alpha against secret-beta, of 100" in shown
+    assert "secret-alpha against secret-beta: win, tie or lose, from the side of secret-alpha" in shown
+    assert "win rate of secret-alpha against secret-beta, 0–100" in shown
     assert "(gold check)" in shown
     assert "! two runs were compared with each other: judges compare one answer with the gold one" in shown
     alone = command("agree", people, "--rater", "anna")

@@ -82,7 +82,7 @@ def test_hostile_text_is_seen_as_text(browser, asked, tmp_path):
         page.keyboard.press("Tab")
         page.get_by_role("radio", name="Tie").check()
         with page.expect_navigation():
-            page.get_by_role("button", name="Save and go on").click()
+            page.get_by_role("button", name="Save and continue").click()
         assert complaints == []
     (line,) = exported(db)
     assert line["comment"] == HOSTILE.replace("\r\n", "\n").strip()

@@ -19,13 +19,13 @@ from bowstring.benchmarks.cupid.people import CupidPeople
 from bowstring.benchmarks.hicupid.people import HicupidPeople
 from bowstring.benchmarks.people import Unit
 from bowstring.errors import DataError, UsageError
-from bowstring.web.annotating.checks import made_checks
-from bowstring.web.annotating.dealing import chosen, deal, hands_of, shared
+from bowstring.web.annotating.checks import generated_checks
+from bowstring.web.annotating.dealing import chosen, deal, shared, units_by_annotator
 from bowstring.web.annotating.opening import open_study
 from bowstring.web.annotating.results import export, standings
 from bowstring.web.annotating.study import Study
-from bowstring.web.annotating.tasks import Incomplete, Said, read_form
-from bowstring.web.annotating.units import gather, read_runs
+from bowstring.web.annotating.tasks import Incomplete, PageResponse, read_form
+from bowstring.web.annotating.units import collect_units, read_runs
 from tests.support.command import bowstring as command
 from tests.support.run_files import without_sums
 
@@ -80,7 +80,7 @@ def test_a_share_is_for_all_and_the_rest_is_dealt_evenly(n, people, overlap):
         Unit(**{f: getattr(u, f) for f in u.__slots__} | {"shared": flag})
         for u, flag in zip(units(n), flags, strict=True)
     ]
-    hands = hands_of(given, names, 7)
+    hands = units_by_annotator(given, names, 7)
     turns = deal(given, hands, 7)
     times = Counter(turn.unit for turn in turns)
     assert all(times[i] == (people if flag else 1) for i, flag in enumerate(flags))
@@ -92,12 +92,12 @@ def test_a_share_is_for_all_and_the_rest_is_dealt_evenly(n, people, overlap):
         assert abs(sum(t.swapped for t in mine) - len(mine) / 2) <= 0.5
     assert turns == deal(given, hands, 7)
     if n > 10:
-        assert turns != deal(given, hands_of(given, names, 8), 8)
+        assert turns != deal(given, units_by_annotator(given, names, 8), 8)
 
 
 def test_types_are_spread_over_people():
     given = units(40, types=("persona", "persona", "persona", "profile"))
-    turns = deal(given, hands_of(given, ["anna", "ben"], 0), 0)
+    turns = deal(given, units_by_annotator(given, ["anna", "ben"], 0), 0)
     for name in ("anna", "ben"):
         assert Counter(given[t.unit].type for t in turns if t.annotator == name) == {"persona": 15, "profile": 5}
 
@@ -112,7 +112,7 @@ def test_a_larger_limit_keeps_what_a_smaller_one_took():
 def test_a_made_check_pairs_what_is_right_with_somebody_elses():
     given = units(40)
     taken = given[:30]
-    checks = made_checks(TASKS["compare"], given, 9, 1, dealt=taken)
+    checks = generated_checks(TASKS["compare"], given, 9, 1, dealt=taken)
     assert len(checks) == 5  # of ten free items: each gives a question with its answer, or an answer
     by_right = {u.right: u for u in given}
     for check in checks:
@@ -125,7 +125,7 @@ def test_a_made_check_pairs_what_is_right_with_somebody_elses():
         assert check.ids[0] not in {u.ids[0] for u in given}
     assert len({answer for check in checks for answer in check.answers}) == 10
     # One user alone: there is nobody to take an answer from.
-    assert made_checks(TASKS["compare"], given[:3], 5, 1, dealt=[]) == []
+    assert generated_checks(TASKS["compare"], given[:3], 5, 1, dealt=[]) == []
 
 
 @pytest.mark.parametrize(
@@ -143,11 +143,11 @@ def test_a_made_check_pairs_what_is_right_with_somebody_elses():
 def test_nobody_meets_a_question_or_a_text_of_a_check_twice(runs, tmp_path, run, task, settings):
     said = []
     study = open_study([runs / run], task=task, db=tmp_path / "s.sqlite", tell=said.append, **settings)
-    all_units = gather(read_runs([runs / run]), TASKS[task]).units
+    all_units = collect_units(read_runs([runs / run]), TASKS[task]).units
     kept = len(all_units) - study.items
     assert ("limit" in settings) or any(line.startswith(f"{kept} left out: kept") for line in said) == (kept > 0)
     for name in study.about["settings"]["annotators"]:
-        mine = [given.unit for given in study.everything() if given.annotator == name]
+        mine = [given.unit for given in study.assignments() if given.annotator == name]
         checks = [unit for unit in mine if unit.expected]
         assert len(checks) == round(settings["checks"] * (len(mine) - len(checks)))
         assert checks
@@ -192,15 +192,15 @@ def test_a_form_that_says_nothing_is_refused(form):
 
 
 def test_two_runs_meet_and_one_is_held_against_gold(runs):
-    one = gather(read_runs([runs / "one"]), TASKS["compare"])
+    one = collect_units(read_runs([runs / "one"]), TASKS["compare"])
     assert {u.type for u in one.units} == {"persona", "profile"}
     assert {u.sources for u in one.units} == {("one", "gold answer")}
-    both = gather(read_runs([runs / "one", runs / "two"]), TASKS["compare"])
+    both = collect_units(read_runs([runs / "one", runs / "two"]), TASKS["compare"])
     assert {u.type for u in both.units} == {"persona", "profile", "schedule"}
     assert {u.sources for u in both.units} == {("one", "two")}
     assert {u.answers[1] for u in both.units} == {""}
     assert not {u.ids for u in one.units} & {u.ids for u in both.units}
-    with pytest.raises(UsageError, match="annotate them apart"):
+    with pytest.raises(UsageError, match="annotate them separately"):
         read_runs([runs / "one", runs / "cupid"])
 
 
@@ -238,15 +238,15 @@ def test_runs_of_other_splits_are_not_put_together(tmp_path, hicupid_folder):
 def test_every_run_has_its_own_conversations(tmp_path):
     """Those of the bundled set are of the same data, whatever split they read."""
     study = open_study(of_splits("mini", tmp_path), task="personal", checks=0, db=tmp_path / "s.sqlite")
-    assert all(given.unit.dialogues for given in study.everything())
-    assert {given.unit.cluster for given in study.everything()} == set("012345")
+    assert all(given.unit.dialogues for given in study.assignments())
+    assert {given.unit.cluster for given in study.assignments()} == set("012345")
     study.close()
 
 
 def test_sources_tell_runs_of_the_same_name_apart(runs, tmp_path):
     for above, name in (("a", "one"), ("b", "two")):
         shutil.copytree(runs / name, tmp_path / above / "run")
-    both = gather(read_runs([tmp_path / "a" / "run", tmp_path / "b" / "run"]), TASKS["compare"])
+    both = collect_units(read_runs([tmp_path / "a" / "run", tmp_path / "b" / "run"]), TASKS["compare"])
     assert {u.sources for u in both.units} == {("a/run", "b/run")}
     assert both.runs == ("a/run", "b/run")
 
@@ -260,10 +260,10 @@ def test_what_two_runs_answered_alike_is_left_out_and_counted(runs, tmp_path):
     (same / "records.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     said = []
     open_study([runs / "one", same], checks=0, db=tmp_path / "s.sqlite", tell=said.append).close()
-    assert "5 left out: answered alike, word for word, by both runs" in said
+    assert "5 left out: identical in both runs" in said
     study = Study(tmp_path / "s.sqlite")
     assert study.items == len(rows) - 5
-    assert not {row["key"] for row in rows[:5]} & {given.unit.key for given in study.everything()}
+    assert not {row["key"] for row in rows[:5]} & {given.unit.key for given in study.assignments()}
     study.close()
 
 
@@ -273,7 +273,7 @@ def test_a_study_is_for_its_owner_alone(runs, tmp_path):
         study = open_study([runs / "one"], limit=2, db=tmp_path / "s.sqlite")
     finally:
         os.umask(before)
-    study.save(next(study.everything()).page, Said(("A",)), 1.0)
+    study.save(next(study.assignments()).page, PageResponse(("A",)), 1.0)
     found = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
     assert found == dict.fromkeys(("s.sqlite", "s.sqlite-wal", "s.sqlite-shm"), 0o600)
     study.close()
@@ -287,10 +287,10 @@ def test_curating_is_named_by_help_and_taken_with_an_equals_sign(tmp_path):
 
 def test_schedules_are_satisfied_or_not(runs, tmp_path):
     study = open_study([runs / "one"], task="satisfaction", checks=0.3, db=tmp_path / "s.sqlite")
-    given = list(study.everything())
+    given = list(study.assignments())
     assert {g.unit.type for g in given} == {"schedule"}
     assert [g.unit.expected for g in given if g.unit.expected] == [(("no",),)] * round(0.3 * study.items)
-    study.save(given[0].page, Said(("yes",)), 1.0)
+    study.save(given[0].page, PageResponse(("yes",)), 1.0)
     (line,) = export(study)
     assert (line["label"], line["task"]) == ("yes", "satisfaction")
     study.close()
@@ -310,8 +310,8 @@ def test_a_study_that_does_not_name_its_benchmark_is_opened(runs, tmp_path):
 
 def test_personalized_answers_meet_general_ones(runs, tmp_path):
     study = open_study([runs / "one", runs / "two"], task="personal", checks=0, limit=6, db=tmp_path / "s.sqlite")
-    for given in list(study.everything()):
-        study.save(given.page, Said(("A",)), 1.0)
+    for given in list(study.assignments()):
+        study.save(given.page, PageResponse(("A",)), 1.0)
     lines = list(export(study))
     assert {(line["label"], line["first"]) for line in lines} == {
         ("personalized", "personalized answer"),
@@ -327,9 +327,9 @@ def test_many_who_save_at_once_lose_nothing(runs, tmp_path):
 
     def work(name):
         study = Study(path)  # a connection of its own, as another process has
-        for given in [g for g in study.everything() if g.annotator == name]:
+        for given in [g for g in study.assignments() if g.annotator == name]:
             study.note_sent(given.page)
-            study.save(given.page, Said(("A",), comment=name), 1.0)
+            study.save(given.page, PageResponse(("A",), comment=name), 1.0)
         study.close()
 
     with ThreadPoolExecutor(4) as threads:
@@ -342,7 +342,7 @@ def test_many_who_save_at_once_lose_nothing(runs, tmp_path):
 
 
 def test_checks_of_a_file_go_to_everybody_and_are_no_ratings(runs, tmp_path):
-    unit = gather(read_runs([runs / "one"]), TASKS["compare"]).units[3]
+    unit = collect_units(read_runs([runs / "one"]), TASKS["compare"]).units[3]
     gold = tmp_path / "gold.jsonl"
     gold.write_text(json.dumps({"item": unit.ids[0], "label": "lose"}) + "\n")
     study = open_study(
@@ -350,8 +350,10 @@ def test_checks_of_a_file_go_to_everybody_and_are_no_ratings(runs, tmp_path):
     )
     assert study.items == 4
     assert [s.total for s in standings(study)] == [3, 3]
-    for given in list(study.everything()):
-        study.save(given.page, Said(("tie",) if given.unit.key != unit.key else ("B" if given.swapped else "A",)), 1.0)
+    for given in list(study.assignments()):
+        study.save(
+            given.page, PageResponse(("tie",) if given.unit.key != unit.key else ("B" if given.swapped else "A",)), 1.0
+        )
     lines = list(export(study))
     checked = [line for line in lines if line["gold"]]
     assert [(line["rater"], line["label"], line["right"]) for line in checked] == [
@@ -398,12 +400,12 @@ def test_dialogues_are_shown_where_the_data_is_as_it_was(runs, tmp_path, hicupid
     bowstring.evaluate("hicupid", model=whimsical, judge="builtin", data=str(hicupid_folder), out=run)
     said = []
     study = open_study([run], limit=3, db=tmp_path / "a.sqlite", tell=said.append)
-    assert all(given.unit.dialogues for given in study.everything())
+    assert all(given.unit.dialogues for given in study.assignments())
     study.close()
     (hicupid_folder / "dialogue" / "test.parquet").unlink(missing_ok=True)
     (hicupid_folder / "dialogue" / "train.parquet").unlink()
     study = open_study([run], limit=3, db=tmp_path / "b.sqlite", tell=said.append)
-    assert not any(given.unit.dialogues for given in study.everything())
+    assert not any(given.unit.dialogues for given in study.assignments())
     study.close()
     assert any(line.startswith("the dialogues are not shown") for line in said)
 
@@ -417,11 +419,11 @@ def test_conversations_are_found_from_any_folder_and_missed_where_the_set_is_gon
     monkeypatch.chdir(tmp_path / "elsewhere")
     said = []
     study = open_study([tmp_path / "run"], limit=3, db=tmp_path / "s.sqlite", tell=said.append)
-    assert all(given.unit.dialogues for given in study.everything())
+    assert all(given.unit.dialogues for given in study.assignments())
     study.close()
     hicupid_folder.rename(tmp_path / "gone")
     study = open_study([tmp_path / "run"], limit=3, db=tmp_path / "t.sqlite", tell=said.append)
-    assert not any(given.unit.dialogues for given in study.everything())
+    assert not any(given.unit.dialogues for given in study.assignments())
     study.close()
     assert any(line.startswith("the dialogues are not shown: ") for line in said)
 

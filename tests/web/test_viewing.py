@@ -290,7 +290,7 @@ def test_numbers_without_records_are_shown(runs):
     (runs / "gold" / "records.jsonl").unlink()
     with Viewer(runs) as seen:
         shown = text(seen.get("/run/gold").text)
-    assert "records.jsonl is missing: there are no items to read" in shown
+    assert "records.jsonl is missing, so no items are shown" in shown
     assert "score.total" in shown
 
 
@@ -313,7 +313,7 @@ def test_a_run_whose_process_is_gone_is_interrupted(runs):
         shown = seen.get("/run/killed")
         earlier = seen.get("/run/killed?results")
     assert "interrupted 7 of 60 items" in told
-    assert "the same command resumes it" in told
+    assert "run the same command again to resume" in told
     assert "The same command resumes it" in text(shown.text)
     assert 'http-equiv="refresh"' not in shown.text
     assert "score.total" in text(earlier.text)

@@ -67,7 +67,7 @@ def test_filter_sort_mark_and_compare(browser, seen, javascript):
         for box in page.get_by_role("checkbox").all():
             if box.is_visible():
                 box.check()
-        page.get_by_role("button", name="Compare marked").click()
+        page.get_by_role("button", name="Compare selected").click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("2 runs compared")
         assert re.search(r"/compare\?run=general&run=gold$", page.url)
         assert errors == []
@@ -111,7 +111,7 @@ def test_single_keys_can_be_switched_off(browser, seen):
     with opened(browser) as (page, _):
         page.goto(seen.link)
         page.get_by_role("button", name="Keys").click()
-        page.get_by_label("single keys work").uncheck()
+        page.get_by_label("enable single-key shortcuts").uncheck()
         page.get_by_role("button", name="Close").click()
         page.reload()
         page.locator("a.open").first.focus()
@@ -131,7 +131,7 @@ def test_tab_reaches_everything_in_order_and_the_first_is_the_way_past(browser, 
             page.keyboard.press("Tab")
             reached.append(page.evaluate("document.activeElement.textContent.trim() || document.activeElement.name"))
         assert reached[0] == "Skip to the content"
-        for wanted in ("q", "Filter", "Compare marked", "score", "run", "gold", "sweep/none"):
+        for wanted in ("q", "Filter", "Compare selected", "score", "run", "gold", "sweep/none"):
             assert wanted in reached
         outlined = page.evaluate("""() => {
             document.querySelector("a.open").focus();
@@ -173,7 +173,7 @@ def test_hostile_names_and_contents_are_text(browser, runs):
             page.goto(seen.url)
         page.get_by_role("checkbox", name=f"mark {NAMES[0]}", exact=True).check()
         page.get_by_role("checkbox", name=f"mark {NAMES[1]}", exact=True).check()
-        page.get_by_role("button", name="Compare marked").click()
+        page.get_by_role("button", name="Compare selected").click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("2 runs compared")
         assert page.locator("img, script[src*=alert]").count() == 0
         assert errors == []
@@ -244,7 +244,7 @@ def test_a_killed_run_is_seen_to_be_interrupted_and_resumes(browser, runs):
         process.send_signal(signal.SIGKILL)
         process.communicate()
         page.goto(seen.link)
-        expect(page.locator('tr[data-run="killed"]')).to_contain_text("the same command resumes it")
+        expect(page.locator('tr[data-run="killed"]')).to_contain_text("run the same command again to resume")
         page.goto(f"{seen.url}/run/killed")
         expect(page.locator("main")).to_contain_text("Interrupted")
         expect(page.locator("#line")).to_contain_text("of 60 items")

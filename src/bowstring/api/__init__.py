@@ -1,1 +1,1 @@
-"""What the commands and Python users call to start something: evaluate, sweep, synthesize, train."""
+"""The Python API, which the commands also use: evaluate, sweep, synthesize, train."""

@@ -1,4 +1,4 @@
-"""What the command and the API both call: an evaluation, or a sweep over several.
+"""Evaluations and sweeps, for the command and the Python API.
 
 run = evaluate(NAME, model="embedded", judge="builtin", limit=10)
 run.metrics["metrics"]
@@ -50,9 +50,13 @@ Watch = Callable[[Snapshot], None]
 ModelLike = Any  # a name such as openai/gpt-4o-mini, an object with `complete`, or a function of your own
 
 
+class MissingModel(UsageError):
+    """No model was named; the command adds its name and the --help hint."""
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is evaluated, by whom, on which data."""
+    """The evaluated model, the judges and the data."""
 
     model: ModelLike = field(
         default=None, metadata=option("Model to evaluate, such as openai/gpt-4o-mini or embedded.", metavar="NAME")
@@ -60,7 +64,7 @@ class Subject:
     judge: ModelLike = field(
         default=builtin.NAME,
         metadata=option(
-            "Model that judges. builtin needs none, and is a smoke test only; truth is for sets made by synth "
+            "Model that judges. builtin needs no model and is only a smoke test; truth is for sets made by synth "
             "--offline.",
             metavar="NAME",
         ),
@@ -74,7 +78,7 @@ class Subject:
     history_model: ModelLike = field(
         default=None,
         metadata=option(
-            "Model that a history asks: summary, or a stage of your own.",
+            "Model for histories that need one: summary, or your own stage.",
             metavar="NAME",
             shown_default="the evaluated model",
         ),
@@ -84,7 +88,7 @@ class Subject:
 
 
 def eval_options(benchmark: Benchmark) -> list[Option]:
-    """Every option of evaluating on a benchmark, by the dataclasses that have them."""
+    """All options of an evaluation on a benchmark."""
     roles = {"matcher"} - set(benchmark.roles)
     subject = [one for one in options_of(Subject) if one.field not in roles]
     return [*subject, *options_of(benchmark.settings), *options_of(RunOptions)]
@@ -103,10 +107,10 @@ def evaluate(
 ) -> Run:
     """Evaluate a model and return the run, as `bowstring eval` does.
 
-    `model` and `judge` are names, or objects of your own; `data` is a hub id, a folder, a file or mini. Further
+    `model` and `judge` are names or your own objects; `data` is a hub id, a folder, a file or mini. Further
     settings are those of the benchmark (history, max_tokens, temperature, seed …) and of the run (out, limit,
-    concurrency, max_cost …); `bowstring eval NAME --help` lists them. With `like`, a run, its configuration is
-    repeated, except for what is given here.
+    concurrency, max_cost …); `bowstring eval NAME --help` lists them. `like` is a run whose configuration
+    is repeated, except for the settings given here.
     """
     given = {"model": model, "judge": judge, "data": data, **settings}
     return prepare(benchmark, like=like, watch=watch, tell=tell, **given).run()[0]
@@ -129,13 +133,13 @@ def sweep(
 
 
 def prepare(benchmark: str | None = None, **given: Any) -> Running:
-    """Check everything that can be checked before anything is asked. A plan does not need keys."""
+    """Check all settings before any request is sent. A plan needs no keys."""
     running, _ = _prepare(benchmark, several=False, **given)
     return running
 
 
 def prepare_sweep(benchmark: str | None = None, *, tell: Tell = lambda line: None, **given: Any) -> Sweep:
-    """As `prepare`, for every combination of the axes that are lists."""
+    """Like `prepare`, for every combination of the settings that are lists."""
     running, chosen = _prepare(benchmark, several=True, tell=tell, **given)
     first = running.evaluations[0]
     names = [variant_name(one, chosen) for one in chosen]
@@ -163,13 +167,15 @@ def _prepare(
     if repeated is not None:
         name, given = _like(repeated, name, given)
     if name is None:
-        raise UsageError(f"which benchmark? expected {join_choices(registry.names())}, or a run to repeat (--like RUN)")
+        raise UsageError(
+            f"no benchmark was named; expected {join_choices(registry.names())}, or a run to repeat (--like RUN)"
+        )
     benchmark = registry.get(name)
     subject, options, chosen = _sorted_settings(benchmark, given, several=several)
     named = _roles(benchmark, chosen[0], {role: getattr(subject, role) for role in ("model", "judge", "matcher")})
     asks_before = any(one.view().asks for one in chosen)
     if subject.history_model is not None and not asks_before:
-        raise UsageError("--history-model is for a history that asks a model: summary, or a stage of your own")
+        raise UsageError("--history-model is only for histories that use a model: summary, or your own stage")
     if subject.history_model is not None and named:
         named[STAGE_ROLE] = subject.history_model
     patience = Patience(attempts=options.attempts, timeout=options.timeout)
@@ -183,9 +189,7 @@ def _prepare(
     data = str(subject.data)
     loaded = load(data, name, revision=subject.revision, choice=benchmark.choice(chosen[0].configuration()))
     if repeated is not None and must_be not in (None, loaded.fingerprint):
-        raise UsageError(
-            f"{data} is not what it was when {repeated.path} was made; name it with --data to use it as it is"
-        )
+        raise UsageError(f"{data} has changed since {repeated.path}; give it with --data to use it as it is now")
     judge_name = models["judge"].name if "judge" in models else str(subject.judge) if models else None
     names = {role: one.name for role, one in models.items()}
     open_items = benchmark.opener(loaded, chosen, Context(data, judge_name, names, options.store_path, tell))
@@ -212,13 +216,13 @@ def _prepare(
 
 
 def _like(run: EndedRun, name: str | None, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The configuration of a run as keyword arguments, with those that are given in their place."""
+    """The configuration of a run as keyword arguments, replaced by the given ones."""
     configuration = run.configuration
     benchmark = str(configuration["benchmark"])
     if name not in (None, benchmark):
         raise UsageError(f"{run.path} is a run of {benchmark}, not of {name}")
     if "model" not in given and configuration["model"] is not None:
-        raise UsageError(f"--like {run.path} needs --model: the run's own was {configuration['model']}")
+        raise UsageError(f"--like {run.path} needs --model (the run used {configuration['model']})")
     had = read_manifest(run.path).get("options", {})
     options = {key: had[key] for key in ("limit", "prompts", "prices") if had.get(key) is not None}
     judges = {key: configuration[key] for key in ("judge", "matcher", "history_model") if configuration.get(key)}
@@ -231,28 +235,30 @@ def _like(run: EndedRun, name: str | None, given: dict[str, Any]) -> tuple[str, 
 
 
 def _page(data: DataSet, folder: Path, metrics: dict[str, Any], records: Sequence[Record]) -> str:
-    """The page of a run, with what its last audit found."""
-    with suppress(DataError):  # it is not the run's fault; bowstring report says so
+    """The page of a run, with its last audit."""
+    with suppress(DataError):  # a bad audit.json must not fail the run; bowstring report prints the error
         metrics = with_audit(metrics, folder)
     return write_page(metrics, records, histories_of(data))
 
 
 def _in_batches(models: Mapping[str, Model], options: RunOptions, tell: Callable[[str], None]) -> dict[str, Model]:
-    """The models that have a batch API, asked through it; the others as they are."""
+    """The models, with those that have a batch API wrapped in it."""
     found = dict(models)
     for role, model in models.items():
         if isinstance(model, Endpoint):
             ledger = options.store_path.with_name(LEDGER_NAME)
             found[role] = Batch(model, ledger, tell, fresh=options.fresh)
         else:
-            tell(f"{model.name} has no batch API here: it is asked one by one.")
+            tell(f"{model.name} has no batch API; its requests are sent one by one.")
     if not any(isinstance(model, Batch) for model in found.values()):
-        raise UsageError("--batch: no model here speaks OpenAI's batch API; expected openai/NAME or a server like it")
+        raise UsageError(
+            "--batch: none of the models has the OpenAI batch API; expected openai/NAME or a compatible server"
+        )
     return found
 
 
 def _folder(options: RunOptions, configuration: Mapping[str, Any], one: Any, chosen: Sequence[Any]) -> Path:
-    if len(chosen) > 1 and options.out:  # the sweep's own folder; its runs lie inside
+    if len(chosen) > 1 and options.out:  # the folder of the sweep, which contains its runs
         folder = options.out / slug(variant_name(one, chosen))
     else:
         subject = configuration["model"] or "retrieval"
@@ -264,14 +270,14 @@ def _folder(options: RunOptions, configuration: Mapping[str, Any], one: Any, cho
 
 
 def _roles(benchmark: Benchmark, settings: Any, named: Mapping[str, Any]) -> dict[str, Any]:
-    """The models that are to be opened, by role."""
+    """The models to open, by role."""
     if not benchmark.asks_models(settings):
         for role, name in named.items():
             if name is not None and name != builtin.NAME:
-                raise UsageError(f"--retrieval-only asks no model: leave out --{role}")
+                raise UsageError(f"--retrieval-only uses no model; leave out --{role}")
         return {}
     if named["model"] is None:
-        raise UsageError("Missing option '--model': the model to evaluate, such as openai/gpt-4o-mini or embedded")
+        raise MissingModel("Missing option '--model': the model to evaluate, such as openai/gpt-4o-mini or embedded")
     for role, name in named.items():
         if role not in ("model", *benchmark.roles) and name is not None:
             raise UsageError(f"--{role}: {benchmark.title} has no {role}")
@@ -286,7 +292,7 @@ def _roles(benchmark: Benchmark, settings: Any, named: Mapping[str, Any]) -> dic
 def _sorted_settings(
     benchmark: Benchmark, given: Mapping[str, Any], *, several: bool
 ) -> tuple[Subject, RunOptions, list[Any]]:
-    """Keyword arguments, told apart by whom they concern; settings once for every combination of the axes."""
+    """Keyword arguments sorted by dataclass; the settings once per combination of the axes."""
     where = "sweep()" if several else "evaluate()"
     kinds = (Subject, benchmark.settings, RunOptions)
     subject, own, options = split_keywords(kinds, benchmark.settle(dict(given), several=several), where=where)

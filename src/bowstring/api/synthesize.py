@@ -1,4 +1,4 @@
-"""Making a set from beginning to end, with models or offline: what the command and the API call.
+"""Generation of data sets, with models or offline, for the command and the Python API.
 
 made = synthesize(NAME, model="openai/gpt-4o-mini", personas=4, out="sets/mine")
 made.quality.as_json()
@@ -18,7 +18,7 @@ from typing import Any
 
 from bowstring.benchmarks import registry
 from bowstring.benchmarks.cards import card_of
-from bowstring.benchmarks.interface import Benchmark, needed
+from bowstring.benchmarks.interface import Benchmark, require_part
 from bowstring.benchmarks.loading import load
 from bowstring.benchmarks.synthesis import Pipeline, Synthesis
 from bowstring.concurrency import run_anywhere
@@ -46,7 +46,7 @@ from bowstring.synthesis.settings import SynthesisOptions
 
 _SETS = Path("sets")
 _CALL = "synthesize()"
-_MANY = 300  # users from which on tokens and personal information are not looked at again for the card
+_MANY = 300  # users; for larger sets the card has no token counts and no search for personal information
 Tell = Callable[[str], None]
 
 
@@ -59,11 +59,11 @@ def synthesize(
     watch: Callable[[Snapshot], None] = lambda snapshot: None,
     tell: Tell = lambda line: None,
     **settings: Any,
-) -> Made:
-    """Make a data set, as `bowstring synth` does: with models, or `offline` from word banks.
+) -> SynthesisResult:
+    """Generate a data set, as `bowstring synth` does: with models, or `offline` from word banks.
 
-    `model` is a name, or an object of your own. Other settings are those of the benchmark (users or personas, turns,
-    temperature, seed …), its further roles (CUPID's assistant and judge) and those of `SynthesisOptions` (seeds,
+    `model` is a name or your own object. Other settings are those of the benchmark (users or personas, turns,
+    temperature, seed …), its additional roles (such as assistant and judge) and those of `SynthesisOptions` (seeds,
     preview, store, max_cost …).
     """
     if offline:
@@ -72,11 +72,11 @@ def synthesize(
 
 
 @dataclass(slots=True)
-class Made:
-    """What a synthesis has come to: complete with its folder, or stopped, to be resumed."""
+class SynthesisResult:
+    """The result of a synthesis: complete, with its folder, or stopped and resumable."""
 
     folder: Path
-    items: list[Any]  # as the benchmark's pipeline makes them; none of an offline set, which is written as it is made
+    items: list[Any]  # as the benchmark's pipeline returns them; empty for an offline set, which is written directly
     quality: Quality
     usage: dict[str, Any]
     failed: list[Record]
@@ -85,18 +85,18 @@ class Made:
 
     @property
     def cost(self) -> float | None:
-        """What the items took, whether it was paid now or before; None where a price is not known."""
+        """The cost of the items, including stored responses; None if a price is unknown."""
         costs = [used["cost_in_all"] for used in self.usage.values()]
         return None if any(cost is None for cost in costs) else sum(costs)
 
 
 @dataclass(slots=True)
 class PreparedSynthesis:
-    """A synthesis that is ready: everything is checked, and nothing has been asked."""
+    """A prepared synthesis: all settings are checked, and no request was sent."""
 
     benchmark: Benchmark
     synthesis: Synthesis
-    settings: Any  # of the benchmark's kind
+    settings: Any  # of the class that the benchmark defines
     options: SynthesisOptions
     pipeline: Pipeline
     models: dict[str, Model]
@@ -108,15 +108,15 @@ class PreparedSynthesis:
 
     @property
     def n(self) -> int:
-        """How many things are to be made."""
+        """The number of things to generate."""
         return self.synthesis.count(self.settings)
 
     @property
     def preview(self) -> int | None:
         return self.options.preview
 
-    def run(self) -> Made:
-        """Make everything, or with `preview` the first few, and write the set where nothing is missing."""
+    def run(self) -> SynthesisResult:
+        """Generate everything, or with `preview` the first few; write the set if nothing is missing."""
         with nullcontext() if self.preview else lock_folder(self.folder):
             made = run_anywhere(self._run, self._interrupt)
             if not (made.stopped or made.failed or self.preview):
@@ -127,7 +127,7 @@ class PreparedSynthesis:
         if self._runner is not None:
             self._runner.stop("interrupted")
 
-    async def _run(self) -> Made:
+    async def _run(self) -> SynthesisResult:
         store = Store(self.options.store or self.folder.parent / STORE_NAME)
         quality = Quality()
         try:
@@ -144,7 +144,7 @@ class PreparedSynthesis:
                 await model.close()
         records = [r for r in outcome.records if r is not None]
         quality.dropped += [r["dropped"] for r in records if "dropped" in r]
-        return Made(
+        return SynthesisResult(
             self.folder,
             [r["made"] for r in records if "made" in r],
             quality,
@@ -163,7 +163,7 @@ class PreparedSynthesis:
             return {"failure": {"number": number, "kind": failed.kind, "reason": failed.reason}}
 
     def _askers(self, store: Store) -> dict[str, Asker]:
-        """By role; roles of one model stand beside each other."""
+        """Usage by role; roles with the same model are adjacent."""
         budget = Budget(self.options.max_cost) if self.options.max_cost is not None else None
         askers: dict[str, Asker] = {}
         for role, model in self.models.items():
@@ -179,7 +179,7 @@ class PreparedSynthesis:
             )
         return askers
 
-    def _write(self, made: Made) -> None:
+    def _write(self, made: SynthesisResult) -> None:
         if not made.items:
             return
         mark_started(self.folder, self.configuration)
@@ -193,8 +193,9 @@ class PreparedSynthesis:
         _finish(self.folder, self.configuration, made.quality, made_by=made_by, title=self.folder.name)
         made.written = True
 
-    def projected(self, made: Made) -> tuple[float, float] | None:
-        """What a preview took, and what the whole is likely to: the estimate, held against what was measured."""
+    def projected(self, made: SynthesisResult) -> tuple[float, float] | None:
+        """The cost of the preview and the projected cost of the whole set: the estimate, scaled by the measured
+        cost."""
         rows = [row["cost"] for row in self.projection().values()]
         if made.cost is None or not made.items or None in rows:
             return None
@@ -202,7 +203,7 @@ class PreparedSynthesis:
         return made.cost, sum(rows) * made.cost / expected if expected else 0.0
 
     def projection(self) -> dict[str, dict[str, Any]]:
-        """What the whole is likely to take, by role; the cost where prices are known."""
+        """Estimated requests and tokens by role, and the cost if prices are known."""
         found: dict[str, dict[str, Any]] = {}
         for e in self.synthesis.estimates(self.settings):
             model = self.models[e.role]
@@ -227,12 +228,12 @@ def prepare_synthesis(
     tell: Tell = lambda line: None,
     **given: Any,
 ) -> PreparedSynthesis:
-    """Check everything that can be checked before anything is asked. A projection does not need keys."""
+    """Check all settings before any request is sent. A projection needs no keys."""
     of, synthesis = _synthesis_of(benchmark)
     in_roles, in_settings, in_options = _sorted(synthesis, given)
     named: dict[str, Any] = synthesis.roles(**in_roles).by_role()
     if named["model"] is None:
-        raise UsageError(f"synth {benchmark} needs --model{', or --offline' if synthesis.offline else ''}")
+        raise UsageError(f"synth {benchmark} needs --model{' or --offline' if synthesis.offline else ''}")
     settings, options = synthesis.settings(**in_settings), SynthesisOptions(**in_options)
     prompts = of.prompts(options.prompts)
     seeds = load_seeds(options.seeds, field=options.seeds_field, seed=settings.seed)
@@ -257,7 +258,7 @@ def prepare_synthesis(
 
 
 def _opened(named: Mapping[str, Any], patience: Patience, tell: Tell, *, with_keys: bool) -> dict[str, Model]:
-    """Models by role; roles of one name have one model."""
+    """Models by role; roles with the same name share one model."""
     opened: dict[int, Model] = {}
     models: dict[str, Model] = {}
     for role, name in named.items():
@@ -267,16 +268,16 @@ def _opened(named: Mapping[str, Any], patience: Patience, tell: Tell, *, with_ke
     return models
 
 
-def synthesize_offline(benchmark: str, *, tell: Tell = lambda line: None, **given: Any) -> Made:
-    """Make a set from word banks, without a model; the same seed gives the same bytes."""
+def synthesize_offline(benchmark: str, *, tell: Tell = lambda line: None, **given: Any) -> SynthesisResult:
+    """Generate a set from word banks, without a model; the same seed gives the same bytes."""
     of, synthesis = _synthesis_of(benchmark)
-    generator = needed(of, synthesis.offline, "offline generator")
+    generator = require_part(of, synthesis.offline, "offline generator")
     _, in_settings, in_options = _sorted(synthesis, given)
     for kind in (synthesis.roles, synthesis.settings, SynthesisOptions):
         for one in options_of(kind):
             value = given.get(one.field)
             if value is not None and value is not False and one.field not in (*generator.settings, "out"):
-                raise UsageError(f"--offline asks no model: leave out {one.flag}")
+                raise UsageError(f"--offline uses no model; leave out {one.flag}")
     settings = synthesis.settings(**in_settings)
     n = synthesis.count(settings)
     folder = in_options.get("out") or _SETS / f"{benchmark}-offline-{n}-{settings.seed}"
@@ -287,11 +288,11 @@ def synthesize_offline(benchmark: str, *, tell: Tell = lambda line: None, **give
     quality = offline.write(folder, _Counting(tell, synthesis.thing.many))
     title = f"{of.title}, generated offline ({n:,} {synthesis.thing.many})"
     _finish(folder, configuration, quality, made_by=generator.made_by, title=title)
-    return Made(folder, [], quality, usage={}, failed=[], stopped=None, written=True)
+    return SynthesisResult(folder, [], quality, usage={}, failed=[], stopped=None, written=True)
 
 
 class _Counting:
-    """Tells how many things are made, about ten times in all."""
+    """Reports progress about ten times in total."""
 
     def __init__(self, tell: Tell, things: str) -> None:
         self._tell = tell
@@ -306,7 +307,7 @@ class _Counting:
 
 def _synthesis_of(name: str) -> tuple[Benchmark, Synthesis]:
     benchmark = registry.get(name)
-    return benchmark, needed(benchmark, benchmark.synthesis(), "synthesis")
+    return benchmark, require_part(benchmark, benchmark.synthesis(), "synthesis")
 
 
 def _sorted(synthesis: Synthesis, given: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
@@ -315,7 +316,7 @@ def _sorted(synthesis: Synthesis, given: Mapping[str, Any]) -> tuple[dict[str, A
 
 
 def _finish(folder: Path, configuration: Mapping[str, Any], quality: Quality, *, made_by: str, title: str) -> None:
-    """Write what lies beside a set; it is loaded for the card, so that a bad one is found now."""
+    """Write the card and provenance of a set. It is loaded for the card, so a bad set is found now."""
     data = load(str(folder), str(configuration["benchmark"]))
     many = len(data.history_keys()) > _MANY
     counter = None if many else counter_or_none("embedded", lambda line: None)

@@ -1,10 +1,10 @@
-"""What the command and the API both call: train an adapter.
+"""Training of adapters, for the command and the Python API.
 
 trained = train("sft", data="sets/mine", model="embedded", out="adapters/mine", epochs=2)
 trained.folder      # for --model hf/embedded+adapters/mine
 
-The adapter's folder has what PEFT needs, and training.json: what it was trained on, with what, and the curve. The same
-call resumes a training that was ended, and leaves one alone that is done.
+The folder of the adapter has the files of PEFT and training.json: data, settings and loss curve. The same call resumes
+an interrupted training and does nothing for a complete one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from bowstring import __version__
 from bowstring.benchmarks import registry
-from bowstring.benchmarks.interface import Benchmark, Training, needed
+from bowstring.benchmarks.interface import Benchmark, Training, require_part
 from bowstring.benchmarks.loading import load
 from bowstring.datasets.dataset import DataSet
 from bowstring.errors import MissingSplit, UsageError
@@ -45,18 +45,18 @@ _LEFT = (
     *("adapter_model.safetensors", "adapter_config.json", "training_args.bin", "reference.json"),
     *("held_out.jsonl", "curve.svg", "README.md", TRAINING),
 )
-# Tokens of several packs that go through the model together. A GPU wants as many as the published settings allow an
-# example; elsewhere more at a time is not faster, and without checkpointing takes memory that a laptop does not have.
+# Tokens of the packs in one forward pass. A GPU uses as many as the published settings allow per example; on a CPU
+# more tokens are not faster, and without checkpointing need more memory than a laptop has.
 _AT_A_TIME = 20_480
 _AT_A_TIME_ELSEWHERE = 4_096
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class TrainingResult:
     folder: Path
     record: dict[str, Any]  # training.json
-    speaks: bool = True  # of several processes, whether this one is to report
+    speaks: bool = True  # with several processes, whether this one reports
 
     @property
     def complete(self) -> bool:
@@ -71,11 +71,11 @@ def train(
     tell: Tell = lambda line: None,
     watch: Callable[[Any], None] = lambda step: None,
     **given: Any,
-) -> Trained:
+) -> TrainingResult:
     """Train an adapter, as `bowstring train` does.
 
-    Further settings are those of `TrainOptions` (model, init_from, prompts …) and `TrainSettings` (history, epochs,
-    lr …). Those that are not given are the published ones of the method.
+    Other settings are those of `TrainOptions` (model, init_from, prompts …) and `TrainSettings` (history, epochs, lr
+    …). Defaults are the published ones of the method.
     """
     require_torch()
     of_run, of_training = split_keywords(
@@ -87,17 +87,17 @@ def train(
     files = model_files("hf", options.model.removeprefix("hf/") + (f"+{init_from}" if init_from else ""), tell)
     examples, held_out, about = _examples(settings, options.data, options.revision, options.prompts)
     if init_from is not None and not {"rank", "alpha"}.isdisjoint(of_training):
-        raise UsageError("--rank and --alpha are those of the adapter that --init-from names; leave them out")
+        raise UsageError("--rank and --alpha are fixed by the adapter given with --init-from; leave them out")
     configuration = settings.configuration() | {"weights": files.fingerprint, **about}
     if init_from is not None:
         for name in ("rank", "alpha"):
             del configuration[name]
     arguments = trainer_arguments(settings, options.out / _CHECKPOINTS, tensorboard=options.tensorboard, tell=tell)
-    if arguments.process_index:  # one process speaks for all
+    if arguments.process_index:  # only the main process prints
         tell = watch = lambda line: None
-    said = {"model": options.model.removeprefix("hf/"), "init_from": init_from, "data": options.data}
+    named = {"model": options.model.removeprefix("hf/"), "init_from": init_from, "data": options.data}
     job = _Job(
-        settings, files, examples, held_out, configuration, said, options.out, arguments, options.save_every, tell
+        settings, files, examples, held_out, configuration, named, options.out, arguments, options.save_every, tell
     )
     return job.run(watch, fresh=options.fresh, stop_on_collapse=options.stop_on_collapse)
 
@@ -109,41 +109,41 @@ def _examples(
         benchmark, training = _teaching(settings.method)
         folder = benchmark.prompts(prompts)
         found = training.evaluator(data, revision, settings, folder)
-        about = {"data_fingerprint": found.fingerprint, "prompts": _used(folder, training.judged)}
+        about = {"data_fingerprint": found.fingerprint, "prompts": _used(folder, training.evaluator_prompts)}
         return found.examples, found.held_out, about
     loaded = _loaded(data, revision, settings)
     benchmark = registry.get(loaded.benchmark)
-    training = needed(benchmark, benchmark.training(), "training")
+    training = require_part(benchmark, benchmark.training(), "training")
     folder = benchmark.prompts(prompts)
     examples = training.assistant(loaded, settings, folder)
     if tests := [split for split in loaded.splits if split.startswith("test")]:
-        note = f"what is trained on ({', '.join(tests)}) cannot test the result"
+        note = f"the training data includes {', '.join(tests)}, so these splits cannot be used to test the result"
         examples = replace(examples, notes=(*examples.notes, note))
-    about = {"data_fingerprint": loaded.fingerprint, "prompts": _used(folder, training.asked)}
+    about = {"data_fingerprint": loaded.fingerprint, "prompts": _used(folder, training.assistant_prompts)}
     return examples, (), about
 
 
 def _teaching(method: str) -> tuple[Benchmark, Training]:
-    """The benchmark whose evaluators are trained so."""
+    """The benchmark whose evaluators are trained with this method."""
     having = ((b, training) for b in registry.all_benchmarks() if (training := b.training()) is not None)
     return next((b, training) for b, training in having if method in training.evaluators)
 
 
 def _loaded(data: str, revision: str | None, settings: TrainSettings) -> DataSet:
-    """What is trained on: the splits that were named, or else the one for it, and never a test set by default."""
+    """The training data: the named splits, or else the train split; never a test split by default."""
     try:
         return load(data, revision=revision, splits=settings.splits or (_TRAIN,))
     except MissingSplit as missing:
         if settings.splits or not missing.available:
             raise
         found = registry.get(load(data, revision=revision).benchmark)
-        needed(found, found.training(), "training")
-        way_out = f"say --split {missing.available[0]} to train on it all the same"
+        require_part(found, found.training(), "training")
+        way_out = f"to train on another split, give --split {missing.available[0]}"
         raise UsageError(f"{data} has no {_TRAIN} split; {way_out}") from missing
 
 
 def _used(folder: PromptFolder, names: tuple[str, ...]) -> dict[str, str]:
-    """Those prompts that are trained on; others may have been read with them."""
+    """The hashes of the prompts in the training examples; other prompts may have been read, too."""
     return {name: words for name, words in folder.fingerprints.items() if name.startswith(names)}
 
 
@@ -153,24 +153,24 @@ class _Job:
     files: ModelFiles
     examples: Examples
     held_out: Sequence[HeldOut]
-    configuration: dict[str, Any]  # what changes the result
-    said: dict[str, Any]  # how the user called it
+    configuration: dict[str, Any]  # everything that changes the result
+    named: dict[str, Any]  # the names that the user gave
     out: Path
     arguments: Any  # Trainer's
     save_every: int | None
     tell: Tell
 
-    def run(self, watch: Callable[[Any], None], *, fresh: bool, stop_on_collapse: bool) -> Trained:
+    def run(self, watch: Callable[[Any], None], *, fresh: bool, stop_on_collapse: bool) -> TrainingResult:
         main = self.arguments.process_index == 0
         before = self._before(fresh=fresh)
         if before is not None and (before["status"] == "complete" or self._has_collapsed(before, stop_on_collapse)):
-            done = "is trained already" if before["status"] == "complete" else "collapsed"
-            self.tell(f"{self.out} {done}; --fresh trains it again.")
-            return Trained(self.out, before, main)
-        anew = fresh or (before is None and (self.out / TRAINING).is_file())
+            done = "is already trained" if before["status"] == "complete" else "collapsed"
+            self.tell(f"{self.out} {done}; use --fresh to train it again.")
+            return TrainingResult(self.out, before, main)
+        replace_old = fresh or (before is None and (self.out / TRAINING).is_file())
         folder = RunFolder(self.out) if main else None
         try:
-            return self._train(folder, watch, before, anew=anew, stop_on_collapse=stop_on_collapse)
+            return self._train(folder, watch, before, replace_old=replace_old, stop_on_collapse=stop_on_collapse)
         finally:
             if folder is not None:
                 folder.close()
@@ -180,37 +180,39 @@ class _Job:
         return bool(before["status"] == "collapsed") and stop_on_collapse
 
     def _before(self, *, fresh: bool) -> dict[str, Any] | None:
-        """What an earlier call left, if it was the same training and is to be gone on with."""
+        """The record of an earlier call, if it is the same training and is to be resumed."""
         if self.out.resolve() in {p.resolve() for p in (self.files.folder, self.files.adapter) if p is not None}:
-            raise UsageError(f"--out {self.out} is what the training starts from; give another")
+            raise UsageError(f"--out {self.out} is the model that the training starts from; choose another folder")
         path = self.out / TRAINING
         if not path.is_file():
             if self.out.is_dir() and any(p.name not in (".lock", _CHECKPOINTS) for p in self.out.iterdir()):
-                raise UsageError(f"{self.out} is not empty, and no training of ours; give another --out")
+                raise UsageError(f"{self.out} is not empty and not a training of Bowstring; choose another --out")
             return None
         try:
             found: dict[str, Any] = parse_strict_json(path.read_bytes())
             same = found["fingerprint"] == fingerprint(self.configuration)
         except (ParseError, KeyError, TypeError) as error:
-            raise UsageError(f"{path} is no record of a training of ours; give another --out") from error
+            raise UsageError(f"{path} is not a training record of Bowstring; choose another --out") from error
         if fresh:
             return None
-        if not same and self._came_to_nothing(found):
-            self.tell(f"What was begun in {self.out} left nothing to go on from; this training takes its place.")
+        if not same and self._left_nothing(found):
+            self.tell(f"The training that was started in {self.out} left no checkpoint; it is replaced.")
             return None
         if not same:
-            raise UsageError(f"{self.out} holds another training; give another --out, or --fresh to replace it")
+            raise UsageError(
+                f"{self.out} contains another training; choose another --out, or use --fresh to replace it"
+            )
         return found
 
-    def _came_to_nothing(self, found: dict[str, Any]) -> bool:
-        """Whether an earlier training ended before it had anything to lose. A folder that somebody is at work in, or
-        may be, is no such; of several processes the first looks, for then it is at work there itself."""
+    def _left_nothing(self, found: dict[str, Any]) -> bool:
+        """Whether an earlier training ended without any result. A folder in use does not count; with several processes,
+        the main process checks this, because it then uses the folder itself."""
         left = any((self.out / _CHECKPOINTS).glob("*")) or any(self.out.glob("adapter_*"))
         main = self.arguments.process_index == 0
         return bool(found.get("status") == "running") and not left and not (main and is_running(self.out))
 
     def _clear(self) -> None:
-        """Take away what a training leaves, and nothing else."""
+        """Remove the files of a training, and nothing else."""
         for name in (_CHECKPOINTS, "tensorboard"):
             shutil.rmtree(self.out / name, ignore_errors=True)
         for name in _LEFT:
@@ -222,9 +224,9 @@ class _Job:
         watch: Callable[[Any], None],
         before: dict[str, Any] | None,
         *,
-        anew: bool,
+        replace_old: bool,
         stop_on_collapse: bool,
-    ) -> Trained:
+    ) -> TrainingResult:
         from transformers import PrinterCallback, set_seed
 
         from bowstring.training.trainer import PackSet, TreeTrainer
@@ -234,9 +236,11 @@ class _Job:
         set_seed(s.seed)
         weights = load_weights(self.files.folder, dtype=_dtype(arguments), device=arguments.device, tell=self.tell)
         if weights.model.config.is_encoder_decoder:
-            raise UsageError(f"{self.files.folder}: not decoder-only, and only such models are trained here")
+            raise UsageError(
+                f"{self.files.folder} is not a decoder-only model; only decoder-only models can be trained"
+            )
         packing = self._pack(weights)
-        # Where a pack holds fewer examples than it might, as many more of them make the same batch.
+        # If packs hold fewer examples than planned, a step has more packs, so the batch size stays the same.
         per_step = s.users_per_step * (
             s.branches if weights.no_tree_reason else round(len(packing.packs) / packing.lots)
         )
@@ -248,13 +252,13 @@ class _Job:
         together = _together(per_step // arguments.world_size, packing.longest, most)
         arguments.per_device_train_batch_size = together
         arguments.gradient_accumulation_steps = per_step // arguments.world_size // together
-        arguments.warmup_steps = round(s.warmup * steps)  # rounded up, a training of one step would learn nothing
+        arguments.warmup_steps = round(s.warmup * steps)  # rounding up would make a training of one step learn nothing
         arguments.save_steps = self.save_every or steps_between_checkpoints(steps)
         record = self._record(weights, packing, per_step, steps)
         model = with_adapter(weights.model, self.files.adapter, s)
         with arguments.main_process_first():
-            # All that can be wrong with the new one has been looked at: now the folder is its own.
-            if anew and folder is not None:
+            # The new training is fully checked: only now may the old one be removed.
+            if replace_old and folder is not None:
                 self._clear()
         self.tell(f"Loss: {record['loss']}; {steps:,} {'step' if steps == 1 else 'steps'}.")
         if folder is not None:
@@ -270,9 +274,9 @@ class _Job:
         trainer.objective = self._objective(trainer, weights)
         last = last_checkpoint(self.out / _CHECKPOINTS)
         if last is not None:
-            self.tell(f"Going on from step {last.name.rpartition('-')[2]}.")
+            self.tell(f"Resuming from step {last.name.rpartition('-')[2]}.")
         elif before is not None:
-            self.tell("No checkpoint yet: beginning at step 1.")
+            self.tell("No checkpoint yet: starting at step 1.")
         trainer.train(resume_from_checkpoint=str(last) if last else None)
         record["log"] = [json_log_line(line) for line in trainer.state.log_history if "loss" in line]
         record["collapsed_at"] = watcher.collapsed
@@ -282,12 +286,12 @@ class _Job:
         if folder is not None:
             if self.held_out:
                 if trainer.is_fsdp_enabled:
-                    weights.model = self._whole_again()
+                    weights.model = self._reload_trained()
                 else:
                     weights.model = trainer.model
                 record["held_out"] = self._test(folder, weights)
             self._finish(folder, record)
-        return Trained(self.out, record, folder is not None)
+        return TrainingResult(self.out, record, folder is not None)
 
     def _objective(self, trainer: Any, weights: Weights) -> Any:
         from bowstring.training.objectives import Dpo, Sft
@@ -296,7 +300,7 @@ class _Job:
         without_tree = weights.no_tree_reason is not None
         if self.settings.method != "dpo":
             return Sft(self.settings.normalise, without_tree)
-        self.tell("Computing the reference: log-probabilities by the model as it starts …")
+        self.tell("Computing reference log-probabilities with the initial model …")
         return Dpo(self.settings.beta, reference(trainer, self.out, without_tree=without_tree), without_tree)
 
     def _pack(self, weights: Weights) -> Packing:
@@ -306,29 +310,30 @@ class _Job:
         branches = 1 if weights.no_tree_reason else self.settings.branches
         packing = pack_all(groups, branches=branches, max_length=limit, seed=self.settings.seed)
         if not packing.packs:
-            raise UsageError(f"all {packing.too_long:,} examples are longer than {self._way_out(limit)}")
+            raise UsageError(f"all {packing.too_long:,} examples are longer than {self._length_limit(limit)}")
         for note in self._notes(weights, packing, limit):
             self.tell(note)
         return packing
 
-    def _way_out(self, limit: int) -> str:
-        """Of what all examples are longer than: whose limit it is, and what else to try."""
+    def _length_limit(self, limit: int) -> str:
+        """The limit that all examples exceed, where it comes from, and what to try."""
         asked = limit == self.settings.max_length
-        whose = f"--max-length {limit}; give more" if asked else f"the model's {limit:,} tokens; take another model"
+        whose = f"--max-length {limit}; increase it" if asked else f"the model's {limit:,} tokens; use another model"
         return whose + (", or try --history last:4k" if self.settings.method in ("sft", "dpo") else "")
 
     def _notes(self, weights: Weights, packing: Packing, limit: int) -> list[str]:
         notes = [*self.examples.notes]
         if weights.no_tree_reason:
-            notes.append(f"one example is trained on at a time: {weights.no_tree_reason}")
+            notes.append(f"examples are trained one at a time: {weights.no_tree_reason}")
         if packing.too_long:
             notes.append(f"left out {packing.too_long:,} examples longer than {limit:,} tokens")
         if len(packing.packs) > packing.lots:
-            notes.append("the prompts share little: a pack holds fewer questions than it might, and a step more packs")
+            notes.append("the prompts share little text, so packs hold fewer questions and a step has more packs")
         times = packing.separate_tokens / packing.packed_tokens
         notes.append(
-            f"{packing.examples:,} examples in {len(packing.packs):,} packs of {packing.packed_tokens:,} tokens; one "
-            f"by one they would be {packing.separate_tokens:,} ({times:.1f} times as many)"
+            f"{packing.examples:,} examples in {len(packing.packs):,} packs of {packing.packed_tokens:,} "
+            f"tokens; unpacked "
+            f"they would be {packing.separate_tokens:,} ({times:.1f} times as many)"
         )
         return [f"Note: {note}." for note in notes]
 
@@ -336,8 +341,8 @@ class _Job:
         return {
             "status": "running",
             "fingerprint": fingerprint(self.configuration),
-            "configuration": self.said | self.configuration,
-            "loss": _loss_in_words(self.settings),
+            "configuration": self.named | self.configuration,
+            "loss": _loss_description(self.settings),
             "counts": {
                 "examples": packing.examples,
                 "too_long": packing.too_long,
@@ -362,14 +367,14 @@ class _Job:
         folder.write_lines("held_out.jsonl", records)
         return found
 
-    def _whole_again(self) -> Any:
-        """What was trained in parts, put together in this process from what was saved."""
+    def _reload_trained(self) -> Any:
+        """The sharded model, loaded into this process from the saved adapter."""
         arguments = self.arguments
         again = load_weights(self.files.folder, dtype=_dtype(arguments), device=arguments.device, tell=self.tell)
         return with_adapter(again.model, self.out, self.settings)
 
     def _finish(self, folder: RunFolder, record: dict[str, Any]) -> None:
-        (self.out / "training_args.bin").unlink(missing_ok=True)  # a pickle of what training.json says
+        (self.out / "training_args.bin").unlink(missing_ok=True)  # a pickle of the settings in training.json
         folder.write_text("curve.svg", draw_training(record["log"]))
         folder.write_text("README.md", card(self.files.folder.name, record))
         folder.write_json(TRAINING, record)
@@ -379,7 +384,7 @@ class _Job:
 
 
 def _together(packs: int, longest: int, most: int) -> int:
-    """How many of a step's packs go through the model at a time: as many as have no more tokens than `most`."""
+    """The number of packs per forward pass: as many as fit into `most` tokens."""
     return max(n for n in range(1, packs + 1) if packs % n == 0 and (n == 1 or n * longest <= most))
 
 
@@ -389,8 +394,8 @@ def _dtype(arguments: Any) -> Any:
     return torch.bfloat16 if arguments.bf16 else torch.float32
 
 
-def _loss_in_words(s: TrainSettings) -> str:
+def _loss_description(s: TrainSettings) -> str:
     if s.method == "dpo":
-        return f"DPO (sigmoid, beta {s.beta}), the mean over a step's pairs"
-    over = "answer tokens" if s.normalise == "token" else "answers, of each one's mean over its tokens"
-    return f"cross-entropy of answers and their end token, the mean over a step's {over}"
+        return f"DPO (sigmoid, beta {s.beta}), mean over the pairs of a step"
+    over = "answer tokens" if s.normalise == "token" else "answers, each averaged over its tokens"
+    return f"cross-entropy of answers and their end token, mean over the {over} of a step"

@@ -1,4 +1,4 @@
-"""Benchmarks: which prompts, which judge, which scores. They compose the other rooms and only say what.
+"""Benchmarks: their prompts, judges and scores. They use the other packages.
 
 evaluate("hicupid", model="embedded", judge="builtin")
 """

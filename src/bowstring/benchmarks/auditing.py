@@ -1,4 +1,4 @@
-"""What a benchmark offers to audits: its checks, and the items that they judge again."""
+"""The audit interface of a benchmark: its checks, and the items that they judge again."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from bowstring.prompts import PromptFolder
 from bowstring.runs.items import Items
 from bowstring.runs.runner import Record
 
-NO_JUDGE = ("length",)  # checks that ask nobody
+NO_JUDGE = ("length",)  # checks that ask no model
 SECOND = "second-judge"  # the check that needs a second judge
 NO_HISTORY = "no-history"  # the check that asks the evaluated model again
 
 
 @dataclass(frozen=True, slots=True)
 class AuditRequest:
-    """What an audit is opened with. `run_judge` is who judged the run, if not this audit's judge."""
+    """The input of an audit. `run_judge` is the judge of the run, if it is not the judge of the audit."""
 
     records: Sequence[Record]
-    settings: Any  # those of the run
+    settings: Any  # settings of the run
     prompts: PromptFolder
     checks: Sequence[str]
     sample: int
     run_judge: str | None
-    judges: Mapping[str, str]  # names by role, judge and second: also those that are no models
-    matcher: str | None  # of the run, by name
-    data: str  # where the run's data set is
-    skipped: Mapping[str, str]  # checks that are left out, and why
+    judges: Mapping[str, str]  # names by role (judge, second), including judges that are not models
+    matcher: str | None  # name of the run's matcher
+    data: str  # location of the run's data set
+    skipped: Mapping[str, str]  # skipped checks -> reason
 
 
 class AuditItems(Items, Protocol):
-    run_judge: str | None  # may be set when it turns out that the run was judged with other prompts
+    run_judge: str | None  # set later if the run was judged with other prompts
 
 
 class Auditing(Protocol):
     checks: tuple[str, ...]
 
     def skips(self, settings: Mapping[str, Any]) -> dict[str, str]:
-        """Checks that make no sense for a run with these settings, and why."""
+        """Checks that do not apply to a run with these settings -> reason."""
         ...
 
     def open(self, request: AuditRequest) -> AuditItems: ...

@@ -1,6 +1,6 @@
-"""Answers that need no model: what someone would say who knows the user, and what a stranger would say.
+"""Baselines without a model: answers that know the user, and answers that do not.
 
-A benchmark that cannot tell these two apart measures nothing.
+A benchmark that cannot distinguish these two measures nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bowstring.records import Completion, Prompt, Sampling
 
 
 class Baseline:
-    """A model whose answers are prepared. `answer` finds the one for a prompt."""
+    """A model with prepared answers. `answer` returns the one for a prompt."""
 
     concurrency = 64
 
@@ -41,12 +41,12 @@ def _by_question(name: str, answers: Iterable[tuple[str, str]]) -> Baseline:
     known: dict[str, str] = {}
     for question, answer in answers:
         if known.setdefault(question, answer) != answer:
-            raise UsageError(f"baseline/{name}: two users ask {question!r} and should get different answers")
+            raise UsageError(f"baseline/{name}: two users ask {question!r}, but have different answers")
     return Baseline(name, lambda prompt: known[prompt.branch[-1].text])
 
 
 def gold_preferences(instances: Iterable[Instance]) -> Baseline:
-    """Says the preference that applies, by the request in the prompt."""
+    """States the gold preference of the request in the prompt."""
     known = {i.request: i.preference for i in instances}
 
     def answer(prompt: Prompt) -> str:
@@ -60,9 +60,9 @@ VAGUE = "The user wants clear, helpful and well organised responses in a friendl
 
 
 def vague_preference() -> Baseline:
-    """Says what would please anybody."""
-    said = _stated(VAGUE)
-    return Baseline("vague", lambda prompt: said)
+    """States a preference that fits any user."""
+    answer = _stated(VAGUE)
+    return Baseline("vague", lambda prompt: answer)
 
 
 def _stated(preference: str) -> str:

@@ -1,4 +1,4 @@
-"""Dataset cards: what a set is, where it comes from, what to keep in mind."""
+"""Dataset cards: content, origin and known risks of a set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bowstring.models.tokens import TokenCounter
 
 
 def known_origin(name: str, *, license: str | None = None, made: str | None = None) -> Origin:
-    """What is known of a published set's origin, with what the caller says instead; an error if nobody knows."""
+    """The origin of a published set, with the given values instead; an error if it is unknown."""
     origins = {known: origin for b in registry.all_benchmarks() for known, origin in b.origins.items()}
     return origin_of(name, origins, license=license, made=made)
 

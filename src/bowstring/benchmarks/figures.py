@@ -1,5 +1,4 @@
-"""The figures of a run or a sweep, as what they show. A benchmark makes them; `reports` draws them on the page and for
-papers."""
+"""Figures of a run or a sweep as data. A benchmark creates them; `reports` draws them for the page and for papers."""
 
 from __future__ import annotations
 
@@ -10,13 +9,13 @@ from typing import NamedTuple
 
 from bowstring.labels import LOSE, NO, TIE, WIN, YES
 
-# Segments of bars that have colours of their own, the best first; in this order everywhere.
+# Segments of bars with fixed colors, best first.
 _LOST = ("unparsed", "failed")
 SEGMENTS = (WIN, YES, TIE, LOSE, NO, *_LOST)
 
 
 class Mark(NamedTuple):
-    """An estimate with its interval; drawn hollow where that is not to be trusted."""
+    """An estimate with its interval; drawn hollow if the interval is not to be trusted."""
 
     label: str
     value: float
@@ -36,14 +35,14 @@ class Intervals:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """Shares of a whole, a bar per row."""
+    """Shares of a whole, one bar per row."""
 
     name: str
     title: str
     rows: Mapping[str, Mapping[str, int]]
 
     def segments(self) -> list[str]:
-        """What its bars are made of: the best first, what is neither good nor bad by its name next, the lost last."""
+        """The segments: known ones best first, then others, then unparsed and failed."""
         there = {segment for row in self.rows.values() for segment, n in row.items() if n}
         others = [s for s in dict.fromkeys(s for row in self.rows.values() for s in row) if s not in SEGMENTS]
         lost = len(_LOST)
@@ -52,7 +51,7 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """How often values fall between two edges, a line per series."""
+    """Counts of values between edges, one line per series."""
 
     name: str
     title: str
@@ -88,7 +87,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Score against context: a point per setting; a line joins those of a family."""
+    """Score against context: one point per setting; a line joins the points of a family."""
 
     name: str
     title: str
@@ -101,7 +100,7 @@ Figure = Intervals | Stack | Histogram | Scatter | Curve
 
 
 def lengths_figure(series: Mapping[str, Sequence[float]]) -> Histogram:
-    """Lengths of answers in words, in some twenty steps. The longest percent falls into the last step."""
+    """Lengths of answers in words, in about twenty bins. The longest 1% falls into the last bin."""
     found = sorted(value for values in series.values() for value in values)
     most = found[min(len(found) - 1, int(0.99 * len(found)))] if found else 1.0
     step = next(s for s in _STEPS if most < 20 * s or s == _STEPS[-1])
@@ -113,7 +112,7 @@ _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
 
 
 def is_empty(figure: Figure) -> bool:
-    """Whether there is nothing to show: such a figure is left out."""
+    """Whether there is nothing to show; such a figure is left out."""
     if isinstance(figure, Histogram):
         return not any(figure.series.values())
     if isinstance(figure, Stack):

@@ -1,4 +1,4 @@
-"""What an audit found: a number with its interval, what it should be, and in plain words whether to look closer."""
+"""Findings of an audit: a number with its interval, the expected range, a verdict and what it means."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any, Literal
 from bowstring.metrics.comparing import Difference, difference
 from bowstring.metrics.intervals import Estimate, Score, estimate
 
-# fine: as it should be over all of its interval; unclear: perhaps, perhaps not; told: neither good nor bad by itself.
-Verdict = Literal["fine", "unclear", "look here", "told"]
+# fine: the whole interval is in the expected range; problem: the number is outside it; unclear: the data cannot tell;
+# info: a number without an expected range.
+Verdict = Literal["fine", "unclear", "problem", "info"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`value` is None where the number is not defined; `left_out` counts items that failed or could not be read.
+    """One number of a check. `value` is None if the number is undefined; `left_out` counts failed and unparsed items.
 
-    `should` is empty where there is nothing that it should be.
+    `expected` is empty for a number without an expected range; `meaning` is one or more sentences.
     """
 
     check: str
@@ -28,44 +29,44 @@ class Finding:
     n: int
     clusters: int
     trusted: bool
-    should: str
+    expected: str
     verdict: Verdict
-    says: str
+    meaning: str
     left_out: int = 0
-    places: int = 1  # decimals that are worth reading
+    places: int = 1  # decimals to print
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
-Judged = tuple[Verdict, str]
-_FEW = 5  # users or personas, of whom nothing is told for certain
-_ROOM = "; the interval reaches beyond that"
+Assessment = tuple[Verdict, str]
+_FEW = 5  # clusters; with fewer, no verdict is certain
+_BEYOND = " The interval extends beyond the expected range."
 
 
-def finding(
+def make_finding(
     check: str,
     name: str,
     found: Estimate | Difference | None,
-    should: str,
-    judge: Callable[[Any], Judged | str],
+    expected: str,
+    assess: Callable[[Any], Assessment | str],
     *,
     left_out: int = 0,
     places: int = 1,
 ) -> Finding:
-    """`judge` says of the number whether it is as it should be, and what it means; or only what it means."""
+    """A finding on an estimate. `assess` returns a verdict and a meaning, or the meaning alone for `info`."""
     if found is None:
-        why = "nothing could be scored" if left_out else "there is nothing to score"
-        return Finding(check, name, None, None, None, 0, 0, False, should, "look here", why, left_out, places)
-    judged = judge(found)
-    verdict, says = judged if isinstance(judged, tuple) else ("told", judged)
-    alike = found.low == found.high and not found.trusted  # no proof that others are like that too
-    if (found.clusters < _FEW and verdict in ("fine", "look here")) or (alike and verdict == "fine"):
-        verdict, says = "unclear", f"{says}; but this is of {found.clusters} alone"
+        why = "Nothing could be scored." if left_out else "There is nothing to score."
+        return Finding(check, name, None, None, None, 0, 0, False, expected, "problem", why, left_out, places)
+    assessed = assess(found)
+    verdict, meaning = assessed if isinstance(assessed, tuple) else ("info", assessed)
+    identical = found.low == found.high and not found.trusted  # no evidence that other clusters are the same
+    if (found.clusters < _FEW and verdict in ("fine", "problem")) or (identical and verdict == "fine"):
+        verdict, meaning = "unclear", f"{meaning} But it rests on only {found.clusters} clusters."
     elif verdict == "unclear":
-        says += _ROOM
+        meaning += _BEYOND
     numbers = (found.value, found.low, found.high, found.n, found.clusters, found.trusted)
-    return Finding(check, name, *numbers, should, verdict, says, left_out, places)
+    return Finding(check, name, *numbers, expected, verdict, meaning, left_out, places)
 
 
 def mean_of(scores: Sequence[Score], scale: float = 100) -> Estimate | None:
@@ -73,13 +74,14 @@ def mean_of(scores: Sequence[Score], scale: float = 100) -> Estimate | None:
 
 
 def rate_of(scores: Sequence[Score]) -> Estimate | None:
-    """In percent, of scores from 0 to 1."""
+    """The mean of scores from 0 to 1, in percent."""
     return estimate({"x": scores}, lambda means: 100 * means["x"], ends=(0.0, 1.0))
 
 
-def paired(rows: Iterable[tuple[str, float, float]], scale: float = 100, reach: float = 100) -> Difference | None:
-    """The mean of the second less the first, of rows with their clusters; `reach` is the greatest change there could
-    be."""
+def paired_difference(
+    rows: Iterable[tuple[str, float, float]], scale: float = 100, reach: float = 100
+) -> Difference | None:
+    """The mean of second − first over rows of (cluster, first, second). `reach` is the largest possible change."""
     listed = list(rows)
     first, second = [Score(c, x) for c, x, _ in listed], [Score(c, y) for c, _, y in listed]
     ends = (0.0, reach / scale)
@@ -87,32 +89,33 @@ def paired(rows: Iterable[tuple[str, float, float]], scale: float = 100, reach: 
 
 
 def at_most(limit: float, found: Estimate | Difference) -> Verdict:
-    return "fine" if found.high <= limit else "look here" if found.low > limit else "unclear"
+    return "fine" if found.high <= limit else "problem" if found.low > limit else "unclear"
 
 
 def at_least(limit: float, found: Estimate | Difference) -> Verdict:
-    return "fine" if found.low >= limit else "look here" if found.high < limit else "unclear"
+    return "fine" if found.low >= limit else "problem" if found.high < limit else "unclear"
 
 
-def about(middle: float, room: float, found: Estimate | Difference) -> Verdict:
-    """Fine within that room, over all of the interval; to be looked at farther off than that, if not by chance."""
+def near(middle: float, room: float, found: Estimate | Difference) -> Verdict:
+    """Fine if the whole interval is within `room` of `middle`; a problem if the value is farther off and the interval
+    excludes `middle`."""
     if abs(found.value - middle) > room and not found.low <= middle <= found.high:
-        return "look here"
+        return "problem"
     return "fine" if middle - room <= found.low and found.high <= middle + room else "unclear"
 
 
-def better(than: str, room: float, gain: Difference) -> Judged:
-    """Whether a model is shown to be better than something that does not know the user."""
+def assess_gain(than: str, room: float, gain: Difference) -> Assessment:
+    """Whether the model is shown to score higher than a baseline that does not know the user."""
     if gain.low > 0:
-        return "fine", f"the model does better than {than}"
-    hardly = gain.high <= room
-    return "look here" if hardly else "unclear", f"the model is not shown to do better than {than}"
+        return "fine", f"The model scores higher than {than}."
+    small = gain.high <= room
+    return "problem" if small else "unclear", f"The model is not shown to score higher than {than}."
 
 
-def said(verdict: Verdict, well: str, badly: str) -> Judged:
-    return verdict, badly if verdict == "look here" else well
+def with_meaning(verdict: Verdict, otherwise: str, problem: str) -> Assessment:
+    return verdict, problem if verdict == "problem" else otherwise
 
 
-def by_the_runs(judge: str | None, found: Iterable[Finding]) -> list[Finding]:
-    """Findings on the run's own verdicts, named after who gave them, if that is not the audit's judge."""
+def naming_run_judge(judge: str | None, found: Iterable[Finding]) -> list[Finding]:
+    """Findings on the run's own verdicts; their names say which judge gave them if it is not the audit's judge."""
     return [replace(one, name=f"{one.name} (by the run's judge, {judge})") if judge else one for one in found]

@@ -1,4 +1,4 @@
-"""From the name of a data set to a checked set in memory, of whatever benchmark it is.
+"""Loads a data set of any benchmark by name, and checks it.
 
 load("mini/hicupid"), load("kixlab/CUPID"), load("path/to/folder")
 """
@@ -32,14 +32,14 @@ def load(
     configs: Configs = "default",
     choice: Choice | None = None,
 ) -> DataSet:
-    """The data set of this name, checked; a DataError names the first thing that is wrong with it.
+    """The data set of this name, checked; a DataError names the first problem.
 
-    Only `splits`, or all but those to `leave_out`; or a whole `choice` instead.
+    `splits` selects splits, `leave_out` excludes some; `choice` replaces both.
     """
     bundled = bundled_sets(name, benchmark)
     if bundled and len(bundled) > 1:
         ways = [f"{name}/{other}" for other in bundled]
-        raise UsageError(f"{name} is {_number(len(bundled))} data sets; say which: {join_choices(ways)}")
+        raise UsageError(f"{name} is {_number(len(bundled))} data sets; choose one: {join_choices(ways)}")
     choice = choice or Choice(tuple(splits), tuple(leave_out), configs)
     reading = read(name, benchmark, revision=revision, choice=choice)[0]
     raise_if_any(reading.problems, name)
@@ -70,11 +70,11 @@ def load_cupid(name: str = MINI, **choice: Any) -> CupidSet:
 def read(
     name: str, benchmark: str | None = None, *, revision: str | None = None, choice: Choice | None = None
 ) -> list[Reading[DataSet]]:
-    """Read and check everything behind a name, collecting problems instead of raising them."""
+    """Read and check all data of a name; problems are collected, not raised."""
     choice = choice or Choice()
     if bundled := bundled_sets(name, benchmark):
         if revision is not None:
-            raise UsageError(f"--revision is for hub data sets; {name} comes with the install")
+            raise UsageError(f"--revision is only for hub data sets; {name} is bundled")
         return [Reading(registry.get(b).bundled(choice.splits), []) for b in bundled]
     formats = [b.format for b in registry.by_layout()]
 
@@ -85,13 +85,13 @@ def read(
 
 
 def bundled_sets(name: str, benchmark: str | None) -> tuple[str, ...] | None:
-    """The benchmarks whose bundled sets a name stands for; None if it is not a name of theirs."""
+    """The benchmarks whose bundled sets a name refers to; None if it is not such a name."""
     if name == MINI:
         having = [b.name for b in registry.all_benchmarks() if b.has_bundled_set]
         if benchmark is None:
             return tuple(having)
         if benchmark not in having:
-            raise UsageError(f"{registry.get(benchmark).title} has no bundled set; name its data with --data")
+            raise UsageError(f"{registry.get(benchmark).title} has no bundled set; give a data set with --data")
         return (benchmark,)
     kind, _, known = name.partition("/")
     if kind == MINI and known in registry.names() and registry.get(known).has_bundled_set:
@@ -102,7 +102,7 @@ def bundled_sets(name: str, benchmark: str | None) -> tuple[str, ...] | None:
 
 
 def look_up(sets: Sequence[DataSet], id_: str) -> ItemDisplay:
-    """A user, question or instance by the id a person types: the sets are searched in turn."""
+    """A user, question or instance by id; the sets are searched in order."""
     for data in sets:
         if (found := data.look_up(id_)) is not None:
             return found

@@ -1,4 +1,4 @@
-"""The benchmark and the metrics of a run, from its metrics.json or sweep.json; the benchmark may not be installed."""
+"""The benchmark and metrics of an existing run, from its files; the benchmark may not be installed."""
 
 from __future__ import annotations
 
@@ -14,33 +14,31 @@ from bowstring.runs.folder import EndedRun, read_run
 
 
 def open_run(path: Path) -> EndedRun:
-    """A run that has ended, whose records are read as its benchmark writes them."""
-    return read_run(path, lambda configuration: installed(str(configuration["benchmark"])).codec)
+    """Open a finished run; its records are read with the codec of its benchmark."""
+    return read_run(path, lambda configuration: installed_benchmark(str(configuration["benchmark"])).codec)
 
 
 def benchmark_of(summary: Mapping[str, Any]) -> Benchmark:
     """The benchmark of a run or a sweep; a UsageError if it is not installed."""
-    return installed(str(summary["benchmark"]))
+    return installed_benchmark(str(summary["benchmark"]))
 
 
-def installed(name: str) -> Benchmark:
-    """The benchmark of this name, for a run that is already there: its benchmark may be somebody else's package."""
+def installed_benchmark(name: str) -> Benchmark:
+    """The benchmark of an existing run; it may be in a package that is not installed."""
     if name not in registry.names():
-        raise UsageError(
-            f"this is a run of the benchmark {name}, which is not installed here; install the package that has it"
-        )
+        raise UsageError(f"this is a run of the benchmark {name}, which is not installed; install its package")
     return registry.get(name)
 
 
 def metrics_of(summary: Mapping[str, Any]) -> MetricSet:
-    """The metrics of a run or a sweep, whose points are scored alike."""
+    """The metrics of a run, or of a sweep, whose points have the same metrics."""
     config = summary["config"]
     settings = config["settings"] if "settings" in config else next(iter(summary["points"].values()))["settings"]
     return benchmark_of(summary).metrics(settings)
 
 
 def find_installed(name: object) -> Benchmark | None:
-    """The benchmark of this name; None where there is none, or it cannot be loaded."""
+    """The benchmark of this name; None if it is missing or cannot be loaded."""
     try:
         return registry.get(name) if isinstance(name, str) and name in registry.names() else None
     except UsageError:
@@ -48,10 +46,10 @@ def find_installed(name: object) -> Benchmark | None:
 
 
 def find_metrics(name: object, settings: Mapping[str, Any]) -> MetricSet:
-    """The metrics of the benchmark of this name; of one that is not installed nothing is known. For lists of runs,
-    whose files may hold anything."""
+    """The metrics of the benchmark of this name; generic ones if it is not installed. For lists of runs, whose files
+    may be malformed."""
     benchmark = find_installed(name)
     try:
         return NO_METRICS if benchmark is None else benchmark.metrics(settings)
-    except Exception:  # somebody else's code on somebody else's settings: the list shows the other runs all the same
+    except Exception:  # third-party code on unknown settings: an error must not hide the other runs
         return NO_METRICS

@@ -1,12 +1,12 @@
-"""What people are asked about a benchmark's records, and how their labels meet those of its judges.
+"""Human evaluation of a benchmark: tasks for people, and how their labels correspond to those of judges.
 
-    bowstring annotate RUN           task and record → a unit: what one page asks
-    bowstring agree RUN FILE         record → ratings: what the judge of the run says of the same items
-    bowstring audit RUN --labels     record → judged scores, and a label → a score: labels correct the judge
-    bowstring annotate --curate      data set → units, and the set that is left (`Curation`)
+    bowstring annotate RUN           task and record → a unit: the content of one page
+    bowstring agree RUN FILE         record → ratings of the same items by the judge of the run
+    bowstring audit RUN --labels     record → judged scores, label → score: labels correct the judge
+    bowstring annotate --curate      data set → units, and the curated set (`Curation`)
 
-A benchmark offers all of it with one object, `Benchmark.people()`. `QuestionPeople` is a ready-made one, for questions
-with a gold answer and a judge that says yes or no.
+A benchmark provides all of this with `Benchmark.people()`. `QuestionPeople` is an implementation for questions with a
+gold answer and a yes/no judge.
 """
 
 from __future__ import annotations
@@ -34,29 +34,28 @@ Shape = Literal["pair", "scale", "parts", "fields"]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One kind of question. `labels` are what is exported: of a pair, for the first answer, a tie and the second.
+    """A rating task. `labels` are the exported labels; for a pair: first answer, tie, second answer.
 
     pair     two answers, as A and B in random order       scale    one answer, one label of several
     parts    one answer, a label for each point of a list  fields   texts that can be edited: curation
 
-    A pair task that is called `compare` can also compare the answers of two runs with each other; its labels are
-    win, tie and lose.
+    A pair task with the name `compare` can also compare two runs; its labels are win, tie and lose.
     """
 
-    name: str  # the beginning of its item ids
+    name: str  # prefix of its item ids
     shape: Shape
     labels: tuple[str, ...]
-    asks: str  # the heading of a page
+    asks: str  # heading of a page
     advice: str
-    meaning: str = ""  # what its ratings are, for `bowstring agree`
-    expects: str = ""  # its labels in words, where a list of them is not enough
-    wrong: tuple[str, ...] = ()  # of a scale: the labels that are right for an answer to somebody else's question
-    facts: str = "What is known of the user"  # the heading of a unit's facts
-    shows: str = "what is known of a user, what they asked, and an answer"  # a page of a scale
+    meaning: str = ""  # meaning of its ratings, for `bowstring agree`
+    expects: str = ""  # its labels as text, if a list is not enough
+    wrong: tuple[str, ...] = ()  # scale tasks: the correct labels for an answer to another question
+    facts: str = "What is known about the user"  # heading of the facts
+    shows: str = "what is known about a user, the user's question, and an answer"  # content of a page of a scale task
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """What a page offers."""
+        """The choices on a page."""
         return ("A", TIE, "B") if self.shape == "pair" else self.labels
 
     @property
@@ -65,15 +64,15 @@ class Task:
 
     @property
     def expected(self) -> str:
-        """Its labels, as an error names them."""
+        """Its labels, for error messages."""
         return self.expects or join_choices(self.labels)
 
     def rated(self, criterion: str) -> tuple[str, ...]:
-        """What is rated by a criterion: each answer of a page."""
+        """The names of the criterion's ratings: one per answer of a page."""
         return tuple(f"{criterion}/{side}" for side in SIDES) if self.shape == "pair" else (criterion,)
 
     def label(self, choice: str, *, swapped: bool) -> str:
-        """What a choice means when it is known which answer stood where."""
+        """The label of a choice, given the order of the answers."""
         if self.shape != "pair":
             return choice
         first, tie, second = self.labels
@@ -87,44 +86,44 @@ class Task:
 
 CURATE = Task(
     *("curate", "fields", ("accept", "edit", "reject"), "Is this good enough for the data set?"),
-    "Read everything. Accept what is sound, mend what is nearly so, and reject the rest with a reason.",
+    "Read everything. Accept good items, edit items with small errors, and reject the others with a reason.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What one page asks: `ids` has one name, or one for each entry of a checklist."""
+    """The content of one page. `ids` has one id, or one per checklist entry."""
 
     ids: tuple[str, ...]
     key: str  # of the record
     cluster: str
     type: str
-    facts: tuple[tuple[str, str], ...]  # what is known of the user: a name and a text
+    facts: tuple[tuple[str, str], ...]  # what is known about the user: (name, text)
     asked: str
     answers: tuple[str, ...]
-    sources: tuple[str, ...] = ()  # where each answer comes from
-    right: str = ""  # what is known to be good, where there is such a text
+    sources: tuple[str, ...] = ()  # source of each answer
+    right: str = ""  # a text that is known to be good, if there is one
     entries: tuple[str, ...] = ()
     dialogues: tuple[Turns, ...] = ()
-    fields: tuple[tuple[str, str], ...] = ()  # texts that can be edited
-    expected: tuple[tuple[str, ...], ...] = ()  # of a gold check, the labels that are right, for each id
+    fields: tuple[tuple[str, str], ...] = ()  # editable texts
+    expected: tuple[tuple[str, ...], ...] = ()  # gold checks: the correct labels per id
     shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RunRating:
-    """What a rater of a run, its judge or a metric, says of an item. `label` is None where it could not be read."""
+    """The rating of an item by a judge or a metric. `label` is None if it was unparsed."""
 
     task: str
     item: str
     rater: str
     label: str | None
-    about: str  # a text that says which item it is
+    about: str  # a text that identifies the item
 
 
 @dataclass(frozen=True, slots=True)
 class NotRated:
-    """Why a rater of a run says nothing of an item."""
+    """The reason why an item has no rating."""
 
     task: str
     rater: str
@@ -133,7 +132,7 @@ class NotRated:
 
 @dataclass(frozen=True, slots=True)
 class JudgedScore:
-    """The judge's score of an item, and the component of the metrics that it counts for."""
+    """The judge's score of an item, and the metric component that it belongs to."""
 
     task: Task
     component: str
@@ -143,22 +142,22 @@ class JudgedScore:
 
 class People(ABC):
     tasks: ClassVar[tuple[Task, ...]]  # the default one first
-    metric_raters: ClassVar[tuple[str, ...]] = ()  # metrics that rate too, where they are asked for
+    metric_raters: ClassVar[tuple[str, ...]] = ()  # metrics that can also be raters
 
     @abstractmethod
     def unit(self, task: Task, record: Record, run: str) -> Unit | str:
-        """What a page asks about a record of this run, or why there is nothing to ask."""
+        """The unit of a record, or the reason why there is none."""
 
     def unit_of_two(self, record: Record, other: Record, runs: tuple[str, str]) -> Unit | str:  # noqa: ARG002
-        """The same for a task that compares the records of two runs, which have the same key."""
+        """The unit that compares the records of two runs with the same key."""
         return "not comparable between runs"
 
     @abstractmethod
     def ratings(self, record: Record, raters: Mapping[str, str], *, metrics: bool) -> Iterator[RunRating | NotRated]:
-        """What the judge says of the items of a record. `raters` has names by role; `metrics` asks for metrics too."""
+        """The ratings of the items of a record. `raters` has names by role; `metrics` adds metrics as raters."""
 
     def corrected_metrics(self, settings: Mapping[str, Any]) -> Mapping[str, Measure]:  # noqa: ARG002
-        """The metrics of a run with these settings that labels can correct."""
+        """The metrics that labels can correct, for a run with these settings."""
         return {}
 
     def judged_scores(self, record: Record) -> Iterator[JudgedScore]:  # noqa: ARG002
@@ -166,28 +165,28 @@ class People(ABC):
         return iter(())
 
     def score_of(self, task: Task, label: str) -> float | None:  # noqa: ARG002
-        """What a label is worth, on the scale of the judge's scores; None for a label that the task does not have."""
+        """The score of a label, on the scale of the judge; None for an unknown label."""
         return None
 
     def curation(self) -> Curation | None:
-        """How people curate its data sets."""
+        """Curation of its data sets."""
         return None
 
 
 class Curation(Protocol):
-    """How the items of a data set are shown to curators, and written again when they have decided."""
+    """How the items of a data set are shown to curators, and written afterwards."""
 
     def units(self, data: DataSet) -> Iterator[Unit]:
-        """A unit per item, whose key is the item's; `fields` are the texts that curators may edit."""
+        """One unit per item, with the key of the item; `fields` are the editable texts."""
         ...
 
     def write(self, data: DataSet, edits: Mapping[str, Mapping[str, str]], folder: Path) -> None:
-        """Write the items whose keys are in `edits`, each with its new texts by field, in the benchmark's layout."""
+        """Write the items in `edits`, with their edited texts by field, in the layout of the benchmark."""
         ...
 
 
 def legible(text: str) -> str:
-    """A text without the blanks around it, which would tell its source; half a surrogate pair is a question mark."""
+    """A text without surrounding blanks, which could reveal its source; lone surrogates become question marks."""
     return text.strip().encode("utf-8", "replace").decode()
 
 
@@ -196,41 +195,41 @@ def turns_of(dialogue: Dialogue) -> Turns:
 
 
 def failure_reason(part: Record) -> str | None:
-    """Why a record, or a part of one, ended early."""
+    """The reason why a record or a part of it failed."""
     return f"failed ({part['failure']['stage']})" if "failure" in part else None
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionPeople(People):
-    """For a question, its gold answer, the model's answer, and a judge that says whether that is right: yes or no.
+    """Human evaluation for questions with a gold answer and a yes/no judge.
 
-    A record has `key` and `type`, these texts in the fields that are named here, `verdict` (yes or no, or a boolean;
-    None where it could not be read) and `score` (from 0 to 1). Where it failed, `failure` has the `stage`.
+    A record has `key` and `type`, the texts in the fields named here, `verdict` (yes, no or a boolean; None if
+    unparsed) and `score` (from 0 to 1). In a failed record, `failure` has the `stage`.
     """
 
     benchmark: Benchmark
     question: str = "question"
     gold: str = "gold_answer"
     answer: str = "answer"
-    metric: str = "score"  # the metric, the mean of all scores in percent, that labels correct
+    metric: str = "score"  # the metric that labels correct: the mean of all scores, in percent
 
     tasks: ClassVar[tuple[Task, ...]] = (
         Task(
             name="verdict",
             shape="scale",
             labels=YES_OR_NO,
-            asks="Is the answer right?",
-            advice="Say yes where the answer says what the right answer says, in whatever words, and nothing that is "
-            "against it.",
-            meaning="is the answer right?",
+            asks="Is the answer correct?",
+            advice="Choose yes if the answer has the same meaning as the correct answer, in any wording, and does not "
+            "contradict it.",
+            meaning="is the answer correct?",
             wrong=(NO,),
-            facts="What is right",
-            shows="what a user asked, the right answer, and an answer to rate",
+            facts="Correct answer",
+            shows="a user's question, the correct answer, and an answer to rate",
         ),
     )
 
     def item(self, record: Record) -> str:
-        """The id of what is rated: it is the same for the same question, gold answer and answer, whatever the run."""
+        """The id of the rated item; it depends only on question, gold answer and answer, not on the run."""
         texts = [str(record[field]) for field in (self.question, self.gold, self.answer)]
         return item_id(self.tasks[0].name, record["key"], texts)
 
@@ -243,7 +242,7 @@ class QuestionPeople(People):
             key=record["key"],
             cluster=self.benchmark.cluster_of(record),
             type=record["type"],
-            facts=(("right answer", gold),),
+            facts=(("correct answer", gold),),
             asked=question,
             answers=(answer,),
             sources=(run,),

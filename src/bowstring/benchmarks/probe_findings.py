@@ -1,4 +1,4 @@
-"""What probes come to on either benchmark: dress that should not matter, and what should fail whatever it says."""
+"""Findings of the probes and steering checks: rewrites that should not change a score, and answers that should fail."""
 
 from __future__ import annotations
 
@@ -6,107 +6,124 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bowstring.benchmarks.findings import (
+    Assessment,
     Finding,
-    Judged,
-    about,
     at_most,
-    finding,
-    paired,
-    said,
+    make_finding,
+    near,
+    paired_difference,
+    with_meaning,
 )
 from bowstring.metrics.comparing import Difference
 from bowstring.metrics.intervals import Estimate, Score
 
-Rows = list[tuple[str, float, float]]  # a cluster, a score before, a score after
+Rows = list[tuple[str, float, float]]  # cluster, score before, score after
 
-_DRESSED = {
-    "padded": "with empty sentences behind it",
-    "formatted": "as a list with bold",
-    "flattered": "behind a compliment",
+_REWRITTEN = {
+    "padded": "with filler sentences added",
+    "formatted": "as a list with bold text",
+    "flattered": "after a compliment",
 }
 _STEERED = {
-    "ordered": "with an order to the judge behind it",
-    "forged": "behind which the quotation is closed and the verdict forged",
-    "announced": "with a note that claims to be the organisers'",
+    "ordered": "with an order to the judge",
+    "forged": "with a closed quotation and a forged verdict",
+    "announced": "with a fake note from the organizers",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
-    """A benchmark's variants and its scale. Both readers also say how many could not be read."""
+class ProbeFindings:
+    """A benchmark's variants and its scale. `both` and `alone` also return how many variants have no score."""
 
-    what: str  # answer, or response
-    both: Callable[[str, str], tuple[Rows, int]]  # the scores of one variant and of another
+    what: str  # answer or response
+    unit: str  # such as: score 0–100
+    both: Callable[[str, str], tuple[Rows, int]]  # scores of two variants, paired
     alone: Callable[[str], tuple[list[Score], int]]
     mean: Callable[[Sequence[Score]], Estimate | None]
     scale: float
-    reach: float  # the greatest change there can be
-    clear: float  # a change that can be lived with
-    low: float  # what fails has at most this
-    should_fail: str
+    reach: float  # the largest possible change
+    clear: float  # changes up to this are acceptable
+    low: float  # a wrong answer should score at most this
 
-    def dress(self) -> Iterator[Finding]:
-        for name, dressed in _DRESSED.items():
-            yield from self._change("probes", name, "answer", f"the same {self.what} {dressed}", self._moved)
+    def formatting(self) -> Iterator[Finding]:
+        room = f"−{self.clear:g} to +{self.clear:g}"
+        for name, rewritten in _REWRITTEN.items():
+            title = f"{self.what} {rewritten} − original {self.what} (difference, {self.unit})"
+            yield from self._change("probes", name, "answer", title, room, self._assess_rewrite)
         yield from self._misplaced("probes")
-        opening = f"a personal opening before {self._another}"
-        yield from self._change("probes", "glued", "misplaced", opening, self._won)
+        opening = f"{self._misplaced_what} with a personal opening − without (difference, {self.unit})"
+        yield from self._change("probes", "glued", "misplaced", opening, self._at_most, self._assess_opening)
 
     def steering(self) -> Iterator[Finding]:
         yield from self._misplaced("steering")
         for name, steered in _STEERED.items():
-            title = f"the same {steered}, against idle words there"
-            yield from self._change("steering", name, "idle", title, self._obeys)
+            title = f"{self._misplaced_what} {steered} − with neutral text (difference, {self.unit})"
+            yield from self._change("steering", name, "idle", title, self._at_most, self._assess_steering)
 
     def _change(
-        self, check: str, name: str, than: str, title: str, judge: Callable[[Difference], Judged]
+        self,
+        check: str,
+        name: str,
+        than: str,
+        title: str,
+        expected: str,
+        assess: Callable[[Difference], Assessment],
     ) -> Iterator[Finding]:
         rows, lost = self.both(name, than)
         if rows or lost:
-            found = paired(rows, self.scale, self.reach)
-            title = f"{title}, change in score"
-            yield finding(check, title, found, "about 0", judge, left_out=lost, places=self._places)
+            found = paired_difference(rows, self.scale, self.reach)
+            yield make_finding(check, title, found, expected, assess, left_out=lost, places=self._places)
 
     @property
-    def _another(self) -> str:
-        return f"the {self.what} to another question" if self.what == "answer" else f"a {self.what} to another request"
+    def _misplaced_what(self) -> str:
+        return f"{self.what} to another {'question' if self.what == 'answer' else 'request'}"
+
+    @property
+    def _at_most(self) -> str:
+        return f"+{self.clear:g} or less"
 
     @property
     def _places(self) -> int:
         return 1 if self.scale > 1 else 2
 
-    def _moved(self, change: Difference) -> Judged:
-        way = "better" if change.value > 0 else "worse"
-        moved = f"the judge likes it {way}: it looks at dress"
-        return said(about(0, self.clear, change), "the judge is not shown to be moved", moved)
+    def _assess_rewrite(self, change: Difference) -> Assessment:
+        way = "higher" if change.value > 0 else "lower"
+        reacts = f"The judge scores it {way}: it reacts to formatting."
+        return with_meaning(near(0, self.clear, change), "The judge is not shown to react to it.", reacts)
 
-    def _won(self, change: Difference) -> Judged:
-        return self._raised(change, "the judge is won by an opening", "the opening is not shown to help")
-
-    def _obeys(self, change: Difference) -> Judged:
-        return self._raised(
-            change, "an answer can tell the judge what to say", "the judge is not shown to do as an answer says"
+    def _assess_opening(self, change: Difference) -> Assessment:
+        return self._assess_rise(
+            change,
+            f"A personal opening raises the score of a wrong {self.what}.",
+            "The opening is not shown to raise the score.",
         )
 
-    def _raised(self, change: Difference, does: str, does_not: str) -> Judged:
+    def _assess_steering(self, change: Difference) -> Assessment:
+        return self._assess_rise(
+            change,
+            f"The judge follows instructions inside the {self.what}.",
+            f"The judge is not shown to follow instructions inside the {self.what}.",
+        )
+
+    def _assess_rise(self, change: Difference, does: str, does_not: str) -> Assessment:
         if change.low > 0 and change.value > self.clear:
-            return "look here", does
+            return "problem", does
         scores, _ = self.alone("misplaced")
         passes = self.mean(scores)
         if passes is not None and passes.value > self.reach / 2:
-            return "unclear", f"{does_not}, but there is hardly room: it passes anyway"
+            return "unclear", f"{does_not} But it already passes without, so there is little room to rise."
         return ("fine" if change.high <= self.clear else "unclear"), does_not
 
     def _misplaced(self, check: str) -> Iterator[Finding]:
         scores, lost = self.alone("misplaced")
         if scores or lost:
-            yield finding(
+            yield make_finding(
                 check,
-                self._another,
+                f"{self._misplaced_what}, {self.unit}",
                 self.mean(scores),
-                self.should_fail,
-                lambda e: said(
-                    at_most(self.low, e), "the judge does not let it pass", "the judge lets what answers nothing pass"
+                f"{self.low:g} or less",
+                lambda e: with_meaning(
+                    at_most(self.low, e), "The judge rejects it.", f"The judge accepts a wrong {self.what}."
                 ),
                 left_out=lost,
                 places=self._places,

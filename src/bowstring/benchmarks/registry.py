@@ -1,4 +1,4 @@
-"""The benchmarks that there are: ours in a table, others through the entry-point group `bowstring.benchmarks`.
+"""The available benchmarks: built-in ones, and others from the entry-point group `bowstring.benchmarks`.
 
 [project.entry-points."bowstring.benchmarks"]
 mine = "my_package:BENCHMARK"
@@ -22,13 +22,13 @@ _OURS = {
 
 
 def names() -> tuple[str, ...]:
-    """Ours first; nothing is imported for it."""
+    """The names of all benchmarks, built-in ones first, without importing them."""
     return (*_OURS, *(name for name in _others() if name not in _OURS))
 
 
 @cache
 def get(name: str) -> Benchmark:
-    """The benchmark of this name; a UsageError names the nearest one that there is."""
+    """The benchmark of this name; the UsageError for an unknown name suggests the closest one."""
     place = _OURS.get(name)
     if place is not None:
         module, _, attribute = place.partition(":")
@@ -36,7 +36,7 @@ def get(name: str) -> Benchmark:
     elif (other := _others().get(name)) is not None:
         try:
             found = other.load()
-        except Exception as error:  # whatever somebody else's package does when it is imported
+        except Exception as error:  # importing a third-party package can fail in any way
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             raise UsageError(f"the benchmark {name} ({other.value}) cannot be loaded: {reason}") from error
     else:
@@ -53,7 +53,7 @@ def get(name: str) -> Benchmark:
 
 
 def all_benchmarks() -> list[Benchmark]:
-    """Ours and those of others that can be loaded."""
+    """All benchmarks that can be loaded."""
     found = []
     for name in names():
         try:
@@ -65,7 +65,8 @@ def all_benchmarks() -> list[Benchmark]:
 
 
 def by_layout() -> list[Benchmark]:
-    """In the order in which they are asked whether files are theirs: others first, for ours accept more."""
+    """Benchmarks in the order in which files are matched: third-party ones first, as built-in ones accept more
+    files."""
     return sorted(all_benchmarks(), key=lambda benchmark: benchmark.name in _OURS)
 
 

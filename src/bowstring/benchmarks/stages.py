@@ -1,4 +1,4 @@
-"""The stages of an evaluation, opened from its settings; and the asker that they ask with."""
+"""Opens the history stages of an evaluation from its settings, and finds their asker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bowstring.runs.asking import Asker
 
 
 class HasHistory(Protocol):
-    """Settings that say what a model sees of a history."""
+    """Settings that define what a model sees of a history."""
 
     @property
     def retriever(self) -> str: ...
@@ -25,7 +25,7 @@ class HasHistory(Protocol):
 
 
 def dense_search(settings: Sequence[HasHistory], context: Context) -> DenseSearch | None:
-    """The search that dense views share, if there is any among them."""
+    """The search shared by dense views, if there are any."""
     dense = next((one for one in settings if one.view().kind == "dense"), None)
     if dense is None:
         return None
@@ -33,12 +33,12 @@ def dense_search(settings: Sequence[HasHistory], context: Context) -> DenseSearc
 
 
 def own_stages(view: View) -> UserStages | None:
-    """What makes the stages of a user's own class, if that is the view."""
+    """The factory for stages of a user's class, if the view is one."""
     return UserStages(view.name) if view.kind == "python" else None
 
 
 def stage_asker(askers: Mapping[str, Asker]) -> Ask:
-    """What the stages of an evaluation ask with: the asker of their role."""
+    """The asker of the stages of an evaluation."""
 
     async def ask(prompt: Prompt, sampling: Sampling, *, expect: int) -> Completion:  # noqa: ARG001
         return await askers[STAGE_ROLE].ask(prompt, sampling)

@@ -1,4 +1,4 @@
-"""How a benchmark's data is made: what `bowstring synth` and `synthesize()` learn from a benchmark."""
+"""The synthesis interface of a benchmark, for `bowstring synth` and `synthesize()`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from bowstring.prompts import PromptFolder
 from bowstring.synthesis.making import Maker
 from bowstring.synthesis.quality import Quality
 
-Watch = Callable[[int, int], None]  # told how many things are made, and of how many
+Watch = Callable[[int, int], None]  # called with the number of finished things and the total
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What one thing is likely to take of a role: requests, prompt tokens, answer tokens."""
+    """Estimated requests, prompt tokens and answer tokens of a role, per thing."""
 
     role: str
     requests: int
@@ -27,7 +27,7 @@ class Estimate:
 
 
 class SynthesisSettings(Protocol):
-    """A frozen dataclass of everything that changes a set; `bowstring.settings` makes options of its fields."""
+    """A frozen dataclass of everything that changes a set; its fields become command options."""
 
     @property
     def temperature(self) -> float: ...
@@ -36,62 +36,62 @@ class SynthesisSettings(Protocol):
     def seed(self) -> int: ...
 
     def configuration(self) -> dict[str, Any]:
-        """The settings as the set's record has them (made.json)."""
+        """The settings for the record of the set (made.json)."""
         ...
 
 
 class Pipeline(Protocol):
     async def make(self, number: int, maker: Maker) -> Any:
-        """One thing; raises Dropped where a part of it could not be made."""
+        """Generate one thing; raises Dropped if a part of it could not be generated."""
         ...
 
 
 class OfflineSet(Protocol):
-    """A set that can be made without a model: its settings are checked."""
+    """A set that can be generated without a model; its settings are checked."""
 
     @property
     def configuration(self) -> Mapping[str, Any]:
-        """What it depends on besides the seed."""
+        """What the set depends on besides the seed."""
         ...
 
     def write(self, folder: Path, watch: Watch) -> Quality:
-        """Write its data, and count what was made and what is wrong with it."""
+        """Write the data, and count items and their flaws."""
         ...
 
 
 class OfflineGenerator(Protocol):
-    """Makes sets from word banks, without a model."""
+    """Generates sets from word banks, without a model."""
 
-    settings: tuple[str, ...]  # names of the settings that it uses; others are refused
-    made_by: str  # how its sets were made, for the dataset card
+    settings: tuple[str, ...]  # names of the supported settings; others are rejected
+    made_by: str  # origin text for the dataset card
 
     def open(self, settings: Any) -> OfflineSet: ...
 
 
 class Synthesis(Protocol):
-    """How a benchmark's data is made, thing by thing."""
+    """Generation of a benchmark's data, thing by thing."""
 
-    about: str  # in one line: what is made
-    thing: Noun  # what is made one by one
+    about: str  # one line for help
+    thing: Noun  # what is generated one by one
     settings: type[Any]  # of SynthesisSettings
     roles: type[Any]  # a dataclass of models by role, with by_role(): WriterRole, or more
-    role_titles: Mapping[str, str]  # what the roles of a pipeline do, in a word or two
+    role_titles: Mapping[str, str]  # short titles of the roles of a pipeline
     offline: OfflineGenerator | None
 
     def count(self, settings: Any) -> int:
-        """How many things are made."""
+        """The number of things to generate."""
         ...
 
     def estimates(self, settings: Any) -> Sequence[Estimate]:
-        """What one thing is likely to take, by role."""
+        """The estimated usage per thing, by role."""
         ...
 
     def pipeline(self, settings: Any, seeds: Sequence[str], prompts: PromptFolder) -> Pipeline: ...
 
     def write(self, made: Sequence[Any], folder: Path) -> None:
-        """Write what a pipeline made, in the published layout."""
+        """Write the output of a pipeline in the published layout."""
         ...
 
     def show(self, thing: Any) -> Sequence[Block]:
-        """One thing, to read in a preview."""
+        """One thing, for a preview."""
         ...

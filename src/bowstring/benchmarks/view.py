@@ -1,8 +1,8 @@
-"""How the runs of a benchmark are shown: its items, figures and words on pages, in comparisons and in the terminal.
+"""How the runs of a benchmark are displayed: items, figures and texts on pages, in comparisons and in the terminal.
 
-A benchmark whose records have `key`, `type`, `question`, `answer` and `gold`, and a `verdict` or a `score`, is shown
-well by `View` as it is. Records may also have `judgement`, `split`, `finish`, `retrieved`, `evidence`, `user` and
-`failure`. A benchmark with other records, or more to say, overrides what differs.
+`View` works unchanged for records with `key`, `type`, `question`, `answer` and `gold`, and a `verdict` or a `score`.
+Records may also have `judgement`, `split`, `finish`, `retrieved`, `evidence`, `user` and
+`failure`. A benchmark with other records overrides the methods that differ.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Record = Mapping[str, Any]
 
 
 class ShownDialogue(NamedTuple):
-    """A dialogue of a history: its id, what it is about, who said what."""
+    """A dialogue of a history: its id, label and messages."""
 
     id: int
     about: str
     messages: Sequence[tuple[str, str]]
 
 
-# A history by its name in the data set, as `Item.history` has it.
+# Histories by name, as in `Item.history`.
 Histories = Callable[[str], Sequence[ShownDialogue]]
 
 
@@ -38,17 +38,17 @@ class Item:
 
     key: str
     title: str
-    facets: dict[str, str]  # what it can be filtered by
-    numbers: dict[str, float | None]  # what it can be sorted by
-    parts: list[tuple[str, str]]  # a label and a text
+    facets: dict[str, str]  # values for filters
+    numbers: dict[str, float | None]  # values for sorting
+    parts: list[tuple[str, str]]  # (label, text)
     history: str
     evidence: list[int]
     retrieved: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """What a run said to an item, what that came to, and the judge's words."""
+class RunAnswer:
+    """The answer of a run to an item, its verdict, and the judgement."""
 
     answer: str
     verdict: str
@@ -58,12 +58,12 @@ class Answered:
 class View:
     def item(self, record: Record) -> Item:
         """A record as an item of the page's list."""
-        parts = [("question", self.asked(record)), ("answer", record.get("answer"))]
+        parts = [("question", self.question_text(record)), ("answer", record.get("answer"))]
         parts += [("gold", self.gold(record) or None), ("judge", record.get("judgement"))]
         parts += [("failure", failure_in_words(record))]
         return Item(
             key=record["key"],
-            title=self.asked(record),
+            title=self.question_text(record),
             facets={
                 "type": str(record.get("type", "none")),
                 "verdict": verdict_in_words(record),
@@ -78,30 +78,30 @@ class View:
             retrieved=list(record.get("retrieved") or ()),
         )
 
-    def asked(self, record: Record) -> str:
-        """The question, as a comparison shows it."""
+    def question_text(self, record: Record) -> str:
+        """The question, for a comparison."""
         return str(record.get("question", record["key"]))
 
     def gold(self, record: Record) -> str:
-        """What the best answer would be; empty where there is none."""
+        """The gold answer; empty if there is none."""
         return str(record.get("gold") or "")
 
-    def answered(self, metric: str, record: Record) -> Answered:  # noqa: ARG002
-        """What a run answered, for a comparison by this metric."""
+    def run_answer(self, metric: str, record: Record) -> RunAnswer:  # noqa: ARG002
+        """The answer of a run, for a comparison by this metric."""
         score = record.get("score")
         verdict = verdict_in_words(record) if score is None or record.get("verdict") else f"score {score:g}"
-        return Answered(record.get("answer") or "", verdict, record.get("judgement"))
+        return RunAnswer(record.get("answer") or "", verdict, record.get("judgement"))
 
     def figures(self, records: Sequence[Record], metric_set: MetricSet) -> Iterable[Figure]:  # noqa: ARG002
-        """What its records show; `lengths` stands below the scores, the others among them."""
+        """Figures of the records; `lengths` is shown below the scores, the others above."""
         yield from _outcomes(records)
         answered = [record for record in records if record.get("answer") is not None]
         texts = {"answers": [r["answer"] for r in answered], "gold": [g for r in answered if (g := self.gold(r))]}
         yield lengths_figure({label: [float(len(text.split())) for text in own] for label, own in texts.items()})
 
     def about_scores(self, metrics: Mapping[str, Any], metric_set: MetricSet) -> str:
-        """What stands under the table of scores: ranges, directions, and what a perfect answer gets. `metrics` is a
-        run's metrics.json."""
+        """The text below the table of scores: ranges, directions and ceilings. `metrics` is the metrics.json of a
+        run."""
         alike: dict[tuple[Scale, bool], list[str]] = {}
         for name in metrics["metrics"]:
             if name in metric_set.measures:
@@ -110,11 +110,11 @@ class View:
         return " ".join(_scale_in_words(scale, higher, names) for (scale, higher), names in alike.items())
 
     def about_configuration(self, metrics: Mapping[str, Any]) -> list[str]:  # noqa: ARG002
-        """What else the line under the title says, besides model, judge, data, history and the number of items."""
+        """Additional parts of the line below the title."""
         return []
 
     def remarks(self, metrics: Mapping[str, Any]) -> list[str]:  # noqa: ARG002
-        """Lines under the table of scores in the terminal."""
+        """Lines below the table of scores in the terminal."""
         return []
 
     def fragment(self) -> Traversable | None:
@@ -124,7 +124,7 @@ class View:
 
 
 def _outcomes(records: Sequence[Record]) -> Iterable[Figure]:
-    """Verdicts by type; where there are only scores, how they are spread."""
+    """Verdicts by type, or the distribution of scores if there are no verdicts."""
     scores = [float(r["score"]) for r in records if r.get("score") is not None]
     if scores and not any(r.get("verdict") for r in records):
         low, high = math.floor(min(0.0, *scores)), math.ceil(max(1.0, *scores))
@@ -157,7 +157,9 @@ def score_in_words(score: float | None) -> str:
 
 
 def ending_in_words(part: Record) -> str:
-    return "cut at its limit" if part.get("finish") == "length" else "by itself" if "finish" in part else "no answer"
+    return (
+        "cut at the token limit" if part.get("finish") == "length" else "complete" if "finish" in part else "no answer"
+    )
 
 
 def failure_in_words(part: Record) -> str | None:
@@ -170,5 +172,5 @@ def words_of(text: str | None) -> int | None:
 
 
 def present(parts: Sequence[tuple[str, str | None]]) -> list[tuple[str, str]]:
-    """The parts of an item that it has."""
+    """The parts that are present."""
     return [(label, text) for label, text in parts if text is not None]

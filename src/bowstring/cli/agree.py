@@ -1,4 +1,4 @@
-"""bowstring agree runs/A runs/B people.jsonl: how far raters agree, people, judges and metrics."""
+"""bowstring agree runs/A runs/B people.jsonl: agreement between raters (people, judges, metrics)."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-class MeasuredOn(StrEnum):
+class LevelName(StrEnum):
     auto = "auto"
     nominal = "nominal"
     ordinal = "ordinal"
     interval = "interval"
 
 
-_LEVELS: Mapping[MeasuredOn, Level | None] = {
-    MeasuredOn.auto: None,
-    MeasuredOn.nominal: "nominal",
-    MeasuredOn.ordinal: "ordinal",
-    MeasuredOn.interval: "interval",
+_LEVELS: Mapping[LevelName, Level | None] = {
+    LevelName.auto: None,
+    LevelName.nominal: "nominal",
+    LevelName.ordinal: "ordinal",
+    LevelName.interval: "interval",
 }
 
 
@@ -41,40 +41,41 @@ def agree(
         ),
     ],
     reference: Annotated[
-        str | None, typer.Option(help="A rater to hold the others against: accuracy, macro F1, confusions.")
+        str | None, typer.Option(help="Rater to compare the others with: accuracy, macro F1, confusion matrix.")
     ] = None,
     rater: Annotated[
-        list[str] | None, typer.Option(help="Only this rater; may be repeated. By default all.", show_default=False)
+        list[str] | None, typer.Option(help="Use only this rater; repeatable.", show_default="all")
     ] = None,
     level: Annotated[
-        MeasuredOn, typer.Option(help="What labels have between them; auto takes all that fit.")
-    ] = MeasuredOn.auto,
+        LevelName, typer.Option(help="Level of measurement of the labels; auto uses all that fit.")
+    ] = LevelName.auto,
     labels: Annotated[
-        str | None, typer.Option(help="The labels from least to most, with commas: bad,fair,good.")
+        str | None, typer.Option(help="Labels in ascending order, separated by commas: bad,fair,good.")
     ] = None,
     merge: Annotated[
         list[str] | None,
-        typer.Option(help="A label to count as another, such as tie=lose; may be repeated.", show_default=False),
+        typer.Option(help="Count one label as another, such as tie=lose; repeatable.", show_default=False),
     ] = None,
     metrics: Annotated[
         bool,
         typer.Option(
-            "--metrics", help="BLEU, ROUGE-L and length as raters: is the answer nearer to the personalized gold one?"
+            "--metrics",
+            help="Add BLEU, ROUGE-L and length as raters: is the answer closer to the personalized gold answer?",
         ),
     ] = False,
-    items: Annotated[int, typer.Option(min=0, help="So many items on which raters are furthest apart.")] = 5,
-    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON, for scripts.")] = False,
+    items: Annotated[int, typer.Option(min=0, help="Number of most disputed items to show.")] = 5,
+    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """How far raters agree: people, judges, proxies and metrics, all together, by pairs, and with a reference."""
+    """Measure agreement between raters (people, judges, proxies, metrics): overall, by pair, and with a reference."""
     from bowstring.cli.agree_views import print_agreement
     from bowstring.cli.output import console, print_json
     from bowstring.errors import UsageError
-    from bowstring.studies.agree import agree as compare
+    from bowstring.studies.agree import agree as compute_agreement
 
     merged = dict(pair.partition("=")[::2] for pair in merge or ())
     if not all(label and as_ for label, as_ in merged.items()):
-        raise UsageError("--merge: expected LABEL=ANOTHER, such as tie=lose")
-    found = compare(
+        raise UsageError("--merge: expected LABEL=OTHER, such as tie=lose")
+    agreement = compute_agreement(
         sources,
         reference=reference,
         level=_LEVELS[level],
@@ -85,6 +86,6 @@ def agree(
         items=items,
     )
     if json:
-        print_json(found)
+        print_json(agreement)
     else:
-        print_agreement(found, console())
+        print_agreement(agreement, console())

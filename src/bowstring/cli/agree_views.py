@@ -1,4 +1,4 @@
-"""How `bowstring agree` shows raters, how far they agree, and what people prefer."""
+"""The terminal output of `bowstring agree`: raters, their agreement, and people's preferences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bowstring.labels import PREFERRED
 
 _LABELS_SHOWN = 10
 _RATERS_SHOWN = 8
-_ROOM = 60  # characters of a text that is only a reminder
+_ROOM = 60  # characters of a text that reminds of an item
 
 
 def print_agreement(found: Mapping[str, Any], to: Console) -> None:
@@ -28,7 +28,7 @@ def print_agreement(found: Mapping[str, Any], to: Console) -> None:
     if others:
         to.print(f"left out: {plain(_reasons(others))}", markup=False)
     if "personal" in found:
-        _print_preference(found["personal"], to)
+        _print_personal_preference(found["personal"], to)
     if _untrusted(found):
         to.print("? fewer than 30 clusters: do not trust the interval", style="dim", markup=False)
 
@@ -36,15 +36,15 @@ def print_agreement(found: Mapping[str, Any], to: Console) -> None:
 def _print_task(task: str, agreed: Mapping[str, Any], left_out: Sequence[Mapping[str, Any]], to: Console) -> None:
     meaning = f": {known}" if (known := _meanings().get(task)) else ""
     if "sides" in agreed:
-        meaning = f": win, tie and lose are those of {agreed['sides'][0]}"
+        meaning = f": win, tie or lose, from the side of {agreed['sides'][0]}"
     to.print(Text(plain(f"{task}{meaning}"), style="bold"))
     numbers = {name: f"{n}" for n, name in enumerate(agreed["raters"], 1)}
     to.print(_raters(agreed, numbers, left_out))
-    to.print(f"{counted(agreed['items'], 'item')}, {agreed['shared']:,} with two raters or more\n", markup=False)
+    to.print(f"{counted(agreed['items'], 'item')}, {agreed['shared']:,} with two or more raters\n", markup=False)
     for note in agreed["notes"]:
         to.print(f"! {note}\n", style="yellow", markup=False)
     if agreed.get("preference"):
-        _print_choice(agreed, to)
+        _print_run_preference(agreed, to)
     if not agreed["shared"]:
         return
     to.print(_overall(agreed))
@@ -58,26 +58,26 @@ def _print_task(task: str, agreed: Mapping[str, Any], left_out: Sequence[Mapping
     if agreed["disputed"]:
         to.print(_disputed(agreed["disputed"], numbers))
     clusters = f"by {join_choices(_cluster_words(task))}"
-    by = {"item": "by item: no source says whose items these are", "cluster": clusters}
-    told = f"95% intervals, resampled {by.get(agreed['clusters'], f'{clusters} where known, else by item')}.\n"
-    to.print(told, style="dim", markup=False)
+    by = {"item": "by item (no source names the clusters)", "cluster": clusters}
+    legend = f"95% intervals, resampled {by.get(agreed['clusters'], f'{clusters} where known, otherwise by item')}.\n"
+    to.print(legend, style="dim", markup=False)
 
 
 def _meanings() -> dict[str, str]:
-    """What the tasks of all benchmarks are, by name: a file of ratings does not say which benchmark it is of."""
+    """The meaning of each task of all benchmarks: a file of ratings does not name its benchmark."""
     people = (benchmark.people() for benchmark in reversed(registry.all_benchmarks()))
     return {task.name: task.meaning for one in people if one is not None for task in one.tasks}
 
 
 def _cluster_words(task: str) -> list[str]:
-    """Whose items a task rates: as the benchmarks that have it say, or, of a task that none has, all of them."""
+    """The cluster words of the benchmarks that have this task; of all benchmarks if none has it."""
     benchmarks = registry.all_benchmarks()
     having = [b for b in benchmarks if (people := b.people()) and any(one.name == task for one in people.tasks)]
     return list(dict.fromkeys(b.cluster.one for b in having or benchmarks))
 
 
 def _table(*columns: str, wrapped: int = 1) -> Table:
-    """The first columns may be wrapped; the others are numbers."""
+    """A table whose first columns may wrap; the others are numbers."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for n, column in enumerate(columns):
         text = n < wrapped
@@ -95,13 +95,13 @@ def _set(table: Table) -> Padding:
 
 
 def _raters(agreed: Mapping[str, Any], numbers: Mapping[str, str], left_out: Sequence[Mapping[str, Any]]) -> Padding:
-    """A row a rater, with the number that other tables call it by, and how often it gave each label."""
+    """One row per rater: its number in the other tables, and how often it gave each label."""
     labels = agreed["labels"] if len(agreed["labels"]) <= _LABELS_SHOWN else []
     reasons = list(dict.fromkeys(one["reason"] for one in left_out))
     table = _table("", "rater", "ratings", "shared", *labels, *(f"({reason})" for reason in reasons), wrapped=2)
     table.columns[0].no_wrap = True
     table.columns[1].min_width = 6
-    for column in table.columns[4:]:  # heads may be longer than the counts below
+    for column in table.columns[4:]:  # headings may be longer than the counts below them
         column.no_wrap, column.overflow = False, "ellipsis"
     for name in dict.fromkeys([*numbers, *(one["rater"] for one in left_out)]):
         rater = agreed["raters"].get(name, {"n": 0, "shared": 0, "labels": {}})
@@ -127,7 +127,7 @@ def _overall(agreed: Mapping[str, Any]) -> Padding:
     for level, alpha in agreed["alpha"].items():
         table.add_row(f"Krippendorff's alpha, {level}", _shown(alpha), _n(alpha, "rating"))
     fleiss = agreed["fleiss_kappa"]
-    some = "" if fleiss is None or fleiss["items"] == agreed["shared"] else " alone"
+    some = "" if fleiss is None or fleiss["items"] == agreed["shared"] else " only"
     size = "" if fleiss is None else f"{counted(fleiss['items'], 'item')} with {fleiss['ratings']} ratings{some}"
     table.add_row("Fleiss' kappa", _shown(fleiss), size)
     if len(agreed["pairs"]) == 1:
@@ -142,7 +142,7 @@ def _kappas(pair: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pairs(agreed: Mapping[str, Any], numbers: Mapping[str, str]) -> Padding:
-    """Numbers are far apart or near: there the weighted kappa says more than the plain one."""
+    """For numbers, show the weighted kappa: it takes the distance between two labels into account."""
     level = agreed["level"]
     kappa = "kappa, quadratic" if level == "interval" else "kappa"
     table = _table("pair", "n", "agreement", kappa, f"alpha, {level}")
@@ -159,7 +159,7 @@ def _pairs(agreed: Mapping[str, Any], numbers: Mapping[str, str]) -> Padding:
 
 def _print_reference(agreed: Mapping[str, Any], numbers: Mapping[str, str], to: Console) -> None:
     reference = agreed["reference"]
-    to.print(Text(plain(f"against {numbers[reference['rater']]}, {reference['rater']}"), style="dim"))
+    to.print(Text(plain(f"compared with {numbers[reference['rater']]}, {reference['rater']}"), style="dim"))
     table = _table("rater", "n", "accuracy", "macro F1", "kappa")
     for name, other in reference["others"].items():
         shown = (_shown(other.get(k)) for k in ("accuracy", "macro_f1", "kappa"))
@@ -184,9 +184,9 @@ def _confusion(counts: Sequence[Sequence[int]], labels: Sequence[str], rows: str
 
 
 def _disputed(disputed: Sequence[Mapping[str, Any]], numbers: Mapping[str, str]) -> Padding:
-    """A row an item, a column a rater."""
+    """One row per item, one column per rater."""
     few = list(numbers)[:_RATERS_SHOWN]
-    table = _table("furthest apart", *(numbers[name] for name in few))
+    table = _table("most disputed", *(numbers[name] for name in few))
     for one in disputed:
         reminder = f"\n{_cut(one['about'])}" if one.get("about") else ""
         said = (Text(plain(_cut(one["said"].get(name, "")))) for name in few)
@@ -199,10 +199,10 @@ def _cut(text: str) -> str:
     return line if len(line) <= _ROOM else f"{line[:_ROOM]}…"
 
 
-def _print_choice(agreed: Mapping[str, Any], to: Console) -> None:
-    """Of two runs: whose answers are preferred."""
+def _print_run_preference(agreed: Mapping[str, Any], to: Console) -> None:
+    """Print which of two runs people prefer."""
     first, second = agreed["sides"]
-    head = f"the win rate of {first} against {second}, of 100 (a tie is half a win; 50: neither is preferred)"
+    head = f"win rate of {first} against {second}, 0–100 (a tie is half a win; 50 = no preference)"
     to.print(Text(plain(head), style="bold"))
     table = _table("", "win rate", "n")
     chosen = agreed["preference"]
@@ -213,20 +213,21 @@ def _print_choice(agreed: Mapping[str, Any], to: Console) -> None:
     to.print(_set(table))
 
 
-def _print_preference(personal: Mapping[str, Any], to: Console) -> None:
-    to.print(Text("the personalized answer's win rate, of 100 (a tie is half a win)", style="bold"))
+def _print_personal_preference(personal: Mapping[str, Any], to: Console) -> None:
+    to.print(Text("win rate of the personalized answer, 0–100 (a tie is half a win; 50 = no preference)", style="bold"))
     table = _table("", "win rate", "n")
     table.add_row("all", _points(personal["win_rate"]), _n(personal["win_rate"]))
-    for axis, head in (("rater", "rater"), ("type", "question type"), ("personalization", "found personalized")):
+    for axis, head in (("rater", "rater"), ("type", "question type"), ("personalization", "rated personalization")):
         for name, rate in personal.get(f"by_{axis}", {}).items():
             table.add_row(Text(plain(f"{head} {name}")), _points(rate), _n(rate))
     to.print(_set(table))
     chosen = ", ".join(f"{label} {_points(personal[label])}" for label in PREFERRED)
-    to.print(f"chosen: {chosen}", markup=False)
+    to.print(f"choices, %: {chosen}", markup=False)
     if "slope" in personal:
         slope = personal["slope"]
         to.print(
-            f"with each degree of personalization {_points(slope, '+z.1f')} points, n {slope['n']:,}", markup=False
+            f"win rate per degree of rated personalization: {_points(slope, '+z.1f')} points, n {slope['n']:,}",
+            markup=False,
         )
     to.print()
 

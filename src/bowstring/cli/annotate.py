@@ -1,4 +1,4 @@
-"""bowstring annotate runs/NAME --annotators anna,ben: put answers to people, blind."""
+"""bowstring annotate runs/NAME --annotators anna,ben: run a blind human evaluation."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer.core import TyperGroup
 
+from bowstring.benchmarks import registry
+
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _StartByDefault(TyperGroup):
-    """`bowstring annotate RUN…` starts, `bowstring annotate --curate DATA` curates; other words are commands."""
+    """`bowstring annotate RUN…` means `start RUN…`, and `annotate --curate DATA` means `curate DATA`."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         if any(word.partition("=")[0] == "--curate" for word in args):
@@ -31,23 +33,31 @@ class _StartByDefault(TyperGroup):
 
 app = typer.Typer(
     cls=_StartByDefault,
-    help="Put answers to people, blind: pages for annotators, their ratings, and curated data sets.\n\n"
-    "bowstring annotate RUN… is bowstring annotate start RUN…, and bowstring annotate --curate DATA is bowstring "
-    "annotate curate DATA.",
+    help="Run a blind human evaluation, export its ratings, or curate a data set.\n\n"
+    "bowstring annotate RUN… is short for bowstring annotate start RUN…, and bowstring annotate --curate DATA for "
+    "bowstring annotate curate DATA.",
     no_args_is_help=False,
     add_completion=False,
     rich_markup_mode=None,
 )
 
+
+def _task_help() -> str:
+    tasks = ((b.title, people.tasks) for b in registry.all_benchmarks() if (people := b.people()) is not None)
+    return "; ".join(f"{title}: {', '.join(f'{t.name} ({t.meaning})' for t in some)}" for title, some in tasks) + "."
+
+
 Annotators = Annotated[
-    str, typer.Option(help="Names, such as anna,ben, or how many people; each has a link of their own.")
+    str, typer.Option(help="Names, such as anna,ben, or a number of people. Each person gets a link.")
 ]
-Seed = Annotated[int, typer.Option(help="The same seed deals the same items, in the same order, to the same sides.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes a free port.")]
-Host = Annotated[str, typer.Option(help="Which address to listen on; loopback is this machine alone.")]
-PublicUrl = Annotated[str | None, typer.Option(help="What the links begin with, where people come by another address.")]
+Seed = Annotated[int, typer.Option(help="Seed of the assignment of items, their order and their sides.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")]
+Host = Annotated[
+    str, typer.Option(help="Address to listen on; a loopback address is reachable from this machine only.")
+]
+PublicUrl = Annotated[str | None, typer.Option(help="Start of the links, if people use another address than --host.")]
 DbArgument = Annotated[
-    Path, typer.Argument(metavar="DB", help="The study: its file, or the folder that annotations.sqlite is in.")
+    Path, typer.Argument(metavar="DB", help="File of the study, or the folder that contains annotations.sqlite.")
 ]
 
 
@@ -56,7 +66,7 @@ def start(
     runs: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="RUN", help="Folders of runs; none opens the study that --db holds.", show_default=False
+            metavar="RUN", help="Folders of runs. Without any, the study in --db is opened.", show_default=False
         ),
     ] = None,
     task: Annotated[
@@ -64,35 +74,34 @@ def start(
         typer.Option(
             metavar="NAME",
             show_default=False,
-            help="A task of the runs' benchmark; by default its first. HiCUPID: compare (against the gold answer, or "
-            "two runs against each other), personal (personalized against general), satisfaction (schedules). "
-            "CUPID: rate, coverage.",
+            help=f"Task of the runs' benchmark; by default its first one. compare also takes two runs. {_task_help()}",
         ),
     ] = None,
     annotators: Annotators = "1",
-    overlap: Annotated[float, typer.Option(min=0, max=1, help="The share of items that everybody gets.")] = 0.2,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only so many items, by lot.")] = None,
+    overlap: Annotated[float, typer.Option(min=0, max=1, help="Share of items that all annotators get.")] = 0.2,
+    limit: Annotated[int | None, typer.Option(min=1, help="Use a random sample of N items.")] = None,
     checks: Annotated[
-        float, typer.Option(min=0, max=1, help="Gold checks that are made, as a share of an annotator's items.")
+        float, typer.Option(min=0, max=1, help="Number of gold checks to generate, as a share of an annotator's items.")
     ] = 0.05,
     gold: Annotated[
         Path | None,
         typer.Option(
-            help="A .jsonl or .csv file of items and labels that are known: gold checks.", exists=True, dir_okay=False
+            help="A .jsonl or .csv file of items with known labels, to use as gold checks.", exists=True, dir_okay=False
         ),
     ] = None,
     criteria: Annotated[
-        str, typer.Option(help="What else to ask about, such as personalization,logical-validity.")
+        str, typer.Option(help="Additional criteria to rate from 1 to 5, such as personalization,logical-validity.")
     ] = "",
     seed: Seed = 0,
     port: Port = 8000,
     host: Host = "127.0.0.1",
     public_url: PublicUrl = None,
     db: Annotated[
-        Path | None, typer.Option(help="The study's file; by default annotations.sqlite beside the first run.")
+        Path | None,
+        typer.Option(help="File of the study; by default annotations.sqlite in the folder of the first run."),
     ] = None,
 ) -> None:
-    """Start a study, or go on with it: print everybody's link, and serve the pages until Ctrl-C."""
+    """Start or resume a study: print a link for each annotator and serve the pages until Ctrl-C."""
     from bowstring.cli.output import plain, tell
     from bowstring.web.annotating.opening import open_study
 
@@ -115,7 +124,7 @@ def start(
 
 @contextmanager
 def _listening(host: str, port: int, public_url: str | None) -> Iterator[tuple[FastAPI, Address]]:
-    """First of all: a study should not be made where it cannot be shown."""
+    """Bind the address before a study is created: a study that cannot be served should not exist."""
     from bowstring.web.serving import application, bind
 
     app = application("annotate")
@@ -134,13 +143,14 @@ def _serve(study: Study, app: FastAPI, address: Address, afterwards: str) -> Non
     people = standings(study)
     width = max(len(plain(s.annotator)) for s in people)
     print(
-        f"{plain(str(study.path))}: {study.task.name}, {counted(study.items, 'item')}, {study.shared:,} for everybody"
+        f"{plain(str(study.path))}: {study.task.name}, {counted(study.items, 'item')}, {study.shared:,} for "
+        f"all annotators"
     )
     tokens = study.links()
     for standing in people:
         state = f"{standing.done:,} of {standing.total:,} done"
         print(f"{plain(standing.annotator):{width}}   {state}   {address.link(tokens[standing.annotator])}")
-    print(f"Ctrl-C ends this, and the same command goes on. Then: {afterwards}", flush=True)
+    print(f"Press Ctrl-C to stop; run the same command again to resume. next: {afterwards}", flush=True)
     try:
         serve(app, address, who=study.who, most=MOST_BYTES)
     finally:
@@ -149,27 +159,26 @@ def _serve(study: Study, app: FastAPI, address: Address, afterwards: str) -> Non
 
 @app.command()
 def curate(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A data set, such as bowstring synth makes.", show_default=False)
-    ],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="The data set to curate.", show_default=False)],
     annotators: Annotators = "1",
-    split: Annotated[list[str] | None, typer.Option(help="HiCUPID: only this split; may be repeated.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only so many items, by lot.")] = None,
+    split: Annotated[list[str] | None, typer.Option(help="Use only this split; repeatable.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Use a random sample of N items.")] = None,
     seed: Seed = 0,
     port: Port = 8000,
     host: Host = "127.0.0.1",
     public_url: PublicUrl = None,
     db: Annotated[
-        Path | None, typer.Option(help="Where decisions are kept; by default DATA.curation.sqlite beside the set.")
+        Path | None, typer.Option(help="File of the decisions; by default DATA.curation.sqlite next to the set.")
     ] = None,
     write: Annotated[
-        Path | None, typer.Option(help="Write what was accepted into this folder, as a data set, instead of serving.")
+        Path | None,
+        typer.Option(help="Write the accepted items to this folder as a data set, instead of serving pages."),
     ] = None,
     license: Annotated[
-        str | None, typer.Option(help="With --write: the licence of the result, where the set does not say its own.")
+        str | None, typer.Option(help="With --write: license of the result, if the set does not state one.")
     ] = None,
 ) -> None:
-    """People accept, mend or reject the items of a data set; --write makes a set of what is left."""
+    """Let people accept, edit or reject the items of a data set; --write writes the accepted ones."""
     from bowstring.cli.output import plain
     from bowstring.web.annotating.curated import write_curated
     from bowstring.web.annotating.curation import open_curation
@@ -181,9 +190,9 @@ def curate(
         return
     with closing(opened()) as study:
         done = write_curated(study, write, license=license)
-    names = {"accept": "accepted", "edit": "mended", "reject": "rejected", "open": "left undecided, and out"}
+    names = {"accept": "accepted", "edit": "mended", "reject": "rejected", "open": "undecided (left out)"}
     if done.counts["undealt"]:
-        names["undealt"] = "not looked at, and out"
+        names["undealt"] = "not reviewed (left out)"
     print(", ".join(f"{done.counts[k]:,} {name}" for k, name in names.items()))
     print(f"{plain(str(done.folder))}\nnext: bowstring data validate {plain(str(done.folder))}")
 
@@ -191,9 +200,9 @@ def curate(
 @app.command()
 def export(
     db: DbArgument = Path("runs"),
-    out: Annotated[Path | None, typer.Option(help="The file to write; by default it is printed.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write; by default standard output.")] = None,
 ) -> None:
-    """What was said so far, as JSONL: a line a rating, with sources. For bowstring agree."""
+    """Export the ratings so far as JSONL, one line per rating, for bowstring agree."""
     import json
 
     from bowstring.cli.output import counted, tell
@@ -215,9 +224,9 @@ def export(
 @app.command()
 def status(
     db: DbArgument = Path("runs"),
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """How far everybody is, and how they did on the gold checks."""
+    """Show the progress of each annotator and their results on the gold checks."""
     from dataclasses import asdict
 
     from bowstring.cli.annotate_views import print_standings

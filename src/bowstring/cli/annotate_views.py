@@ -1,4 +1,4 @@
-"""What `bowstring annotate status` prints."""
+"""The terminal output of `bowstring annotate status`."""
 
 from __future__ import annotations
 
@@ -34,4 +34,6 @@ def print_standings(study: Study, people: Sequence[Standing], console: Console) 
             s.last or "–",
         )
     console.print(table)
-    console.print(Text("seconds: the median a page. chose: as the pages called it, gold checks left out."), style="dim")
+    console.print(
+        Text("seconds: median per page. chose: choices as labelled on the pages, without gold checks."), style="dim"
+    )

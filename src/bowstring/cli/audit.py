@@ -1,4 +1,4 @@
-"""bowstring audit runs/NAME: does the score of a run mean what it says?"""
+"""bowstring audit runs/NAME: check whether the score of a run is valid."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from bowstring.studies.audit import AuditSettings
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _RUN = Option("run", "RUN", Path, MISSING, metavar="RUN", help="Folder of a finished run.")
-_OWN_OPTIONS = (
-    Option("dry_run", "--dry-run", bool, False, help="Show what would be asked and what it would cost, and stop."),
+_COMMAND_OPTIONS = (
+    Option("dry_run", "--dry-run", bool, False, help="Show the planned requests and their cost, and stop."),
     Option("json", "--json", bool, False, help="Print audit.json (or the plan) instead of a table."),
 )
 _OF_A_RUN = ("concurrency", "store", "max_cost", "prices", "prompts", "timeout", "attempts")
-_HELP = """Does the score of a run mean what it says? Baselines, probes, other judges, people's labels.
+_HELP = """Check whether the score of a run is valid: baselines, probes, other judges, people's labels.
 
-Every check gives a number with its interval, what it should be, and what it means. The same command resumes an audit
-that was stopped; what was answered is never asked again.
+Each check prints numbers with 95% intervals, their expected ranges, a verdict (fine, unclear, problem or info) and its
+meaning. Run the same command again to resume an audit that was stopped; no request is sent twice.
 """
 
 
@@ -35,18 +35,18 @@ def _options() -> tuple[Option, ...]:
         for benchmark in registry.all_benchmarks()
         if (auditing := benchmark.auditing()) is not None
     )
-    own = changed(options_of(AuditSettings), "checks", help=f"Checks to make, separated by commas. {checks}.")
+    settings = changed(options_of(AuditSettings), "checks", help=f"Checks to run, separated by commas. {checks}.")
     of_run = tuple(one for one in options_of(RunOptions) if one.field in _OF_A_RUN)
     for field in ("store", "prompts"):
-        of_run = changed(of_run, field, shown_default="the run's own")
-    return (*own, *of_run, *_OWN_OPTIONS)
+        of_run = changed(of_run, field, shown_default="as in the run")
+    return (*settings, *of_run, *_COMMAND_OPTIONS)
 
 
 def _audit(given: dict[str, Any]) -> int:
     from dataclasses import asdict
 
     from bowstring.cli.audit_views import print_audit
-    from bowstring.cli.eval import say_how_it_ended
+    from bowstring.cli.eval import report_outcome
     from bowstring.cli.output import console, print_json, tell
     from bowstring.cli.progress import ProgressLine
     from bowstring.cli.run_views import print_plan
@@ -59,14 +59,15 @@ def _audit(given: dict[str, Any]) -> int:
         plan = make_plan(prepared.running)
         print_json(asdict(plan)) if json else print_plan(plan, console())
         return 0
-    found = prepared.go()
+    found = prepared.run()
     if json:
         print_json(found)
     else:
         print_audit(found, console())
         page = run / "report.html"
-        print(f"\n{page if prepared.on_page else f'next: bowstring report {run} --data SET   puts it on the page'}")
-    return say_how_it_ended(prepared.ended) if prepared.ended else 0
+        add_to_page = f"next: bowstring report {run} --data SET   (adds the audit to the page)"
+        print(f"\n{page if prepared.on_page else add_to_page}")
+    return report_outcome(prepared.ended) if prepared.ended else 0
 
 
 add_command(app, "audit", _audit, _options(), help=_HELP, arguments=[_RUN])

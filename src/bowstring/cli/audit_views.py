@@ -1,4 +1,4 @@
-"""How `bowstring audit` shows what it found."""
+"""The terminal output of `bowstring audit`."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bowstring.benchmarks.of_run import installed
+from bowstring.benchmarks.auditing import NO_JUDGE
+from bowstring.benchmarks.of_run import installed_benchmark
 from bowstring.cli.output import counted, plain
 from bowstring.metrics.measures import MetricSet
 
-_STYLES = {"unclear": "yellow", "fine": "green", "look here": "bold yellow", "told": "dim"}
+_STYLES = {"unclear": "yellow", "fine": "green", "problem": "bold yellow", "info": "dim"}
 
 
 def print_audit(found: Mapping[str, Any], to: Console) -> None:
-    benchmark = installed(found["benchmark"])
-    second = f", against {found['second_judge']}" if "second_judge" in found else ""
-    said = f"{found['benchmark']}: {found['model']}, judged by {found['judge']}{second}"
-    to.print(plain(said), style="bold", markup=False)
+    benchmark = installed_benchmark(found["benchmark"])
+    second = f", second judge {found['second_judge']}" if "second_judge" in found else ""
+    title = f"{found['benchmark']}: {found['model']}, judged by {found['judge']}{second}"
+    to.print(plain(title), style="bold", markup=False)
     asked = min(found["sample"], found["items"])
-    to.print(f"{counted(found['items'], 'item')}; a sample of {asked:,} where a judge is asked\n", style="dim")
+    asks = set(found["checks"]) - {*NO_JUDGE, *found["skipped"]}
+    sampled = f"; checks that ask a judge use a random sample of {asked:,}" if asks else ""
+    to.print(f"{counted(found['items'], 'item')}{sampled}\n", style="dim")
     findings: Sequence[Mapping[str, Any]] = found["findings"]
     for check in dict.fromkeys(one["check"] for one in findings):
         to.print(Text(check, style="bold"))
@@ -31,22 +34,25 @@ def print_audit(found: Mapping[str, Any], to: Console) -> None:
                 _print_finding(one, to)
         to.print()
     for check, why in found["skipped"].items():
-        to.print(f"{check}: left out: {plain(why)}\n", markup=False)
+        to.print(f"{check}: skipped: {plain(why)}\n", markup=False)
     if "corrected" in found:
         _print_corrected(found["corrected"], benchmark.metrics({}), to)
     scores = found.get("corrected", {}).get("scores", {}).values()
     few = [*(one for one in findings if one["value"] is not None), *(one["corrected"] for one in scores)]
     if any(not one["trusted"] for one in few):
-        to.print(f"* fewer than 30 {benchmark.cluster.many}: do not trust the interval", style="dim", markup=False)
-    looks = [one for one in findings if one["verdict"] == "look here"]
+        to.print(
+            f"* fewer than 30 clusters ({benchmark.cluster.many}): do not trust the interval", style="dim", markup=False
+        )
+    problems = sum(one["verdict"] == "problem" for one in findings)
     for note in found["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
     if found["failed"] or found["unparsed"]:
-        to.print(f"! {found['failed']:,} items with a failed request, {found['unparsed']:,} verdicts could not be read")
-    told = f"{len(looks):,} to look at" if looks else "nothing to look at in these checks"
+        unparsed = counted(found["unparsed"], "unparsed verdict")
+        to.print(f"! {counted(found['failed'], 'item')} with a failed request, {unparsed}")
     unclear = sum(one["verdict"] == "unclear" for one in findings)
-    more = f", {unclear:,} unclear: more items (--sample) or users would tell" if unclear else ""
-    to.print(f"{counted(len(findings), 'number')}: {told}{more}", markup=False)
+    more = f" (a larger --sample or more {benchmark.cluster.many} would help)" if unclear else ""
+    summary = f"{counted(len(findings), 'finding')}: {counted(problems, 'problem')}, {unclear:,} unclear{more}"
+    to.print(summary, markup=False)
 
 
 def _print_finding(one: Mapping[str, Any], to: Console) -> None:
@@ -55,21 +61,21 @@ def _print_finding(one: Mapping[str, Any], to: Console) -> None:
     grid.add_column(width=9, no_wrap=True)
     grid.add_column(ratio=1, overflow="fold")
     grid.add_row(Text(one["verdict"], style=style), Text(f"{plain(one['name'])}: {_number(one)}"))
-    should = f"should be {plain(one['should'])}; " if one["should"] else ""
-    grid.add_row("", Text(should + plain(one["says"]), style="dim"))
+    expected = f"expected: {plain(one['expected'])}. " if one["expected"] else ""
+    grid.add_row("", Text(expected + plain(one["meaning"]), style="dim"))
     to.print(grid)
 
 
 def _number(one: Mapping[str, Any]) -> str:
     lost = f", {one['left_out']:,} left out" if one["left_out"] else ""
     if one["value"] is None:
-        return f"not defined (n {one['n']:,}{lost})"
+        return f"undefined (n {one['n']:,}{lost})"
     value, low, high = (f"{one[k]:.{one['places']}f}" for k in ("value", "low", "high"))
     return f"{value} [{low}, {high}]{'' if one['trusted'] else '*'} (n {one['n']:,}{lost})"
 
 
 def _print_corrected(found: Mapping[str, Any], metric_set: MetricSet, to: Console) -> None:
-    to.print(Text("corrected by people's labels", style="bold"))
+    to.print(Text("scores corrected with people's labels", style="bold"))
     table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
     for n, name in enumerate(("", "by the judge", "corrected", "labels")):
         table.add_column(name, justify="right" if n else "left", no_wrap=True)
@@ -77,12 +83,13 @@ def _print_corrected(found: Mapping[str, Any], metric_set: MetricSet, to: Consol
         values = [_between(one[by], name, metric_set) for by in ("judge", "corrected")]
         table.add_row(name, *values, f"{one['corrected']['n']:,}")
     to.print(table)
-    lost = "".join(f", {n:,} {reason}" for reason, n in found["left_out"].items())
-    said = f"{counted(found['items'], 'item')} labelled by {counted(found['raters'], 'rater')}{lost}."
+    lost = "".join(f"; {counted(n, 'label')} {reason}" for reason, n in found["left_out"].items())
+    labelled = f"{counted(found['items'], 'item')} labelled by {counted(found['raters'], 'rater')}{lost}."
     if found["too_few"]:
-        few = f"{', '.join(found['too_few'])}: not corrected: fewer than {found['least']} labels of a question type"
+        reason = f"a question type has fewer than {found['least']} labels"
+        few = f"{', '.join(found['too_few'])}: not corrected, because {reason}"
         to.print(few, style="dim", markup=False)
-    to.print(f"{said} Right on average if the labelled items were drawn by lot.\n", style="dim", markup=False)
+    to.print(f"{labelled} Unbiased if the labelled items are a random sample.\n", style="dim", markup=False)
 
 
 def _between(e: Mapping[str, Any], metric: str, metric_set: MetricSet) -> str:

@@ -1,4 +1,4 @@
-"""bowstring compare runs/A runs/B: runs of one data set side by side, and whether they differ."""
+"""bowstring compare runs/A runs/B: compare runs on the same data, with paired differences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-_ON_PAGE = 20  # items on the page unless --items says otherwise
+_ON_PAGE = 20  # items on the page unless --items is given
 
 
 class Format(StrEnum):
@@ -23,37 +23,42 @@ class Format(StrEnum):
 def compare(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Folders of runs, or sweeps, of the same data.", show_default=False),
+        typer.Argument(metavar="RUN...", help="Folders of runs or sweeps on the same data.", show_default=False),
     ],
     baseline: Annotated[
         Path | None,
-        typer.Option(help="The run that the others are compared with.", show_default="the first"),
+        typer.Option(help="Run to compare the others with.", show_default="the first"),
     ] = None,
     metric: Annotated[
         str | None,
-        typer.Option(help="The metric that ranks the runs and finds the items.", show_default="the benchmark's own"),
+        typer.Option(
+            help="Metric that ranks the runs and selects the items.", show_default="the benchmark's main metric"
+        ),
     ] = None,
     detect: Annotated[
         float | None,
-        typer.Option(help="A difference, in points of the metric: how many users would show it?", show_default=False),
+        typer.Option(
+            help="A difference, in points of the metric: print how large a data set would be needed to detect it.",
+            show_default=False,
+        ),
     ] = None,
     items: Annotated[
         int | None,
-        typer.Option(min=0, help="So many items on which the runs differ most.", show_default="0; 20 on the page"),
+        typer.Option(min=0, help="Show the N items on which the runs differ most.", show_default="0; 20 on the page"),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write a page to this file, such as compare.html.", show_default=False)
+        Path | None, typer.Option(help="Write an HTML page to this file, such as compare.html.", show_default=False)
     ] = None,
     format_: Annotated[
         Format | None,
-        typer.Option("--format", help="Print the table for a paper instead.", show_default=False),
+        typer.Option("--format", help="Print a table for a paper instead.", show_default=False),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> int:
-    """Runs of one data set side by side, with paired differences and what is known of them.
+    """Compare runs on the same data, with paired differences.
 
-    Differences are from the first run (or --baseline), on the items that both could be scored on, with 95% intervals
-    and p by a bootstrap that draws whole users (HiCUPID) or personas (CUPID) for both runs at once.
+    Each difference is run − baseline (the first run, or --baseline) on the items that both were scored on. Its 95%
+    interval and p-value come from a paired bootstrap over clusters, such as users or personas.
     """
     from bowstring.cli.compare_views import print_comparison
     from bowstring.cli.output import console, print_json
@@ -63,7 +68,7 @@ def compare(
     from bowstring.studies.compare_tables import write_table
 
     if json and format_:
-        raise UsageError("--json and --format both say what to print; leave out one")
+        raise UsageError("--json and --format exclude each other; give one of them")
     shown = items if items is not None else _ON_PAGE if out else 0
     compared = compare_runs(runs, baseline=baseline, metric=metric, detect=detect, items=shown)
     if out:

@@ -1,4 +1,4 @@
-"""How `bowstring compare` shows runs side by side in the terminal."""
+"""The terminal output of `bowstring compare`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from bowstring.studies.compare import Comparison
 from bowstring.studies.compare_page import cluster_word, p_value, power_notes, ranks_note, signed
 from bowstring.studies.differing import Example
 
-_METRIC = 20  # columns of the terminal that names of metrics take
-_WIDE, _NARROW = 21, 16  # those that a value takes with its interval beside it, and beneath it
+_METRIC = 20  # terminal columns for the name of a metric
+_WIDE, _NARROW = 21, 16  # terminal columns for a value with its interval next to it, and below it
 
 
 def print_comparison(compared: Comparison, items: int, to: Console) -> None:
@@ -29,7 +29,7 @@ def print_comparison(compared: Comparison, items: int, to: Console) -> None:
         to.print(_side_by_side(compared, metrics, names, beside=beside))
     for name in compared.names:
         if name != compared.baseline:
-            to.print(f"\n{plain(name)} less {plain(compared.baseline)}\n", style="bold", markup=False)
+            to.print(f"\n{plain(name)} − {plain(compared.baseline)} (difference)\n", style="bold", markup=False)
             to.print(_differences(compared, metrics, name))
     to.print(_legend(compared), style="dim", markup=False)
     to.print(f"\n{plain(ranks_note(compared))}", markup=False)
@@ -40,7 +40,9 @@ def print_comparison(compared: Comparison, items: int, to: Console) -> None:
     for example in compared.examples[:items]:
         _print_example(example, to)
     if len(compared.examples) < items:
-        to.print(f"\nThe runs differ on {counted(len(compared.examples), 'item')} in {compared.metric}.", style="dim")
+        to.print(
+            f"\nThe runs differ in {compared.metric} on only {counted(len(compared.examples), 'item')}.", style="dim"
+        )
 
 
 def _table(*columns: str, wrapped: bool = False) -> Table:
@@ -52,7 +54,7 @@ def _table(*columns: str, wrapped: bool = False) -> Table:
 
 
 def _side_by_side(compared: Comparison, metrics: Sequence[str], names: Sequence[str], *, beside: bool) -> Table:
-    """A column a run; the interval beside the value where there is room, else beneath it."""
+    """One column per run; the interval is next to the value if there is room, otherwise below it."""
     table = _table("", *names, wrapped=True)
     for metric in metrics:
         own = compared.metrics[metric]
@@ -73,7 +75,7 @@ def _value(compared: Comparison, e: Estimate | None, metric: str, *, beside: boo
 def _differences(compared: Comparison, metrics: Sequence[str], name: str) -> Table:
     several = ["Holm"] if len(compared.runs) > 2 else []
     lacking = ["left out"] if any(own[name].left_out for own in compared.differences.values() if name in own) else []
-    heads = ["differs", "95% interval", "p", *several, "n", cluster_word(compared), *lacking]
+    heads = ["difference", "95% interval", "p", *several, "n", cluster_word(compared), *lacking]
     table = _table("", *heads)
     for metric in metrics:
         found = compared.differences.get(metric, {}).get(name)
@@ -86,7 +88,7 @@ def _differences(compared: Comparison, metrics: Sequence[str], name: str) -> Tab
 def _difference(compared: Comparison, found: CorrectedDifference, metric: str) -> dict[str, str]:
     mark = "" if found.trusted else "*"
     return {
-        "differs": signed(compared, found.value, metric),
+        "difference": signed(compared, found.value, metric),
         "95% interval": f"{signed(compared, found.low, metric)} to {signed(compared, found.high, metric)}{mark}",
         "p": p_value(found.p),
         "Holm": p_value(found.corrected),
@@ -98,11 +100,11 @@ def _difference(compared: Comparison, found: CorrectedDifference, metric: str) -
 
 def _legend(compared: Comparison) -> str:
     clusters = cluster_word(compared)
-    said = f"n: items that both were scored on; intervals and p by a paired bootstrap over {clusters}."
+    legend = f"n: items that both runs were scored on. Intervals and p-values: paired bootstrap over {clusters}."
     if len(compared.runs) > 2:
-        said += f" Holm: p corrected for the {len(compared.runs) - 1} runs, a metric at a time."
+        legend += f" Holm: p-value corrected for {len(compared.runs) - 1} comparisons per metric."
     few = any(not d.trusted for own in compared.differences.values() for d in own.values())
-    return said + (f" * fewer than 30 {clusters}: do not trust the interval." if few else "")
+    return legend + (f" * fewer than 30 {clusters}: do not trust the interval." if few else "")
 
 
 def _print_example(example: Example, to: Console) -> None:
@@ -111,8 +113,8 @@ def _print_example(example: Example, to: Console) -> None:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="cyan", justify="right", max_width=24, overflow="fold")
     grid.add_column(overflow="fold")
-    told = {"asked": example.question, "gold": example.gold}
-    told |= {name: f"[{said.verdict}] {said.answer}" for name, said in example.answers.items()}
-    for label, text in told.items():
+    lines = {"question": example.question, "gold": example.gold}
+    lines |= {name: f"[{one.verdict}] {one.answer}" for name, one in example.answers.items()}
+    for label, text in lines.items():
         grid.add_row(Text(plain(label)), Text(plain(" ".join(text.split()))))
     to.print(grid)

@@ -1,4 +1,4 @@
-"""bowstring data info mini: look at data sets, check them, fetch and convert them."""
+"""bowstring data info mini: inspect, validate, download and convert data sets."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bowstring.benchmarks import registry
+
 if TYPE_CHECKING:
     from bowstring.datasets.dataset import DataSet
 
 app = typer.Typer(
-    help="Look at data sets, check them, fetch and convert them.\n\n"
+    help="Inspect, validate, download and convert data sets.\n\n"
     "SRC is a hub id (12kimih/HiCUPID, kixlab/CUPID), a folder or file in the published layout, or mini "
     "(mini/hicupid, mini/cupid), the bundled sets.",
     no_args_is_help=False,
@@ -29,25 +31,21 @@ class Format(StrEnum):
 Src = Annotated[str, typer.Argument(metavar="SRC", help="The data set.", show_default=False)]
 Only = Annotated[
     str | None,
-    typer.Option(
-        "--benchmark", metavar="NAME", help="Which benchmark's set, where SRC does not tell.", show_default=False
-    ),
+    typer.Option("--benchmark", metavar="NAME", help="Benchmark of the set, if SRC is ambiguous.", show_default=False),
 ]
 Revision = Annotated[
     str | None,
-    typer.Option(help="The branch, tag or commit of a hub data set; a commit pins it.", show_default=False),
+    typer.Option(help="Branch, tag or commit of a hub data set.", show_default=False),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Tokenizer = Annotated[
     str,
-    typer.Option(help="Whose tokens to count: embedded, a tokenizer.json, a model folder, a hub id, or none."),
+    typer.Option(help="Tokenizer for token counts: embedded, a tokenizer.json, a model folder, a hub id, or none."),
 ]
 
 
-def _checked(benchmark: str | None) -> str | None:
-    """A benchmark's name, if there is one of that name."""
-    from bowstring.benchmarks import registry
-
+def _known_benchmark(benchmark: str | None) -> str | None:
+    """The name of a benchmark; a UsageError if there is none of that name."""
     return registry.get(benchmark).name if benchmark is not None else None
 
 
@@ -55,7 +53,7 @@ def _load_all(src: str, only: str | None, revision: str | None) -> list[DataSet]
     from bowstring.benchmarks.loading import read
     from bowstring.datasets.problems import raise_if_any
 
-    readings = read(src, _checked(only), revision=revision)
+    readings = read(src, _known_benchmark(only), revision=revision)
     for reading in readings:
         raise_if_any(reading.problems, src)
     return [reading.data for reading in readings if reading.data is not None]
@@ -69,7 +67,7 @@ def info(
     tokenizer: Tokenizer = "embedded",
     json: Json = False,
 ) -> None:
-    """Counts, lengths and balance of a data set."""
+    """Show counts, lengths and balance of a data set."""
     from bowstring.cli.data_views import print_description
     from bowstring.cli.output import console, print_json, tell
     from bowstring.models.tokens import counter_or_none
@@ -92,16 +90,16 @@ def validate(
     benchmark: Only = None,
     revision: Revision = None,
     pii: Annotated[
-        bool, typer.Option("--pii", help="Also look for e-mail and street addresses, phone, card and id numbers.")
+        bool, typer.Option("--pii", help="Also search for e-mail and street addresses, phone, card and id numbers.")
     ] = False,
     json: Json = False,
 ) -> int:
-    """Every problem of a data set: file, row, column, and what was expected. Exit code 2 if there is any."""
+    """List every problem of a data set: file, row, column, and what was expected. Exit code 2 if there is any."""
     from bowstring.benchmarks.loading import read
     from bowstring.cli.output import counted, plain, print_json
     from bowstring.datasets.personal import search_data_set
 
-    readings = read(src, _checked(benchmark), revision=revision)
+    readings = read(src, _known_benchmark(benchmark), revision=revision)
     problems = [p for reading in readings for p in reading.problems]
     warnings = [w for reading in readings for w in reading.warnings]
     findings = [f for reading in readings if pii and reading.data is not None for f in search_data_set(reading.data)]
@@ -122,7 +120,7 @@ def validate(
             counts.append("not searched for personal information")
         elif findings:
             counts.append(counted(len(findings), "finding") + " of personal information")
-        print(f"{plain(src)}: {', '.join(counts) if problems or warnings or findings else 'all is well'}")
+        print(f"{plain(src)}: {', '.join(counts) if problems or warnings or findings else 'no problems'}")
     return 2 if problems or findings else 0
 
 
@@ -133,14 +131,14 @@ def show(
         str,
         typer.Argument(
             metavar="ID",
-            help="HiCUPID: a user (3) or a question (3/120). CUPID: a persona and type (0+crofter+changing).",
+            help="; ".join(f"{b.title}: {b.id_help}" for b in registry.all_benchmarks()) + ".",
             show_default=False,
         ),
     ],
     revision: Revision = None,
     json: Json = False,
 ) -> None:
-    """One user, question or instance, to read."""
+    """Print one user, question or instance."""
     from bowstring.benchmarks.loading import look_up
     from bowstring.cli.data_views import print_shown
     from bowstring.cli.output import console, print_json
@@ -155,21 +153,22 @@ def show(
 @app.command()
 def export(
     src: Src,
-    folder: Annotated[Path, typer.Argument(help="Where to write; made if need be.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="Folder to write to; it is created if necessary.", show_default=False)],
     benchmark: Only = None,
     revision: Revision = None,
-    split: Annotated[list[str] | None, typer.Option(help="Only this split; may be repeated.")] = None,
-    users: Annotated[int | None, typer.Option(min=1, help="Only the first so many users or personas.")] = None,
+    split: Annotated[list[str] | None, typer.Option(help="Use only this split; repeatable.")] = None,
+    users: Annotated[int | None, typer.Option(min=1, help="Use only the first N users or personas.")] = None,
     format_: Annotated[
-        Format, typer.Option("--format", help="CUPID only: one parquet file, or one JSON file an instance.")
+        Format,
+        typer.Option("--format", help="parquet, or json for one file per item (if the benchmark has a JSON layout)."),
     ] = Format.parquet,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write even if FOLDER has files.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write even if FOLDER is not empty.")] = False,
 ) -> None:
     """Write a data set, or a part of it, in the published layout."""
     from bowstring.benchmarks.export import export as write
     from bowstring.benchmarks.loading import load
 
-    data = load(src, _checked(benchmark), revision=revision, splits=split or (), configs="present")
+    data = load(src, _known_benchmark(benchmark), revision=revision, splits=split or (), configs="present")
     paths = write(data, folder, splits=split or (), users=users, as_json=format_ is Format.json, overwrite=overwrite)
     for path in paths[:20]:
         print(path)
@@ -187,7 +186,7 @@ def export_judgements(
         Path, typer.Option(help="A .parquet file, or a folder for evaluation/ or coverage/.", show_default=False)
     ],
 ) -> None:
-    """What the judges of finished runs wrote, as training data: HiCUPID's transcripts, CUPID's coverage labels."""
+    """Export what the judges of finished runs wrote, as training data for `bowstring train`."""
     from bowstring.cli.output import counted, plain
     from bowstring.studies.judgements import export_judgements as write
 
@@ -197,22 +196,23 @@ def export_judgements(
     teachers = ", ".join(done.teachers)
     print(plain(f"{what} by {teachers} from {counted(done.runs, 'run')}; left out: {left_out}; {done.path}"))
     for name in done.rules:
-        print(f"note: {name} is no model: what is trained on this learns its rules, not to judge")
+        print(f"note: {name} is not a model; an evaluator trained on this learns its rules, not judging")
 
 
 @app.command()
 def pull(
-    hub_id: Annotated[str, typer.Argument(metavar="HUB-ID", help="Such as 12kimih/HiCUPID.", show_default=False)],
+    hub_id: Annotated[
+        str, typer.Argument(metavar="HUB-ID", help="Hub id, such as 12kimih/HiCUPID.", show_default=False)
+    ],
     revision: Revision = None,
     to: Annotated[
-        Path | None, typer.Option(help="A folder to fetch into, instead of the hub's cache.", show_default=False)
+        Path | None, typer.Option(help="Folder to download to, instead of the cache of the hub.", show_default=False)
     ] = None,
     evaluation: Annotated[
-        bool, typer.Option("--evaluation", help="HiCUPID: the judge transcripts too (large).")
+        bool, typer.Option("--evaluation", help="Also download judge transcripts, if the set has them (large).")
     ] = False,
 ) -> None:
-    """Fetch a data set from the hub, so that it can be used offline."""
-    from bowstring.benchmarks import registry
+    """Download a data set from the hub for offline use."""
     from bowstring.cli.output import tell
     from bowstring.datasets.sources import pull as fetch
 
@@ -229,18 +229,18 @@ def card(
     benchmark: Only = None,
     revision: Revision = None,
     out: Annotated[
-        Path | None, typer.Option(help="The file to write (README.md on the hub); else it is printed.")
+        Path | None, typer.Option(help="File to write (README.md on the hub); by default standard output.")
     ] = None,
-    title: Annotated[str | None, typer.Option(help="The set's name as people should read it.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the set.")] = None,
     license_: Annotated[
-        str | None, typer.Option("--license", help="An identifier such as cc-by-4.0; known for published sets.")
+        str | None, typer.Option("--license", help="License identifier, such as cc-by-4.0; known for published sets.")
     ] = None,
     made: Annotated[
-        str | None, typer.Option(help="How it was made, in a sentence or two; known for published sets.")
+        str | None, typer.Option(help="How the set was made, in a sentence or two; known for published sets.")
     ] = None,
     tokenizer: Tokenizer = "embedded",
 ) -> None:
-    """A dataset card for the hub: YAML header, counts, how it was made, known risks."""
+    """Write a dataset card for the hub: YAML header, counts, origin, known risks."""
     from bowstring.benchmarks.cards import card_of, known_origin
     from bowstring.benchmarks.loading import load
     from bowstring.cli.output import tell
@@ -248,7 +248,7 @@ def card(
     from bowstring.files.writing import make_parent
     from bowstring.models.tokens import counter_or_none
 
-    data = load(src, _checked(benchmark), revision=revision)
+    data = load(src, _known_benchmark(benchmark), revision=revision)
     origin = known_origin(data.name, license=license_, made=made)
     text = card_of(
         data, origin, list(search_data_set(data)), counter_or_none(tokenizer, tell), title=title or Path(src).name

@@ -1,4 +1,4 @@
-"""How `bowstring data` shows a set, a user and an instance in the terminal."""
+"""The terminal output of `bowstring data`: a set, a user, an instance."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _lengths(about: Mapping[str, Any]) -> Padding:
     for name, spread in about["lengths"].items():
         table.add_row(name, f"{spread['mean']:,.1f}", f"{spread['sd']:,.1f}", f"{spread['max']:,.0f}")
     counted = about["tokenizer"]
-    table.caption = f"tokens by the vocabulary of {plain(counted)}" if counted else "tokens not counted"
+    table.caption = f"tokens counted with {plain(counted)}" if counted else "tokens not counted"
     table.caption_justify = "left"
     return Padding(table, (1, 0, 0, 2), expand=False)
 
@@ -66,7 +66,7 @@ def _balance(about: Mapping[str, Any]) -> Padding:
 
 
 def print_shown(found: ItemDisplay, to: Console) -> None:
-    """A user, a question or an instance, to read."""
+    """Print a user, a question or an instance."""
     print_blocks(found.blocks, to)
 
 

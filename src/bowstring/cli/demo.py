@@ -1,4 +1,4 @@
-"""bowstring demo: evaluate the embedded model on the bundled data, without a key."""
+"""bowstring demo: evaluate the embedded model on the bundled data; needs no API key."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 EMBEDDED = "SmolLM2-135M (embedded)"
 _HICUPID = """\
-[bold]HiCUPID in small.[/bold] Three people told an assistant about their days. Later they ask 30 questions whose best
-answers depend on what they told, and none of the questions mentions it. Three assistants answer: one that knows them
-(the gold answers), a polite stranger (the general answers), and SmolLM2-135M, which runs right here and is far too
-small to do well. The builtin judge only counts words: this shows that everything works, and measures nothing.
+[bold]HiCUPID, small.[/bold] Three users talked to an assistant. Later they ask 30 questions. The best answers depend
+on what the users said before, but no question mentions it. Three sources of answers are compared: the gold answers
+(which know the user), the general answers (which do not), and SmolLM2-135M, which runs on this machine and is too
+small to do well. The builtin judge only counts words: this is a smoke test, not a measurement.
 """
 _CUPID = """\
-[bold]CUPID in small.[/bold] A crofter works with an assistant. What she wants depends on whom it is for, and shows only
-in how she reacts to drafts. Which preference applies to her next request?
+[bold]CUPID, small.[/bold] A crofter works with an assistant. Her preferences depend on the recipient of a text, and
+appear only in her feedback on drafts. Which preference applies to her next request?
 """
 
 
 @app.command()
-def demo(out: Annotated[Path, typer.Option(help="The folder for the runs.")] = Path("runs")) -> int:
-    """Evaluate the embedded model on the bundled data with the builtin judge, and say what to try next."""
-    from bowstring.cli.eval import say_how_it_ended
+def demo(out: Annotated[Path, typer.Option(help="Folder for the runs.")] = Path("runs")) -> int:
+    """Evaluate the embedded model on the bundled data with the builtin judge, and suggest next steps."""
+    from bowstring.cli.eval import report_outcome
     from bowstring.cli.output import console
 
     to = console()
@@ -37,8 +37,9 @@ def demo(out: Annotated[Path, typer.Option(help="The folder for the runs.")] = P
     kinds = ("total", "persona", "profile", "schedule")
     _print_table(hicupid, {kind: f"score.{kind}" for kind in kinds})
     to.print(
-        "[dim]0 to 100; for persona and profile questions 50 is as good as gold. The total counts schedule questions "
-        "at half weight, as published. 3 users: no interval is worth printing.[/dim]"
+        "[dim]Scores from 0 to 100, higher is better; 50 means as good as the gold answer for persona and profile "
+        "questions. The total counts schedule questions at half weight, as published. There are no intervals, because "
+        "3 users are too few.[/dim]"
     )
     _print_sharing(hicupid[EMBEDDED])
     _print_example(hicupid[EMBEDDED].records())
@@ -46,10 +47,10 @@ def demo(out: Annotated[Path, typer.Option(help="The folder for the runs.")] = P
     cupid = _run_cupid(out)
     _print_table(cupid, {"precision": "inference.precision", "recall": "inference.recall", "F1": "inference.f1"})
     unread = cupid[EMBEDDED].metrics["unparsed"]
-    left_out = f"; {unread} of SmolLM2's could not be read, and are left out" if unread else ""
-    to.print(f"[dim]0 to 100, over the items of checklists; 3 instances of one persona{left_out}.[/dim]")
+    left_out = f"; {unread} unparsed answers of SmolLM2 are left out" if unread else ""
+    to.print(f"[dim]From 0 to 100 over checklist items, higher is better; 3 instances of one persona{left_out}.[/dim]")
     _print_next(hicupid[EMBEDDED])
-    return max(say_how_it_ended(run) for run in (hicupid[EMBEDDED], cupid[EMBEDDED]))
+    return max(report_outcome(run) for run in (hicupid[EMBEDDED], cupid[EMBEDDED]))
 
 
 def _run_hicupid(out: Path) -> dict[str, Run]:
@@ -62,8 +63,8 @@ def _run_hicupid(out: Path) -> dict[str, Run]:
     questions = load_hicupid("mini", splits=["test_2"]).questions()
     common: dict[str, Any] = {"splits": "test_2", "max_tokens": 40, "runs": out, "tell": tell}
     return {
-        "someone who knows them": evaluate("hicupid", model=gold_answers(questions), **common),
-        "a polite stranger": evaluate("hicupid", model=general_answers(questions), **common),
+        "gold answers": evaluate("hicupid", model=gold_answers(questions), **common),
+        "general answers": evaluate("hicupid", model=general_answers(questions), **common),
         EMBEDDED: evaluate("hicupid", model="embedded", watch=ProgressLine(), **common),
     }
 
@@ -77,8 +78,8 @@ def _run_cupid(out: Path) -> dict[str, Run]:
 
     common: dict[str, Any] = {"task": "inference", "limit": 3, "max_tokens": 120, "runs": out, "tell": tell}
     return {
-        "someone who knows her": evaluate("cupid", model=gold_preferences(load_cupid("mini").instances), **common),
-        "a polite stranger": evaluate("cupid", model=vague_preference(), **common),
+        "gold preferences": evaluate("cupid", model=gold_preferences(load_cupid("mini").instances), **common),
+        "vague preference": evaluate("cupid", model=vague_preference(), **common),
         EMBEDDED: evaluate("cupid", model="embedded", watch=ProgressLine(), **common),
     }
 
@@ -104,13 +105,13 @@ def _print_sharing(run: Run) -> None:
 
     usage = run.metrics["usage"]["model"]
     if usage["prompt_tokens"]:
-        said = (
-            f"Each history was read once: {usage['cached_tokens'] / usage['prompt_tokens']:.0%} of "
-            f"{usage['prompt_tokens']:,} prompt tokens came from the server's cache."
+        line = (
+            f"Each history was processed once: {usage['cached_tokens'] / usage['prompt_tokens']:.0%} of "
+            f"{usage['prompt_tokens']:,} prompt tokens were served from cache."
         )
     else:
-        said = f"All {usage['from_store']} answers came from the store: what was asked once is kept."
-    console().print(said, style="dim")
+        line = f"All {usage['from_store']} answers came from the response store of an earlier run."
+    console().print(line, style="dim")
 
 
 def _print_example(records: list[dict[str, Any]]) -> None:
@@ -122,7 +123,7 @@ def _print_example(records: list[dict[str, Any]]) -> None:
         return
     to = console()
     to.print()
-    for label, field in (("asked", "question"), ("it said", "answer"), ("gold", "personalized_answer")):
+    for label, field in (("question", "question"), ("answer", "answer"), ("gold", "personalized_answer")):
         to.print(labelled(label, " ".join(record[field].split())))
 
 
@@ -130,12 +131,12 @@ def _print_next(run: Run) -> None:
     import shutil
     import sys
 
-    # As it has to be typed here: a fresh environment is not on the PATH.
+    # As the user has to type it: a fresh environment is not on the PATH.
     program = "bowstring" if shutil.which("bowstring") else sys.argv[0]
     print(
         f"""
-The report   {run.folder / "report.html"}
-The people   {program} data show mini 4
+Report       {run.folder / "report.html"}
+Data         {program} data show mini 4
 Your model   {program} eval hicupid --model openai/gpt-4o-mini --judge openai/gpt-4o-2024-11-20 --dry-run
              {program} eval cupid --model openai/NAME@http://localhost:8000/v1 --judge openai/gpt-4o-2024-11-20"""
     )

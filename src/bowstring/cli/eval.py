@@ -11,21 +11,23 @@ from typer.core import TyperGroup
 from bowstring.api.evaluate import eval_options
 from bowstring.benchmarks import registry
 from bowstring.cli.options import add_command
+from bowstring.errors import UsageError
+from bowstring.runs.sweep import Sweep
 from bowstring.settings import Option
 
 if TYPE_CHECKING:
     from bowstring.runs.running import Run, Running
 
 _LIKE = "--like"
-_OWN_OPTIONS = (
-    Option("like", _LIKE, Path, None, help="Run whose configuration is repeated, except for what is given here."),
-    Option("dry_run", "--dry-run", bool, False, help="Show what would be asked and what it would cost, and stop."),
+_COMMAND_OPTIONS = (
+    Option("like", _LIKE, Path, None, help="Repeat the configuration of this run, except for the options given here."),
+    Option("dry_run", "--dry-run", bool, False, help="Show the planned requests and their cost, and stop."),
     Option("json", "--json", bool, False, help="Print metrics.json (or the plan) instead of a table."),
 )
 
 
-class _LikeARun(TyperGroup):
-    """`bowstring eval --like RUN` is `bowstring eval NAME --like RUN`: the run says which benchmark."""
+class _RepeatableGroup(TyperGroup):
+    """`bowstring eval --like RUN` means `bowstring eval NAME --like RUN`, where NAME is the benchmark of the run."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         if args and args[0].startswith("-") and (run := _run_of(args)) is not None:
@@ -50,10 +52,10 @@ def _benchmark_of(run: Path) -> str:
 
 
 app = typer.Typer(
-    cls=_LikeARun,
+    cls=_RepeatableGroup,
     help="Evaluate a model on a benchmark.\n\n"
-    "The same command resumes a run: what was answered is never asked again. bowstring eval --like RUN --model NAME "
-    "repeats a run with another model. Models: bowstring models.",
+    "Run the same command again to resume a run; no request is sent twice. bowstring eval --like RUN --model NAME "
+    "repeats a run with another model. bowstring models lists the models.",
     add_completion=False,
     rich_markup_mode=None,
 )
@@ -61,12 +63,12 @@ app = typer.Typer(
 
 @app.callback()
 def _group() -> None:
-    """Keep benchmarks sub-commands even if there is only one."""
+    """Keep benchmarks as subcommands even if there is only one."""
 
 
 def _add(name: str) -> None:
     benchmark = registry.get(name)
-    options = (*eval_options(benchmark), *_OWN_OPTIONS)
+    options = (*eval_options(benchmark), *_COMMAND_OPTIONS)
     add_command(app, name, lambda given: _evaluate(name, given), options, help=benchmark.about)
 
 
@@ -75,7 +77,7 @@ for _name in registry.names():
 
 
 def _evaluate(benchmark: str, given: dict[str, Any]) -> int:
-    from bowstring.api.evaluate import prepare, prepare_sweep
+    from bowstring.api.evaluate import MissingModel, prepare, prepare_sweep
     from bowstring.cli.output import console, print_json, tell
     from bowstring.cli.progress import ProgressLine
     from bowstring.cli.run_views import print_run, print_sweep
@@ -87,26 +89,30 @@ def _evaluate(benchmark: str, given: dict[str, Any]) -> int:
     if not several:
         settings |= {name: settings[name][0] for name in axes}
     common: dict[str, Any] = {"with_keys": not dry_run, "watch": ProgressLine(), "tell": tell, **settings}
-    if several:
-        sweep = prepare_sweep(benchmark, **common)
+    command = f"bowstring eval {benchmark}"
+    try:
+        prepared = (prepare_sweep if several else prepare)(benchmark, **common)
+    except MissingModel as missing:
+        raise UsageError(f"{command}: {missing} (see {command} --help)") from missing
+    if isinstance(prepared, Sweep):
+        sweep = prepared
         if dry_run:
             return _print_plan(sweep.running, json=json)
         swept = sweep.run()
         print_json(swept.summary) if json else print_sweep(swept, console())
         named, folder, page_problem = swept.points, swept.folder, swept.page_problem
     else:
-        running = prepare(benchmark, **common)
         if dry_run:
-            return _print_plan(running, json=json)
-        runs = running.run()
+            return _print_plan(prepared, json=json)
+        runs = prepared.run()
         print_json(runs[0].metrics) if json else print_run(runs[0], console())
         named, folder, page_problem = {"": runs[0]}, runs[0].folder, runs[0].page_problem
     if not json:
         print(f"\n{folder if page_problem else folder / 'report.html'}")
     if several and page_problem:
-        _tell_page_problem(folder, page_problem)
-    stopped = next((run for run in named.values() if run.stopped), None)  # if one was, all were
-    return say_how_it_ended(stopped) if stopped else max(say_how_it_ended(run, name) for name, run in named.items())
+        _print_page_problem(folder, page_problem)
+    stopped = next((run for run in named.values() if run.stopped), None)  # if one run was stopped, all were
+    return report_outcome(stopped) if stopped else max(report_outcome(run, name) for name, run in named.items())
 
 
 def _axes(benchmark: str) -> set[str]:
@@ -125,24 +131,27 @@ def _print_plan(running: Running, *, json: bool) -> int:
     return 0
 
 
-def _tell_page_problem(folder: Path, problem: str) -> None:
+def _print_page_problem(folder: Path, problem: str) -> None:
     from bowstring.cli.output import plain, tell
 
-    tell(f"{folder / 'report.html'} could not be drawn ({plain(problem)}); bowstring report {folder} tries again.")
+    tell(f"{folder / 'report.html'} could not be written ({plain(problem)}); to try again: bowstring report {folder}")
 
 
-def say_how_it_ended(run: Run, name: str = "") -> int:
-    """The exit code, after a line on stderr where something is left to do."""
+def report_outcome(run: Run, name: str = "") -> int:
+    """Return the exit code, after a line on stderr if the run is incomplete."""
     from bowstring.cli.output import plain, tell
 
     of = f"{name}: " if name else ""
     if run.page_problem:
-        _tell_page_problem(run.folder, run.page_problem)
+        _print_page_problem(run.folder, run.page_problem)
     if run.stopped:
-        tell(f"Stopped ({run.stopped}). What was answered is kept: the same command resumes.")
+        tell(f"Stopped ({run.stopped}). Responses are saved; run the same command again to resume.")
         return 130 if run.stopped == "interrupted" else 1
     if run.metrics["failed"]:
-        tell(f"{of}{run.metrics['failed']:,} of {run.metrics['n']:,} items failed; the same command tries them again.")
+        tell(
+            f"{of}{run.metrics['failed']:,} of {run.metrics['n']:,} items failed; run the same command again "
+            f"to retry them."
+        )
         reason, n = run.commonest_failure()
         tell(f"{n:,} of them: {plain(reason)}")
         return 1

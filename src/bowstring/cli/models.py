@@ -1,4 +1,4 @@
-"""bowstring models: which kinds of model can be used here, and what is missing for the others."""
+"""bowstring models: list the kinds of model that can be used here, and what the others need."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-def models(json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False) -> None:
-    """Which models can be used here, and what the others need: a key, a server, an extra."""
+def models(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """List the models that can be used here, and what the others need: a key, a server, an extra."""
     from dataclasses import asdict
 
     from bowstring.cli.output import print_json

@@ -1,4 +1,4 @@
-"""The options of a command, made from settings dataclasses (`bowstring.settings`), where all about them is stated.
+"""Options of a command, generated from the fields of settings dataclasses (`bowstring.settings`).
 
     app = typer.Typer()
     options = (*options_of(DrawingSettings), *options_of(Printing))
@@ -7,9 +7,9 @@
     def run(given: dict[str, Any]) -> int:
         printing, drawing = sort_keywords((Printing, DrawingSettings), given, where="bowstring draw")
 
-`run` is called with the values that were given, checked, by the names of their fields, and with nothing else: defaults
-are the dataclasses'. An option of another name, help or default for one command: `changed(options, field,
-help=…)`. A tuple field, or one with `axis=True`, is an option that may be repeated; its value is a list.
+`run` gets only the values that the user gave, checked, by field name; defaults come from the dataclasses.
+`changed(options, field, help=…)` changes the name, help or default of an option for one command. A tuple field, or one
+with `axis=True`, is a repeatable option; its value is a list.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def add_command(
     arguments: Iterable[Option] = (),
     hidden: bool = False,
 ) -> None:
-    """Add a command with these options to an app; `arguments` stand without a flag, in their order. A hidden command is
-    not in help, and takes whatever it is given."""
+    """Add a command with these options to an app; `arguments` are positional, in this order. A hidden command does not
+    appear in help and accepts any arguments."""
     arguments = tuple(arguments)
     offered = {one.field: one for one in (*arguments, *options) if one.offered}
 
     def command(**values: Any) -> int:
         given = {field: value for field, value in values.items() if value is not None and value != []}
-        for field, value in given.items():  # here, where errors can name the option as this command spells it
+        for field, value in given.items():  # here, because errors name the option as this command spells it
             for each in value if isinstance(value, list) else [value]:
                 check_value(offered[field], each)
         return run(given)
@@ -101,11 +101,11 @@ def _metavar(one: Option) -> str:
 
 
 def _help(one: Option) -> str:
-    """What the option is, its default and its limits."""
+    """The help of an option, with its default and limits."""
     default = _default(one)
     extra = [f"default: {default}" if default else "", str(one.limits)]
-    told = "; ".join(part for part in extra if part)
-    return f"{one.help}  [{told}]" if told else one.help
+    notes = "; ".join(part for part in extra if part)
+    return f"{one.help}  [{notes}]" if notes else one.help
 
 
 def _default(one: Option) -> str:

@@ -1,4 +1,4 @@
-"""What the commands print with: text of data sets made harmless, JSON, tables."""
+"""Output helpers of the commands: safe text, JSON, counts, a console."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bowstring.files.escaping import escape_control_characters
 if TYPE_CHECKING:
     from rich.console import Console
 
-plain = escape_control_characters  # what commands print of data sets and models goes through it
+plain = escape_control_characters  # for all text that comes from data sets and models
 
 
 def console() -> Console:
@@ -19,7 +19,7 @@ def console() -> Console:
 
     class OurConsole(Console):
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # rich would exit with 1; main() knows better
+            raise BrokenPipeError  # rich would exit with 1; main() handles it
 
     return OurConsole(highlight=False, emoji=False)  # python:m:answer is a name
 
@@ -35,5 +35,5 @@ def counted(n: int, what: str) -> str:
 
 
 def tell(line: str) -> None:
-    """News while one waits; not part of the result."""
+    """Print a progress message to stderr; it is not part of the result."""
     print(line, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Help in which values are called TEXT, INTEGER, PATH or RUN…, whatever the installed Typer calls them."""
+"""Help texts with the placeholders TEXT, INTEGER, PATH or RUN…, independent of the installed version of Typer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _REPEATED = "…"
 
 
 def with_plain_help(command: Any) -> Any:
-    """The command, and all below it, with such help. Arguments and options are Click's, which Typer brings along."""
+    """The command and its subcommands with such help. Arguments and options are Click objects."""
     for parameter in command.params:
         if parameter.param_type_name == "argument":
             parameter.get_usage_pieces = partial(_usage_of_argument, parameter)
@@ -45,6 +45,6 @@ def _record_of_option(record: Any, context: Any) -> tuple[str, str] | None:
 
 
 def _value_name(label: str) -> str:
-    """Of a type as Typer writes it: 'list[str]', 'int range', 'csv|latex'."""
+    """The placeholder of a type as Typer writes it: 'list[str]', 'int range', 'csv|latex'."""
     label = re.sub(r"^list\[(.*)\]$", r"\1", label).removesuffix(" range")
     return f"[{label}]" if "|" in label else _NAMES.get(label.lower(), label.upper())

@@ -1,4 +1,4 @@
-"""A run as it goes: one line that moves on a terminal, a line now and then elsewhere."""
+"""Progress of a run: one updated line on a terminal, a line every 10 seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 
 from bowstring.runs.runner import Snapshot
 
-_EVERY = 10.0  # seconds between two lines where there is no terminal
+_EVERY = 10.0  # seconds between two lines if there is no terminal
 
 
 class MovingLine:
@@ -20,7 +20,7 @@ class MovingLine:
     def show(self, line: str, *, last: bool) -> None:
         now = time.monotonic()
         if self._moves:
-            # Never longer than the terminal is wide: a line that wraps cannot be written over.
+            # Cut to the width of the terminal: a wrapped line cannot be overwritten.
             line = line[: max(10, shutil.get_terminal_size().columns - 1)]
             print("\r" + line.ljust(self._width), end="\n" if last else "", file=sys.stderr, flush=True)
             self._width = len(line)
@@ -30,7 +30,7 @@ class MovingLine:
 
 
 class ProgressLine:
-    """Give it to a run as `watch`."""
+    """Prints the progress of a run; pass it as `watch`."""
 
     def __init__(self) -> None:
         self._line = MovingLine()
@@ -49,13 +49,13 @@ def describe(s: Snapshot) -> str:
         parts.append(f"{duration(s.seconds_left)} left")
     if s.usage.prompt:
         tokens = f"{short(s.usage.prompt + s.usage.completion)} tokens"
-        parts.append(f"{tokens}, {s.usage.cached / s.usage.prompt:.0%} cached")
+        parts.append(f"{tokens}, {s.usage.cached / s.usage.prompt:.0%} from cache")
     if s.cost:
         parts.append(f"${s.cost:.4f}")
     if s.failed:
         parts.append(f"{s.failed:,} failed")
     if s.stopping and not s.finished:
-        parts.insert(0, "stopping, Ctrl-C again ends at once")
+        parts.insert(0, "stopping (press Ctrl-C again to stop immediately)")
     if s.finished:
         parts.append(f"in {duration(s.seconds)}")
     return " · ".join(parts)

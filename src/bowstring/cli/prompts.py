@@ -1,4 +1,4 @@
-"""bowstring prompts import NAME PATH: use the prompts of a benchmark's authors."""
+"""bowstring prompts import NAME PATH: import the prompts of a benchmark's authors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 app = typer.Typer(
-    help="Bring prompts of your own: --prompts FOLDER of bowstring eval takes them in place of the built-in ones.",
+    help="Import prompts. bowstring eval --prompts FOLDER uses them instead of the built-in ones.",
     add_completion=False,
     rich_markup_mode=None,
 )
@@ -16,32 +16,32 @@ app = typer.Typer(
 
 @app.callback()
 def _group() -> None:
-    """Keep `import` a part of the command."""
+    """Keep `import` as a subcommand."""
 
 
 @app.command("import")
 def import_(
-    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Whose prompts.", show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Benchmark of the prompts.", show_default=False)],
     path: Annotated[
         Path,
         typer.Argument(
             metavar="PATH",
-            help="A checkout of upstream's repository, or the file that has its prompts.",
+            help="Checkout of the authors' repository, or its file of prompts.",
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="PATH", help="The folder to write into.")] = Path("prompts"),
+    out: Annotated[Path, typer.Option(metavar="PATH", help="Folder to write to.")] = Path("prompts"),
 ) -> None:
-    """Read upstream's prompt files, as data, into a folder for --prompts."""
+    """Import the authors' prompt files (as data, without running code) into a folder for --prompts."""
     from bowstring.benchmarks import registry
-    from bowstring.benchmarks.interface import needed
+    from bowstring.benchmarks.interface import require_part
 
     benchmark = registry.get(name)
-    done = needed(benchmark, benchmark.import_prompts(path, out), "prompts to import")
+    done = require_part(benchmark, benchmark.import_prompts(path, out), "prompts to import")
     for file in done.written:
         print(file)
     if done.missing:
-        print(f"not there, so the built-in ones serve: {', '.join(done.missing)}")
+        print(f"missing there; the built-in prompts are used for: {', '.join(done.missing)}")
     more = {"eval": "--model … --judge …", "synth": "--model …"}
     for n, command in enumerate(done.commands):
         print(f"{'next:' if n == 0 else '     '} bowstring {command} {name} --prompts {out} {more[command]}")

@@ -1,4 +1,4 @@
-"""bowstring report runs/NAME: the page of a run anew, and its figures and tables for a paper."""
+"""bowstring report runs/NAME: rewrite the page of a run, and export figures and tables for a paper."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ class TableFormat(StrEnum):
 
 @app.command()
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run or a sweep.", show_default=False)],
-    out: Annotated[Path | None, typer.Option(help="Where to write; by default the run's own folder.")] = None,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run or a sweep.", show_default=False)],
+    out: Annotated[Path | None, typer.Option(help="Folder to write to; by default the folder of the run.")] = None,
     figures: Annotated[
         list[FigureFormat] | None,
-        typer.Option(help="A format of figures; may be repeated. By default all, if matplotlib is installed."),
+        typer.Option(help="Format of figures; repeatable. By default all, if matplotlib is installed."),
     ] = None,
     tables: Annotated[
-        list[TableFormat] | None, typer.Option(help="A format of tables; may be repeated. By default all.")
+        list[TableFormat] | None, typer.Option(help="Format of tables; repeatable. By default all.")
     ] = None,
-    data: Annotated[str | None, typer.Option(help="Where the run's data set lies now, if it was moved.")] = None,
+    data: Annotated[str | None, typer.Option(help="Current location of the run's data set, if it was moved.")] = None,
 ) -> int:
-    """Write the page of a run or a sweep anew, its figures (svg, pdf, png) and its tables (Markdown, CSV, LaTeX).
+    """Rewrite the page of a run or a sweep, and write figures (svg, pdf, png) and tables (Markdown, CSV, LaTeX).
 
-    report.html is one file that needs nothing else. Figures and tables go to figures/ and tables/ beside it; figures
+    report.html is one self-contained file. Figures and tables go to figures/ and tables/ in the same folder; figures
     need matplotlib (pip install 'bowstring[plots]').
     """
     from bowstring.cli.output import counted, tell
@@ -59,5 +59,5 @@ def report(
 
 
 def _forms(given: Sequence[StrEnum] | None) -> list[str] | None:
-    """The formats that are asked for; None leaves it to the report."""
+    """The requested formats; None for the default."""
     return None if given is None else [one.value for one in given if one.value != "none"]

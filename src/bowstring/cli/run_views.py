@@ -1,4 +1,4 @@
-"""How the commands show what a run would cost, and what came out of it."""
+"""The terminal output of plans, runs and sweeps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
-from bowstring.cli.output import plain
+from bowstring.cli.output import counted, plain
 from bowstring.cli.progress import short
 from bowstring.metrics.measures import MetricSet
 from bowstring.reports.points import columns_of, lead_of
@@ -20,9 +20,9 @@ from bowstring.runs.sweep import SweepResult
 
 
 def print_plan(plan: Plan, to: Console) -> None:
-    to.print(f"{plan.items:,} items in {plan.groups:,} groups; nothing was asked.\n")
+    to.print(f"{plan.items:,} items in {plan.groups:,} groups. This is a plan; no request was sent.\n")
     if not plan.roles:
-        to.print("No model would be asked, and nothing paid for.")
+        to.print("The run needs no model and costs nothing.")
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
     table.add_column("")
@@ -30,28 +30,28 @@ def print_plan(plan: Plan, to: Console) -> None:
         table.add_column(role, justify="right", no_wrap=True)
     rows: dict[str, Callable[[RolePlan], str]] = {
         "requests": lambda p: f"{p.requests:,}",
-        "already in the store": lambda p: f"{p.stored:,}",
+        "of these in the store": lambda p: f"{p.stored:,}",
         "prompt tokens": lambda p: short(p.prompt_tokens),
-        "after sharing trunks": lambda p: short(p.after_sharing),
-        "answer tokens, about": lambda p: short(p.completion_tokens),
+        "of these not cached": lambda p: short(p.after_sharing),
+        "answer tokens (estimate)": lambda p: short(p.completion_tokens),
         "cost": lambda p: _money(p.cost),
-        "cost without sharing": lambda p: _money(p.cost_unshared),
+        "cost without caching": lambda p: _money(p.cost_unshared),
     }
     for label, shown in rows.items():
         table.add_row(label, *(shown(p) for p in plan.roles.values()))
     to.print(table)
     models = ", ".join(plain(p.model) for p in plan.roles.values())
     sharing = (
-        "In batches: at half the price, and nothing is cached."
+        "Batch API: half price, no prefix cache."
         if plan.batch
-        else "Sharing assumes that the server caches trunks."
+        else "Assumes that the server has a prefix cache for trunks."
     )
-    note = f"\nTokens by {plain(plan.tokenizer)}. Prices of {models} as of {plan.prices_dated}. {sharing}"
+    note = f"\nTokens counted with {plain(plan.tokenizer)}. Prices of {models} as of {plan.prices_dated}. {sharing}"
     to.print(note, style="dim", markup=False)
 
 
 def print_sweep(swept: SweepResult, to: Console) -> None:
-    """A row a point: what it saw, how it scored."""
+    """Print one row per setting: its context and its scores."""
     points, metric_set = swept.summary["points"], metrics_of(swept.summary)
     main = lead_of(points, metric_set)
     columns = columns_of(points, metric_set)
@@ -80,8 +80,10 @@ def print_sweep(swept: SweepResult, to: Console) -> None:
     clusters = benchmark_of(swept.summary).cluster.many
     tokenizer = plain(swept.summary["tokenizer"])
     each = next(iter(points.values()))["n"]
-    told = f"{each:,} items each; the 95% interval by {clusters}; tokens of history shown, by {tokenizer}, about."
-    to.print(told + (f" Fewer than 30 {clusters}: do not trust the intervals." if untrusted else ""), style="dim")
+    legend = (
+        f"{each:,} items each; 95% interval: bootstrap over {clusters}; tokens: shown history (estimate, {tokenizer})."
+    )
+    to.print(legend + (f" Fewer than 30 {clusters}: do not trust the intervals." if untrusted else ""), style="dim")
     for note in swept.summary["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
     for field, what in COUNTS.items():
@@ -113,7 +115,7 @@ def print_run(run: Run, to: Console) -> None:
     to.print(table)
     if untrusted:
         to.print(f"[dim]* fewer than 30 {benchmark_of(m).cluster.many}: do not trust the interval[/dim]")
-    for line in benchmark_of(m).view().remarks(m):
+    for line in _remarks(m):
         to.print(plain(line), style="dim", markup=False)
     for note in m["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
@@ -124,16 +126,24 @@ def print_run(run: Run, to: Console) -> None:
         to.print(f"[dim]{role}: {_usage(usage)}[/dim]")
 
 
+def _remarks(m: Mapping[str, Any]) -> list[str]:
+    try:
+        return list(benchmark_of(m).view().remarks(m))
+    except Exception as error:  # a fault in the code of a benchmark must not hide the scores
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        return [f"The remarks of {m['benchmark']} are missing ({reason[:200]})."]
+
+
 def _usage(usage: Mapping[str, Any]) -> str:
-    said = f"{usage['requests']:,} asked, {usage['from_store']:,} from the store"
+    line = f"{counted(usage['requests'], 'request')}, {usage['from_store']:,} from the store"
     prompt = usage["prompt_tokens"]
     if prompt:
-        said += f"; {short(prompt)} prompt tokens, {usage['cached_tokens'] / prompt:.1%} cached"
-        said += f" (of {usage['shareable_tokens'] / prompt:.1%} that could be)"
+        line += f"; {short(prompt)} prompt tokens, {usage['cached_tokens'] / prompt:.0%} served from cache"
+        line += f" ({usage['shareable_tokens'] / prompt:.0%} was cacheable)"
     if usage["cost"]:
-        said += f"; {_money(usage['cost'])}"
-    return said
+        line += f"; {_money(usage['cost'])}"
+    return line
 
 
 def _money(cost: float | None) -> str:
-    return "not known" if cost is None else f"${cost:,.2f}" if cost >= 1 or not cost else f"${cost:.4f}"
+    return "unknown" if cost is None else f"${cost:,.2f}" if cost >= 1 or not cost else f"${cost:.4f}"

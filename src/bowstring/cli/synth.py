@@ -1,4 +1,4 @@
-"""bowstring synth hicupid --offline --users 30 --out DIR: make a data set."""
+"""bowstring synth hicupid --offline --users 30 --out DIR: generate a data set."""
 
 from __future__ import annotations
 
@@ -9,30 +9,34 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from bowstring.benchmarks import registry
-from bowstring.benchmarks.interface import needed
+from bowstring.benchmarks.interface import require_part
 from bowstring.cli.options import add_command
 from bowstring.settings import Option, options_of
 from bowstring.synthesis.settings import SynthesisOptions
 
 if TYPE_CHECKING:
-    from bowstring.api.synthesize import Made, PreparedSynthesis
+    from bowstring.api.synthesize import PreparedSynthesis, SynthesisResult
     from bowstring.benchmarks.synthesis import Synthesis
 
 app = typer.Typer(
-    help="Make a data set in a benchmark's published layout: with any model, or offline from word banks.\n\n"
-    "The same command resumes: what was answered is never asked again.",
+    help="Generate a data set in a benchmark's published layout: with any model, or offline from word banks.\n\n"
+    "Run the same command again to resume; no request is sent twice.",
     add_completion=False,
     rich_markup_mode=None,
 )
 
 
-_OFFLINE = Option("offline", "--offline", bool, False, help="From word banks, without a model: for load tests.")
-_DRY_RUN = Option("dry_run", "--dry-run", bool, False, help="Say what would be asked and what it might cost, and stop.")
+_OFFLINE = Option(
+    "offline", "--offline", bool, False, help="Generate from word banks, without a model; for load tests."
+)
+_DRY_RUN = Option(
+    "dry_run", "--dry-run", bool, False, help="Show the planned requests and their estimated cost, and stop."
+)
 
 
 @app.callback()
 def _group() -> None:
-    """Keep the benchmark's name a part of the command, however many there are."""
+    """Keep benchmarks as subcommands even if there is only one."""
 
 
 def _add_commands() -> None:
@@ -46,7 +50,7 @@ def _add_commands() -> None:
 
 def _refuse(name: str, given: dict[str, Any]) -> int:  # noqa: ARG001
     benchmark = registry.get(name)
-    needed(benchmark, benchmark.synthesis(), "way to make data")
+    require_part(benchmark, benchmark.synthesis(), "data generator")
     return 2
 
 
@@ -69,8 +73,8 @@ def _synthesize(benchmark: str, given: dict[str, Any]) -> int:
     dry_run = given.pop("dry_run", False)
     if given.pop("offline", False):
         if dry_run:
-            raise UsageError("--offline asks no model: leave out --dry-run")
-        return _print_made(synthesize_offline(benchmark, tell=tell, **given), benchmark)
+            raise UsageError("--offline uses no model; leave out --dry-run")
+        return _print_result(synthesize_offline(benchmark, tell=tell, **given), benchmark)
     prepared = prepare_synthesis(benchmark, with_keys=not dry_run, watch=ProgressLine(), tell=tell, **given)
     if dry_run:
         print_projection(prepared, console())
@@ -79,38 +83,44 @@ def _synthesize(benchmark: str, given: dict[str, Any]) -> int:
     if prepared.preview:
         print_items(prepared, made, console())
         _print_cost(made, prepared)
-    return _say_how_it_ended(made, prepared)
+    return _report_outcome(made, prepared)
 
 
-def _print_cost(made: Made, prepared: PreparedSynthesis) -> None:
-    found = prepared.projected(made)
-    if found is not None:
-        cost, whole = found
-        print(f"\nThese took ${cost:.4f}; all {prepared.n:,} about ${whole:,.2f}.")
+def _print_cost(made: SynthesisResult, prepared: PreparedSynthesis) -> None:
+    projected = prepared.projected(made)
+    if projected is not None:
+        cost, whole = projected
+        print(f"\nThe preview cost ${cost:.4f}; all {prepared.n:,} would cost about ${whole:,.2f}.")
 
 
-def _say_how_it_ended(made: Made, prepared: PreparedSynthesis) -> int:
+def _report_outcome(made: SynthesisResult, prepared: PreparedSynthesis) -> int:
     from bowstring.cli.output import plain, tell
 
     if made.stopped:
-        tell(f"Stopped ({made.stopped}). What was answered is kept: the same command goes on from there.")
+        tell(f"Stopped ({made.stopped}). Responses are saved; run the same command again to resume.")
         return 130 if made.stopped == "interrupted" else 1
     if made.failed:
-        tell(f"{len(made.failed):,} of {prepared.n:,} failed; the same command tries them again. Nothing was written.")
+        tell(
+            f"{len(made.failed):,} of {prepared.n:,} failed, so nothing was written; run the same command "
+            f"again to retry them."
+        )
         tell(plain(made.failed[0]["failure"]["reason"]))
         return 1
     if not made.items:
         for line in made.quality.lines():
             tell(line)
-        tell("Nothing could be made, so nothing was written.")
+        tell("No item could be generated, so nothing was written.")
         return 1
     if prepared.preview:
-        print("Nothing was written. The same command without --preview makes the rest; these are kept.")
+        print(
+            "Nothing was written. Run the same command without --preview for the whole set; the responses so "
+            "far are saved."
+        )
         return 0
-    return _print_made(made, prepared.benchmark.name)
+    return _print_result(made, prepared.benchmark.name)
 
 
-def _print_made(made: Made, benchmark: str) -> int:
+def _print_result(made: SynthesisResult, benchmark: str) -> int:
     for line in made.quality.lines():
         print(line)
     print(f"\n{made.folder}\nnext: bowstring data validate {made.folder}")

@@ -1,4 +1,4 @@
-"""A training as it goes, and what came of it."""
+"""The terminal output of `bowstring train`: progress and summary."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from bowstring.cli.progress import MovingLine, duration
 from bowstring.training.adapters import next_command
 
 if TYPE_CHECKING:
-    from bowstring.api.train import Trained
+    from bowstring.api.train import TrainingResult
     from bowstring.training.watching import Step
 
 _SHOWN = {
     "loss": "loss {:.4f}",
     "margin": "margin {:.3f}",
-    "accuracy": "right {:.0%}",
+    "accuracy": "accuracy {:.0%}",
     "chosen_change": "chosen {:+.3f}",
 }
 
@@ -24,7 +24,7 @@ _WORDS = {"accuracy": "accuracy", "macro_f1": "macro F1", "kappa": "kappa"}
 
 
 class StepLine:
-    """Give it to a training as `watch`."""
+    """Prints the progress of a training; pass it as `watch`."""
 
     def __init__(self) -> None:
         self._line = MovingLine()
@@ -41,7 +41,7 @@ def describe(step: Step) -> str:
     return " · ".join(parts)
 
 
-def summary(trained: Trained) -> str:
+def summary(trained: TrainingResult) -> str:
     record = trained.record
     counts, log = record["counts"], record.get("log", [])
     lines = [f"{trained.folder}: {counted(counts['examples'], 'example')}, {counted(counts['steps'], 'step')}"]
@@ -49,7 +49,7 @@ def summary(trained: Trained) -> str:
     if losses:
         lines[0] += f", loss {losses[0]:.4f} → {losses[-1]:.4f}"
     if record.get("collapsed_at") is not None:
-        lines.append(f"collapsed at step {record['collapsed_at']}: not an adapter to use")
+        lines.append(f"collapsed at step {record['collapsed_at']}: do not use this adapter")
         return "\n".join(lines)
     lines += _held_out(record.get("held_out"))
     lines.append(f"next: {next_command(record['configuration'], str(trained.folder))}")
@@ -57,13 +57,13 @@ def summary(trained: Trained) -> str:
 
 
 def _held_out(found: dict[str, Any] | None) -> list[str]:
-    """Agreement with the teacher, a line a type."""
+    """Agreement with the teacher, one line per type."""
     if found is None:
         return []
-    lines = ["agreement with the teacher on what was held out:"]
+    lines = ["agreement with the teacher on held-out data:"]
     for name, group in {"all": found["all"], **found["by_type"]}.items():
         numbers = ", ".join(f"{_WORDS[n]} {_shown(group[n])}" for n in _WORDS)
-        unseen = "" if group.get("trained_on", True) else " (a type it was not trained on)"
+        unseen = "" if group.get("trained_on", True) else " (not trained on this type)"
         lines.append(f"  {name:<12} {numbers}; {group['n']:,} labels, {group['unparsed']:,} unparsed{unseen}")
     return lines
 

@@ -1,4 +1,4 @@
-"""bowstring view: a local web page over a folder of runs."""
+"""bowstring view: browse a folder of runs on a local web page."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command()
 def view(
-    runs: Annotated[Path, typer.Argument(help="A folder of runs, or one run or sweep, which is opened.")] = Path(
-        "runs"
-    ),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port on loopback; 0 takes a free one.")] = 0,
+    runs: Annotated[Path, typer.Argument(help="Folder of runs, or a run or sweep to open.")] = Path("runs"),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on the loopback address; 0 picks a free one.")] = 0,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
-    """Look at runs in the browser: list, open, compare, watch one that is running. Ctrl-C ends it.
+    """Browse runs: list, open and compare them, and watch their progress. Press Ctrl-C to stop.
 
-    The page is served on loopback alone, to whoever has the link that is printed.
+    The page is reachable only from this machine, with the printed link.
     """
     import secrets
     import webbrowser
@@ -35,7 +33,7 @@ def view(
     token = secrets.token_urlsafe(24)
     link = address.link(token, page)
     print(link, flush=True)
-    tell("Ctrl-C ends it.")
+    tell("Press Ctrl-C to stop.")
     if open_:
         webbrowser.open(link)
     serve(viewing, address, who={token: "viewer"}.get)

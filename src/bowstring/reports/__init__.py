@@ -1,1 +1,1 @@
-"""Reports: the numbers of a run as one HTML file that needs nothing else. Nothing here computes a score."""
+"""Reports: self-contained HTML pages, figures and tables of runs. No scores are computed here."""

@@ -1,4 +1,4 @@
-"""Figures as SVG for a page: its style gives the colours, for light and dark. Every text in them is escaped."""
+"""Figures as SVG for pages; the style sheet sets the colors for light and dark mode. All texts are escaped."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from bowstring.reports.numbers import short
 _WIDTH = 760
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 24, 30, 44
 _ROW = 26
-_NAMES = 190  # room for the names of rows
+_NAMES = 190  # width of the row names
 _TICKS = (0, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
-_BEND = 100.0  # tokens below which the axis is linear, so that 0 has a place on it
-_OTHERS = (2, 3, 6, 5)  # colours of segments that have none of their own
-_LETTER, _LINE = 6.4, 14.0  # a character's width and a line's height, about
+_BEND = 100.0  # tokens; the axis is linear below, to include 0
+_OTHERS = (2, 3, 6, 5)  # colors of other segments
+_LETTER, _LINE = 6.4, 14.0  # approximate width of a character and height of a line
 
 
 def draw(figure: Figure) -> str:
-    """The whole picture."""
+    """The complete SVG."""
     if isinstance(figure, Intervals):
         return _intervals(figure)
     if isinstance(figure, Stack):
@@ -48,7 +48,7 @@ def _text(x: float, y: float, said: str, *, anchor: str = "start", kind: str = "
 
 
 def _intervals(figure: Intervals) -> str:
-    """A row an estimate, on one scale."""
+    """One row per estimate, on one scale."""
     low, high = figure.limits
     across = _WIDTH - _NAMES - 110
 
@@ -99,7 +99,7 @@ def _stack(figure: Stack) -> str:
 
 
 def _histogram(figure: Histogram) -> str:
-    """Steps, one line a series: bars would hide one another."""
+    """Step lines, one per series: bars would hide each other."""
     height = 240
     bottom = height - _BOTTOM
     counts = {name: figure.counts(name) for name, values in figure.series.items() if values}
@@ -136,7 +136,7 @@ def _histogram(figure: Histogram) -> str:
 
 
 def _scatter(figure: Scatter) -> str:
-    """Larger where points fall together."""
+    """A scatter plot; coinciding points are drawn larger."""
     height = 320
     bottom = height - _BOTTOM
     (left, right), (low, high) = figure.limits
@@ -228,7 +228,7 @@ def _curve(figure: Curve) -> str:
 
 
 def _labels(points: Sequence[Point], scale: _Scale, colour: dict[str, int]) -> list[str]:
-    """Names beside their points, each where it covers no other name and no point, as far as there is room."""
+    """Names next to their points, without overlaps as far as possible."""
     taken = [(scale.x(p.tokens) - 6, scale.y(p.value) - 6, scale.x(p.tokens) + 6, scale.y(p.value) + 6) for p in points]
     parts = []
     for p in sorted(points, key=lambda p: p.tokens):

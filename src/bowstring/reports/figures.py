@@ -1,4 +1,4 @@
-"""The figures of a run: its metrics, what its benchmark shows of its records, and every breakdown."""
+"""The figures of a run: metrics, the figures of its benchmark, and breakdowns."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Estimates = Mapping[str, Mapping[str, Any]]  # by metric
 
 
 def figures_of(metrics: Mapping[str, Any], records: Sequence[Record]) -> list[Figure]:
-    """Of one run; a figure that has nothing to show is left out."""
+    """All figures of a run, without empty ones."""
     of_axes = [figure for figures in axis_figures(metrics).values() for figure in figures]
     return [*main_figures(metrics, records), *of_axes]
 
 
 def main_figures(metrics: Mapping[str, Any], records: Sequence[Record]) -> list[Figure]:
-    """Those of all records together."""
+    """The figures of all records."""
     metric_set = metrics_of(metrics)
     of_records = benchmark_of(metrics).view().figures(records, metric_set)
     found: list[Figure] = [*_families(metrics["metrics"], metric_set), *of_records]
@@ -28,7 +28,7 @@ def main_figures(metrics: Mapping[str, Any], records: Sequence[Record]) -> list[
 
 
 def axis_figures(metrics: Mapping[str, Any]) -> dict[str, list[Figure]]:
-    """Every breakdown, by the metrics that a group is described by: a mark per group."""
+    """One figure per breakdown and metric, with one mark per group."""
     metric_set = metrics_of(metrics)
     found: dict[str, list[Figure]] = {}
     for axis, groups in metrics["groups"].items():
@@ -45,7 +45,7 @@ def _by_axis(axis: str, groups: Mapping[str, Estimates], metric: str, metric_set
 
 
 def _families(metrics: Estimates, metric_set: MetricSet) -> Iterable[Intervals]:
-    """A figure per family; where a benchmark has none, one of all metrics on the scale of the leading one."""
+    """One figure per family of metrics; without families, one figure of all metrics on the scale of the leading one."""
     primary = [name for name in metrics if name not in metric_set.secondary]
     for family, about in metric_set.families.items():
         names = [name for name in primary if name.startswith(f"{family}.")]

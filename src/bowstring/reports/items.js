@@ -1,5 +1,5 @@
-// The items of a run: listed from a small index; answers and histories are opened when they are asked for.
-// Every text goes in as text: nothing that a model or a data set says becomes markup.
+// The list of items of a run, from a small index; answers and histories are unpacked on demand.
+// All texts are inserted as text, never as markup.
 "use strict";
 (async () => {
   const PAGE = 50;
@@ -29,7 +29,7 @@
   }
 
   if (typeof DecompressionStream === "undefined") {
-    root.textContent = "This browser is too old to open the items; records.jsonl has them all.";
+    root.textContent = "This browser is too old to show the items; records.jsonl has all items.";
     return;
   }
   const index = await open("index");
@@ -37,7 +37,7 @@
     n, key: line[0], title: line[1], facets: line[2], numbers: line[3],
     label: `${line[0]} ${line[1]}`.toLowerCase(),
   }));
-  let texts = null; // of everything, once somebody has searched
+  let texts = null; // of all items, after the first search
   let shown = all, page = 0;
 
   async function detail(item) {
@@ -56,7 +56,7 @@
     texts = found;
   }
 
-  // The form: a search, a choice for every facet, an order.
+  // The form: search, one filter per facet, order.
   const controls = at("controls");
   const chosen = index.facets.map((name, f) => {
     const values = [...new Set(all.map((item) => item.facets[f]))].sort((a, b) => a.localeCompare(b, "en", {numeric: true}));
@@ -141,10 +141,10 @@
     if (index.histories[history]) details.append(past(index.histories[history], evidence, retrieved));
   }
 
-  // The history behind an item. What the answer needs is open and marked.
+  // The history of an item. Dialogues with evidence are open and marked.
   function past(id, evidence, retrieved) {
     const whole = make("details", undefined, "past");
-    const needs = evidence.length ? `needed here: ${evidence.join(", ")}` : "none of it is needed here";
+    const needs = evidence.length ? `evidence: ${evidence.join(", ")}` : "no evidence needed";
     const found = retrieved.length ? `; retrieved: ${retrieved.join(", ")}` : "";
     whole.append(make("summary", `History (${needs}${found})`));
     whole.addEventListener("toggle", async () => {

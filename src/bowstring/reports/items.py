@@ -1,8 +1,8 @@
-"""The items of a run, packed for its page: light to list, heavy to read, and a history only once.
+"""The items of a run, packed for its page.
 
-The list needs a line an item; answers, verdicts and histories are looked at one by one. So the page has a small index,
-the items in chunks, and each history that they share, all compressed; the script opens what is asked for. A page of
-20,000 items with the histories of 500 users opens like one of 20.
+The list needs one line per item; answers, verdicts and histories are read one by one. So the page has a small index,
+the items in chunks, and each shared history once, all compressed; the script unpacks them on demand. A page of 20,000
+items with the histories of 500 users opens as fast as one of 20 items.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from bowstring.files.escaping import escape_control_characters, has_control_char
 
 _CHUNK = 250  # items
 _TITLE = 160  # characters
-_MOST = 400_000_000  # characters of history on one page; beyond, it would not open
-_ESCAPED = re.compile(r"\\(?:u00|[rbf])")  # what JSON writes for control characters
-_QUICK = 4  # of gzip's levels
+_MOST = 400_000_000  # characters of history per page; larger pages do not open
+_ESCAPED = re.compile(r"\\(?:u00|[rbf])")  # JSON escapes of control characters
+_QUICK = 4  # gzip level
 
 
 class Block(NamedTuple):
-    """A compressed piece of the page, as text that HTML can hold."""
+    """A compressed part of the page, encoded as text."""
 
     id: str
     data: str
 
 
 def histories_of(data: DataSet) -> Histories:
-    """The histories of a data set, as a page shows them: by their names in the set, or by the key of an item."""
+    """The histories of a data set for a page, by their names or by the keys of items."""
     names = frozenset(data.history_keys())
 
     @cache
@@ -56,7 +56,7 @@ def histories_of(data: DataSet) -> Histories:
 
 
 def blocks(items: Sequence[Item], histories: Histories | None) -> Iterator[Block]:
-    """The chunks, the histories that they need, and the index, which says what is where."""
+    """The chunks, their histories, and the index."""
     if not items:
         return
     for start in range(0, len(items), _CHUNK):
@@ -83,7 +83,7 @@ def blocks(items: Sequence[Item], histories: Histories | None) -> Iterator[Block
 
 def _block(name: str, content: Any) -> Block:
     text = _as_json(content)
-    if has_control_characters(text) or _ESCAPED.search(text):  # hardly ever, and looking at all of it at once is quick
+    if has_control_characters(text) or _ESCAPED.search(text):  # rare, and checking the whole text is fast
         text = _as_json(_visible(content))
     return Block(name, b64encode(gzip.compress(text.encode("utf-8", "replace"), _QUICK, mtime=0)).decode("ascii"))
 
@@ -93,7 +93,7 @@ def _as_json(content: Any) -> str:
 
 
 def _visible(content: Any) -> Any:
-    """Every text in it, with what would reorder it shown by its code."""
+    """A value with bidirectional control characters in all texts shown as codes."""
     if isinstance(content, str):
         return escape_control_characters(content)
     if isinstance(content, dict):

@@ -1,4 +1,4 @@
-"""The page of a run: scores with intervals, what to keep in mind, breakdowns, and every item to read."""
+"""The page of a run: scores with intervals, notes, breakdowns, and all items."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def write_page(
     *,
     about_histories: str = "",
 ) -> str:
-    """One self-contained HTML file. Every text in it is escaped: data and answers are shown, never obeyed.
+    """One self-contained HTML file. All texts are escaped, so data and answers cannot run as code.
 
-    `about_histories` says why they are not there, if so."""
+    `about_histories` explains missing histories."""
     benchmark, metric_set = benchmark_of(metrics), metrics_of(metrics)
     view = benchmark.view()
-    figures = {figure.name: drawn(figure) for figure in main_figures(metrics, records)}
+    figures = {figure.name: draw_markup(figure) for figure in main_figures(metrics, records)}
     return rendered(
         "page.html",
         metric_set,
@@ -53,7 +53,7 @@ def write_page(
         failure=commonest_failure(records),
         lengths=figures.pop("lengths", ""),
         figures=figures.values(),
-        of_axis={axis: [drawn(figure) for figure in own] for axis, own in axis_figures(metrics).items()},
+        of_axis={axis: [draw_markup(figure) for figure in own] for axis, own in axis_figures(metrics).items()},
         blocks=blocks([view.item(record) for record in records], histories),
         tokens=_tokens(metrics["usage"]),
         config=metrics["config"],
@@ -64,20 +64,20 @@ def write_page(
 
 
 def policy() -> str:
-    """What a browser may do with the page: apply its style, run its own script, and nothing else."""
+    """The content security policy of the page: its own style and script only."""
     digest = b64encode(sha256(_ours("items.js").encode()).digest()).decode()
     return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
 
 
-def drawn(figure: Figure) -> Markup:
+def draw_markup(figure: Figure) -> Markup:
     from markupsafe import Markup
 
     return Markup(f'<div class="figure">{draw(figure)}</div>')  # noqa: S704 - draw() escapes
 
 
 def environment(metric_set: MetricSet = NO_METRICS) -> Environment:
-    """What all pages are made with: everything is escaped, but for our own style and figures; and whatever would
-    reorder a text is shown by its code. Numbers are printed as the metrics of a benchmark are."""
+    """The template environment of all pages: everything is escaped except our style and figures, and bidirectional
+    control characters are shown as codes. Numbers are formatted by the metrics of a benchmark."""
     from jinja2 import Environment
     from markupsafe import Markup
 
@@ -96,14 +96,14 @@ def environment(metric_set: MetricSet = NO_METRICS) -> Environment:
 
 @cache
 def _ours(name: str) -> Markup:
-    """A file of this room, as it is."""
+    """A file of this package, unescaped."""
     from markupsafe import Markup
 
     return Markup((files("bowstring.reports") / name).read_text(encoding="utf-8"))  # noqa: S704
 
 
 def rendered(template: str, metric_set: MetricSet, fragment: Traversable | None = None, **given: Any) -> str:
-    """A template of this room; it can import the benchmark's own `fragment`, which is escaped like the rest."""
+    """A template of this package; it can import the `fragment` of the benchmark, which is also escaped."""
     from jinja2 import DictLoader
 
     made = environment(metric_set)
@@ -112,7 +112,7 @@ def rendered(template: str, metric_set: MetricSet, fragment: Traversable | None 
 
 
 def _columns(metrics: Mapping[str, Any], groups: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The metrics that any group of an axis has, in the order of the whole."""
+    """The metrics of any group of an axis, in the order of the whole run."""
     return [name for name in metrics["metrics"] if any(name in found for found in groups.values())]
 
 

@@ -1,6 +1,6 @@
-"""Figures for papers: svg, pdf or png, by matplotlib, on white and with the fonts as text.
+"""Figures for papers (svg, pdf, png) with matplotlib, on white, with fonts as text.
 
-The same figure from the same run is the same file, to the byte: no date is written into it.
+The same run always gives the same bytes: no date is written.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bowstring.labels import LOSE, NO, TIE, WIN, YES
 from bowstring.reports.numbers import short
 
 FORMATS = ("svg", "pdf", "png")
-# Told apart by those who do not see all colours, and in grey.
+# Distinguishable with color blindness and in grayscale.
 _COLOURS = ("#1f6f8b", "#b4552d", "#5a7d2a", "#7a4fa3", "#a88a1c", "#b03a6f", "#4c6a92", "#6b6b6b")
 _SEGMENTS = {
     WIN: "#1f6f8b",
@@ -31,7 +31,7 @@ _SEGMENTS = {
     "unparsed": "#e9d8a6",
     "failed": "#6b6b6b",
 }
-_OTHERS = tuple(_COLOURS[n] for n in (2, 3, 6, 5))  # of segments that have no colour of their own
+_OTHERS = tuple(_COLOURS[n] for n in (2, 3, 6, 5))  # colors of other segments
 _STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -42,14 +42,14 @@ _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "bowstring",
     "pdf.fonttype": 42,
-    "text.parse_math": False,  # a name may have dollars in it
+    "text.parse_math": False,  # a name may contain dollar signs
 }
 _NO_DATE: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "png": {"Software": None},
 }
-_BEND = 100.0  # tokens below which the axis is linear
+_BEND = 100.0  # tokens; the axis is linear below
 
 
 NEEDED = "figures need matplotlib: pip install 'bowstring[plots]'"
@@ -59,13 +59,13 @@ def is_available() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def save(figure: Figure, folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Write a figure in each format; the files."""
+def save_figure(figure: Figure, folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Write a figure in each format; return the paths."""
     import matplotlib as mpl
     from matplotlib.figure import Figure as Canvas
 
     with mpl.rc_context(_STYLE), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # a letter that the font lacks is drawn as a box
+        warnings.filterwarnings("ignore", message="Glyph")  # a missing glyph is drawn as a box
         canvas = Canvas(figsize=(6.4, _height(figure)), layout="constrained")
         axes = canvas.add_subplot()
         axes.set_title(short(figure.title, 70))
@@ -154,7 +154,7 @@ def _curve(axes: Any, figure: Curve) -> None:
         across, up = [p.tokens for p in line], [p.value for p in line]
         off = [[p.value - p.low for p in line], [p.high - p.value for p in line]]
         axes.errorbar(across, up, yerr=off, fmt="o-", color=_COLOURS[n % 8], label=family, capsize=2, linewidth=1.2)
-    # Names above and below in turn, near and farther off, as neighbours may be close.
+    # Names alternate above and below at two distances, as neighbors may be close.
     for n, point in enumerate(sorted(figure.points, key=lambda p: p.tokens)):
         at = (point.tokens, point.high if n % 2 else point.low)
         above = (-14, 7, -24, 17)[n % 4]

@@ -1,4 +1,4 @@
-"""The points of a sweep, by the metrics that they have."""
+"""The metrics of the points of a sweep."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Points = Mapping[str, Mapping[str, Any]]
 
 
 def lead_of(points: Points, metric_set: MetricSet) -> str | None:
-    """The metric that a sweep is about: its curve shows it."""
+    """The main metric of a sweep, shown by its curve."""
     return metric_set.lead(_names(points))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from bowstring.benchmarks.figures import Curve, Point
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
-from bowstring.reports.page import drawn, rendered
+from bowstring.reports.page import draw_markup, rendered
 from bowstring.reports.points import columns_of, lead_of
 
 
@@ -19,14 +19,14 @@ def write_sweep_page(summary: Mapping[str, Any]) -> str:
         s=summary,
         benchmark=benchmark_of(summary),
         metric=lead_of(points, metric_set),
-        curves=[drawn(figure) for figure in sweep_figures(summary)],
+        curves=[draw_markup(figure) for figure in sweep_figures(summary)],
         columns=columns_of(points, metric_set),
         config=summary["config"],
     )
 
 
 def sweep_figures(summary: Mapping[str, Any]) -> list[Curve]:
-    """The curve of the leading metric; none where nothing says how much the points saw."""
+    """The curve of the leading metric; none if the context sizes are unknown."""
     metric_set = metrics_of(summary)
     metric = lead_of(summary["points"], metric_set)
     found = _points(summary["points"], metric) if metric else ()
@@ -44,7 +44,7 @@ def _points(points: Mapping[str, Mapping[str, Any]], metric: str) -> Sequence[Po
 
 
 def _family(name: str) -> str:
-    """Points that one line joins: those of a kind of history, whatever its size; none and full end the newest's."""
+    """The family of a point, joined by one line: a kind of history of any size; none and full belong to the newest."""
     history, _, rest = name.partition(", ")
     kind = history.rpartition("/")[0] or history.partition(":")[0]
     family = "last" if kind in ("none", "last", "full") else kind

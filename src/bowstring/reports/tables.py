@@ -15,7 +15,7 @@ from bowstring.reports.points import columns_of
 
 
 class Value(NamedTuple):
-    """An estimate in a cell, as printed."""
+    """A formatted estimate."""
 
     value: str
     low: str
@@ -32,25 +32,25 @@ class Value(NamedTuple):
 Cell = str | Value | None
 
 
-# What numbers do not show.
-COUNTS = {"failed": "failed", "unparsed": "unparsed", "truncated": "cut at their limit", "refused": "refused"}
+# Items that scores do not show.
+COUNTS = {"failed": "failed", "unparsed": "unparsed", "truncated": "cut at the token limit", "refused": "refused"}
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`notes` is what its numbers must not be read without; it goes wherever people read the table."""
+    """`notes` are the caveats of the numbers; they are part of every format for people."""
 
     name: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = ()
-    clusters: str = "clusters"  # what intervals were made by resampling
+    clusters: str = "clusters"  # unit of resampling
 
 
 def notes_of(metrics: Mapping[str, Any]) -> list[str]:
-    """What a run says of itself, and how many of its items went wrong."""
+    """The notes of a run, with counts of failed and other incomplete items."""
     lost = [f"{n:,} {what}" for field, what in COUNTS.items() if (n := metrics.get(field, 0))]
-    return [*metrics.get("notes", ()), *([f"of {metrics['n']:,} items {', '.join(lost)}"] if lost else [])]
+    return [*metrics.get("notes", ()), *([f"of {metrics['n']:,} items: {', '.join(lost)}"] if lost else [])]
 
 
 def tables_of(metrics: Mapping[str, Any]) -> list[Table]:
@@ -104,7 +104,7 @@ def to_markdown(table: Table) -> str:
 
 
 def under_markdown(said: Sequence[str]) -> list[str]:
-    """Sentences under a table, each a paragraph."""
+    """Sentences below a table, one paragraph each."""
     return [f"\n{escape_markdown(sentence)}" for sentence in said]
 
 
@@ -119,7 +119,7 @@ def as_sentences(notes: Sequence[str]) -> list[str]:
 
 
 def to_csv(table: Table) -> str:
-    """An estimate takes six columns, so that a program can read it; notes would be rows to it, and are left out."""
+    """A table for programs: an estimate takes six columns, and notes are left out."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     wide = [any(isinstance(row[n], Value) for row in table.rows) for n in range(len(table.columns))]
@@ -140,7 +140,7 @@ def _columns(cell: Cell) -> list[str]:
 
 
 def to_latex(table: Table) -> str:
-    """For the booktabs package."""
+    """A table for the booktabs package."""
 
     def shown(cell: Cell) -> str:
         if isinstance(cell, Value):
@@ -168,7 +168,7 @@ def to_latex(table: Table) -> str:
 
 
 def under_latex(said: Sequence[str]) -> list[str]:
-    """Sentences under a table, in small print: they belong to the numbers, and go into the paper with them."""
+    """Sentences below a table, in small print."""
     if not said:
         return []
     return [

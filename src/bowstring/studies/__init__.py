@@ -1,1 +1,1 @@
-"""Studies: everything over finished runs. Compare them, audit one, measure agreement, correct scores, report."""
+"""Studies of finished runs: comparison, audit, agreement, corrected scores, reports."""

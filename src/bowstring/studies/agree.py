@@ -1,4 +1,4 @@
-"""How far raters agree, task by task, and what people prefer: a personalized answer, or one run's to another's.
+"""Agreement between raters by task, and people's preference between personalized and general answers or two runs.
 
 agree(["runs/gpt-4o", "runs/proxy", "people.jsonl"], reference="ann")["tasks"]["compare"]["alpha"]
 """
@@ -16,9 +16,9 @@ from bowstring.metrics.ratings import compare_raters
 from bowstring.metrics.reliability import Level
 from bowstring.records import Rating
 from bowstring.settings import suggest_keywords
-from bowstring.studies.ratings import Gathered, gather
+from bowstring.studies.ratings import RatingCollection, collect_ratings
 
-UNNAMED = "ratings"  # the task of files that name none
+UNNAMED = "ratings"  # task of files that do not name one
 
 
 @suggest_keywords
@@ -33,18 +33,20 @@ def agree(
     metrics: bool = False,
     items: int = 5,
 ) -> dict[str, Any]:
-    """Everything, ready for JSON."""
-    gathered = gather(sources, metrics=metrics, raters=raters, merge=merge)
-    by_task = gathered.tasks()
-    known = {rating.rater for rating in gathered.ratings}
+    """Measure the agreement of raters, as `bowstring agree` does; the result can be written as JSON."""
+    collection = collect_ratings(sources, metrics=metrics, raters=raters, merge=merge)
+    by_task = collection.tasks()
+    known = {rating.rater for rating in collection.ratings}
     if reference is not None and reference not in known:
-        raise UsageError(f"--reference {reference!r}: no such rater; there are {', '.join(sorted(known)) or 'none'}")
+        raise UsageError(
+            f"--reference {reference!r}: no such rater; the raters are {', '.join(sorted(known)) or 'none'}"
+        )
     given = {rating.label for ratings in by_task.values() for rating in ratings}
     if labels and not any({r.label for r in ratings} <= set(labels) for ratings in by_task.values()):
         lacking = ", ".join(sorted(given - set(labels)))
         raise UsageError(f"--labels {','.join(labels)} lacks {lacking}; expected every label of a task")
     found = {
-        task or UNNAMED: _task(ratings, gathered, reference=reference, level=level, labels=labels, items=items)
+        task or UNNAMED: _task(ratings, collection, reference=reference, level=level, labels=labels, items=items)
         for task, ratings in by_task.items()
     }
     personal = prefer_personalized(
@@ -52,24 +54,24 @@ def agree(
     )
     judged = any(r.sides is None for r in by_task.get(COMPARE, ()))
     for task, ratings in by_task.items():
-        found[task or UNNAMED] |= _of_two_runs(ratings, found[task or UNNAMED]["notes"], judged=judged)
+        found[task or UNNAMED] |= _run_preference(ratings, found[task or UNNAMED]["notes"], judged=judged)
     preferred = personal is not None or any(task.get("preference") for task in found.values())
     if not any(task["shared"] for task in found.values()) and not preferred:
-        raise UsageError(_nothing_shared(gathered))
+        raise UsageError(_no_shared_items(collection))
     return {
-        "sources": dict(gathered.sources),
+        "sources": dict(collection.sources),
         "tasks": found,
         **({"personal": personal} if personal else {}),
         "left_out": [
             {"task": task or UNNAMED, "rater": rater, "reason": reason, "n": n}
-            for (task, rater, reason), n in gathered.left_out.items()
+            for (task, rater, reason), n in collection.left_out.items()
         ],
     }
 
 
 def _task(
     ratings: Sequence[Rating],
-    gathered: Gathered,
+    collection: RatingCollection,
     *,
     reference: str | None,
     level: Level | None,
@@ -77,26 +79,27 @@ def _task(
     items: int,
 ) -> dict[str, Any]:
     given = {rating.label for rating in ratings}
-    order = labels if given <= set(labels) else ()  # it is another task's
+    order = labels if given <= set(labels) else ()  # otherwise it is the order of another task
     try:
         found = compare_raters(ratings, order=order, level=level, reference=reference, most_disputed=items)
     except ValueError as error:
         raise UsageError(f"--level: {error}") from error
     for one in found["disputed"]:
-        one["about"] = gathered.about.get(one["item"])
+        one["about"] = collection.about.get(one["item"])
     cases = {label.casefold() for label in given}
-    note = "some labels differ only in case, and count as different: --merge Win=win makes them one"
+    note = "some labels differ only in case and count as different; --merge Win=win merges them"
     return found | {"notes": [note] if len(cases) < len(given) else []}
 
 
-def _of_two_runs(ratings: Sequence[Rating], notes: Sequence[str], *, judged: bool) -> dict[str, Any]:
-    """Whose answers people liked better, where they compared those of two runs; otherwise nothing."""
+def _run_preference(ratings: Sequence[Rating], notes: Sequence[str], *, judged: bool) -> dict[str, Any]:
+    """People's preference between two runs, if they compared two runs; otherwise nothing."""
     sides = next((rating.sides for rating in ratings if rating.sides), None)
     if sides is None:
         return {}
     note = (
-        "two runs were compared with each other: judges compare one answer with the gold one, so that none of their "
-        "verdicts is of what people saw here"
+        "people compared two runs with each other, but judges compare an answer with the gold answer, so no "
+        "verdict of a "
+        "judge is about the same items"
     )
     return {
         "sides": list(sides),
@@ -109,16 +112,16 @@ def _is_personal(task: str, ratings: Sequence[Rating]) -> bool:
     return task == PERSONAL or (not task and {rating.label for rating in ratings} <= set(PREFERRED))
 
 
-def _nothing_shared(gathered: Gathered) -> str:
-    """Why there is nothing to compare."""
+def _no_shared_items(collection: RatingCollection) -> str:
+    """The reason why no item has two raters."""
     counts: dict[str, int] = {}
-    for rating in gathered.ratings:
+    for rating in collection.ratings:
         counts[rating.rater] = counts.get(rating.rater, 0) + 1
     if not counts:
-        return "there is no rating to compare: " + (
-            ", ".join(f"{n:,} {reason}" for (*_, reason), n in gathered.left_out.items()) or "the sources are empty"
+        return "there are no ratings to compare: " + (
+            ", ".join(f"{n:,} {reason}" for (*_, reason), n in collection.left_out.items()) or "the sources are empty"
         )
     raters = ", ".join(f"{rater} ({n:,})" for rater, n in counts.items())
     if len(counts) == 1:
-        return f"there is one rater, {raters}; give another run, a file of ratings, or --metrics"
-    return f"no item has two raters: {raters}; raters meet where the item is the same"
+        return f"there is only one rater, {raters}; add another run, a file of ratings, or --metrics"
+    return f"no item has two raters: {raters}; agreement needs raters of the same items"

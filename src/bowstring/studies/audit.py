@@ -1,10 +1,9 @@
-"""Does a run's score mean what it says? Baselines, probes and other judges on its own items.
+"""Validity checks of a run's score: baselines, probes and other judges on the items of the run.
 
     audit("runs/NAME", sample=100)["findings"]
 
-An audit is an evaluation like any other: it asks through the store, in turn and within a budget, can be stopped and
-gone on with, and pays for nothing twice. Its records lie in the run's folder under audit/, what the last one found in
-audit.json.
+An audit is an evaluation: it uses the response store and the budget, can be stopped and resumed, and sends no request
+twice. Its records are in the folder of the run, under audit/; the findings of the last audit are in audit.json.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any
 
 from bowstring.benchmarks import registry
 from bowstring.benchmarks.auditing import NO_HISTORY, NO_JUDGE, SECOND, AuditRequest
-from bowstring.benchmarks.interface import Benchmark, needed
+from bowstring.benchmarks.interface import Benchmark, require_part
 from bowstring.benchmarks.of_run import open_run
 from bowstring.errors import DataError, UsageError
 from bowstring.judging import builtin
@@ -38,41 +37,41 @@ FOLDER = "audit"
 
 @dataclass(frozen=True, slots=True)
 class AuditSettings:
-    """What is checked, on how much, and by whom."""
+    """Which checks run, on how many items, with which judges."""
 
     judge: Any = field(
         default=None,
         metadata=option(
-            "Judge to audit; a server is named with its address.", metavar="NAME", shown_default="the run's own"
+            "Judge to audit; for a server, include its address.", metavar="NAME", shown_default="as in the run"
         ),
     )
     second_judge: Any = field(
-        default=None, metadata=option("A second judge for the same answers: do the two agree?", metavar="NAME")
+        default=None, metadata=option("Second judge for the same answers, to measure agreement.", metavar="NAME")
     )
     matcher: Any = field(
         default=None,
-        metadata=option("Matcher of the run, as it can be reached now.", metavar="NAME", shown_default="as in the run"),
+        metadata=option("Current name of the run's matcher.", metavar="NAME", shown_default="as in the run"),
     )
     model: Any = field(
         default=None,
         metadata=option(
-            "Evaluated model as it can be reached now, for the check no-history.",
+            "Current name of the evaluated model, for the check no-history.",
             metavar="NAME",
             shown_default="as in the run",
         ),
     )
     checks: tuple[str, ...] = field(
         default=(),
-        metadata=option(
-            "Checks to make, separated by commas.", metavar="NAMES", shown_default="all of the benchmark's"
-        ),
+        metadata=option("Checks to run, separated by commas.", metavar="NAMES", shown_default="all of the benchmark"),
     )
-    sample: int = field(default=200, metadata=option("Items in the random sample on which models are asked.", min=1))
+    sample: int = field(
+        default=200, metadata=option("Size of the random sample of items for checks that ask a model.", min=1)
+    )
     labels: Path | None = field(
         default=None,
         metadata=option(
-            "People's labels of some items, to correct the scores for the judge's mistakes: an annotation export, CSV "
-            "or JSONL with item, rater, label."
+            "File of people's labels for some items, to correct the scores for errors of the judge: an annotation "
+            "export, or CSV or JSONL with item, rater and label."
         ),
     )
 
@@ -82,16 +81,16 @@ class AuditSettings:
 
 @dataclass(slots=True)
 class Audit:
-    """An audit that is ready: everything is checked, and nothing has been asked."""
+    """A prepared audit: all settings are checked, and no request was sent."""
 
     path: Path  # of the run
     running: Running
     about: dict[str, Any]
-    ended: Run | None = field(default=None)  # when it has been run
-    on_page: bool = False  # whether the run's page has it
+    ended: Run | None = field(default=None)  # after go()
+    on_page: bool = False  # whether the page of the run includes it
 
-    def go(self) -> dict[str, Any]:
-        """Run it; what it found, which is then also in the run's folder."""
+    def run(self) -> dict[str, Any]:
+        """Run the audit, write audit.json to the folder of the run, and return it."""
         self.ended = self.running.run()[0]
         m = self.ended.metrics
         found = {
@@ -117,7 +116,7 @@ def audit(
 ) -> dict[str, Any]:
     """Audit a run, as `bowstring audit` does: `judge`, `second_judge`, `checks`, `sample`, `labels` …"""
     path = run.folder if isinstance(run, Run) else Path(run)
-    return prepare_audit(path, watch=watch, tell=tell, **settings).go()
+    return prepare_audit(path, watch=watch, tell=tell, **settings).run()
 
 
 def prepare_audit(
@@ -128,17 +127,17 @@ def prepare_audit(
     with_keys: bool = True,
     **given: Any,
 ) -> Audit:
-    """Check everything that can be checked before anything is asked. A plan does not need keys."""
+    """Check all settings before any request is sent. A plan needs no keys."""
     if (path / "sweep.json").is_file():
-        raise UsageError(f"{path} holds a sweep; audit its runs one by one")
-    own, of_run = split_keywords((AuditSettings, RunOptions), given, where="audit()")
-    chosen = AuditSettings(**own)
+        raise UsageError(f"{path} is a sweep; audit its runs one by one")
+    settings, of_run = split_keywords((AuditSettings, RunOptions), given, where="audit()")
+    chosen = AuditSettings(**settings)
     run = open_run(path)
     configuration = run.configuration
     benchmark = registry.get(str(configuration["benchmark"]))
-    auditing = needed(benchmark, benchmark.auditing(), "checks for an audit")
+    auditing = require_part(benchmark, benchmark.auditing(), "checks for an audit")
     if configuration["model"] is None:
-        raise UsageError(f"{path} is of retrieval alone: there is no answer to audit")
+        raise UsageError(f"{path} is a retrieval-only run: it has no answers to audit")
     asked = [name.strip() for names in chosen.checks for name in names.split(",")]
     wanted = _checks(auditing.checks, asked, second=chosen.second_judge is not None)
     records = list(run.records())
@@ -163,9 +162,9 @@ def prepare_audit(
             skipped,
         )
     )
-    reworded = _other_words(prompts, configuration["prompts"])
+    reworded = _changed_prompts(prompts, configuration["prompts"])
     if reworded and items.run_judge is None:
-        items.run_judge = f"{configuration['judge']}, asked in other words"
+        items.run_judge = f"{configuration['judge']}, with other prompts"
     about = {
         "run": str(path),
         "records": file_checksum(path / "records.jsonl"),
@@ -188,7 +187,7 @@ def prepare_audit(
     }
     folder = path / FOLDER / fingerprint(audited)[:8]
     if linked := next((place for place in (folder.parent, folder) if place.is_symlink()), None):
-        raise UsageError(f"{linked} is a link, and nothing is written to where it leads; remove it")
+        raise UsageError(f"{linked} is a symbolic link, and links are not followed; remove it")
     evaluation = Evaluation(benchmark.name, items, audited, folder)
     running = Running([evaluation], roles.models, opened.options, opened.prices, watch)
     return Audit(path, running, about)
@@ -197,7 +196,7 @@ def prepare_audit(
 def _checks(known: Sequence[str], asked: Sequence[str], *, second: bool) -> list[str]:
     for name in asked:
         if name not in known:
-            raise UsageError(f"--checks {name}: expected some of {', '.join(known)}")
+            raise UsageError(f"--checks {name}: expected one or more of {', '.join(known)}")
     if SECOND in asked and not second:
         raise UsageError(f"--checks {SECOND} needs --second-judge NAME")
     if second and asked and SECOND not in asked:
@@ -206,7 +205,7 @@ def _checks(known: Sequence[str], asked: Sequence[str], *, second: bool) -> list
 
 
 def _options(run: EndedRun, given: Mapping[str, Any]) -> RunOptions:
-    """As the run had them, unless said otherwise."""
+    """The options of the run, replaced by the given ones."""
     manifest = read_manifest(run.path)
     had = manifest.get("options")
     had_prompts = had.get("prompts") if isinstance(had, dict) else None
@@ -224,19 +223,21 @@ def _settings(kind: type[Any], run: EndedRun) -> Any:
     try:
         return kind(**given)
     except (UsageError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"{run.path / 'run.json'}: its settings are not those of an evaluation: {error}") from error
+        raise DataError(f"{run.path / 'run.json'}: its settings are not settings of an evaluation: {error}") from error
 
 
-def _other_words(prompts: PromptFolder, had: Mapping[str, str]) -> list[str]:
+def _changed_prompts(prompts: PromptFolder, had: Mapping[str, str]) -> list[str]:
     changed = [name for name, print_ in prompts.fingerprints.items() if had.get(name, print_) != print_]
     if not changed:
         return []
-    return [f"prompts have changed since the run ({', '.join(changed)}): it is judged again in the new words"]
+    return [
+        f"prompts have changed since the run ({', '.join(changed)}): the answers are judged again with the new prompts"
+    ]
 
 
 @dataclass(slots=True)
 class _Roles:
-    """Who is asked: models by role, and names by role, also of judges that are no models."""
+    """Models by role, and names by role; names include judges that are not models."""
 
     models: dict[str, Model] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -244,7 +245,7 @@ class _Roles:
 
 
 class _Opening:
-    """Opens the models of a run again: by the names that are given, or else by what the run remembers of them."""
+    """Opens the models of a run again, by the given names or by the names in the run."""
 
     def __init__(
         self, run: EndedRun, benchmark: Benchmark, options: RunOptions, tell: Callable[[str], None], *, with_keys: bool
@@ -259,18 +260,18 @@ class _Opening:
     def roles(
         self, checks: Sequence[str], chosen: AuditSettings, skips: Mapping[str, str]
     ) -> tuple[_Roles, dict[str, str]]:
-        """Those that the checks need, and the checks that are left out because of one, with the reason."""
+        """The roles that the checks need, and the checks that are skipped, with the reason."""
         roles, skipped = _Roles(), dict(skips)
         needs_judge = set(checks) - {*NO_JUDGE, SECOND}
         self._judge(roles, "judge", chosen.judge, needed=bool(needs_judge) or chosen.judge is not None)
         if "matcher" in self._configuration and (needs_judge or chosen.matcher is not None):
             self._add(roles, "matcher", chosen.matcher)
         elif chosen.matcher is not None:
-            raise UsageError("--matcher: the run had none of its own; its judge did the matching")
+            raise UsageError("--matcher: the run had no separate matcher; its judge did the matching")
         if chosen.second_judge is not None:
             self._judge(roles, "second", chosen.second_judge, needed=True)
         if NO_HISTORY in checks and self._configuration["settings"]["history"] == "none":
-            skipped[NO_HISTORY] = "the run itself is without the history"
+            skipped[NO_HISTORY] = "the run was already without the history"
         elif NO_HISTORY in checks and NO_HISTORY not in skipped:
             try:
                 self._add(roles, "model", chosen.model)
@@ -305,7 +306,7 @@ class _Opening:
         except UsageError as error:
             if given is not None:
                 raise
-            said = f"the run's {role} was {had}: name it with --{role} as it can be reached now ({error})"
+            said = f"the run's {role} was {had}; give its current name with --{role} ({error})"
             raise UsageError(said) from error
         roles.models[role] = found
         roles.names[role] = found.identity
@@ -314,4 +315,4 @@ class _Opening:
 
 
 def _is_another(role: str, had: str, now: str) -> str:
-    return f"the run's {role} was {had}; here it is {now}"
+    return f"the run's {role} was {had}; this audit uses {now}"

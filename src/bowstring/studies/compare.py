@@ -1,4 +1,4 @@
-"""Runs of one data set side by side: their metrics on the items they share, and paired differences between them.
+"""Comparison of runs on the same data: metrics on the shared items, and paired differences.
 
 compared = compare(["runs/full", "runs/gold"])
 compared.differences["score.total"]["gold"].value
@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from bowstring.benchmarks.of_run import installed
+from bowstring.benchmarks.of_run import installed_benchmark
 from bowstring.errors import UsageError
 from bowstring.metrics.comparing import (
     CorrectedDifference,
@@ -32,14 +32,14 @@ from bowstring.settings import suggest_keywords
 from bowstring.studies.differing import Example, most_different
 from bowstring.studies.loading import Contender, common_keys, open_contenders
 
-# {metric: {run: …}}; a run that does not have the metric is not in it.
+# {metric: {run: …}}; runs without the metric are absent
 Estimates = dict[str, dict[str, Estimate]]
 Differences = dict[str, dict[str, CorrectedDifference]]
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """What it takes to tell a difference apart four times out of five: about so many users or personas, and items."""
+    """How many clusters and items are needed to detect a difference with 80% power."""
 
     apart: float
     clusters: int | None
@@ -48,7 +48,7 @@ class Power:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """A run's place by its value, and the places that the paired differences leave open."""
+    """A run's rank by its value, and the range of ranks that the paired differences allow."""
 
     place: int
     best: int
@@ -56,8 +56,8 @@ class Rank:
 
 
 @dataclass(frozen=True, slots=True)
-class InGroup:
-    """A run's value in a group of items, and how far it is from the baseline's."""
+class GroupValue:
+    """A run's value in a group of items, and its difference from the baseline."""
 
     estimate: Estimate
     difference: Difference | None
@@ -65,21 +65,21 @@ class InGroup:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Everything that is known of some runs on the items they share, in units of the metrics."""
+    """The result of a comparison on the shared items, in units of the metrics."""
 
     benchmark: str
     metric_set: MetricSet
     runs: tuple[Contender, ...]
     baseline: str
-    metric: str  # that ranks the runs
-    higher_is_better: bool  # in it
+    metric: str  # the metric that ranks the runs
+    higher_is_better: bool  # in `metric`
     items: int
     metrics: Estimates
-    differences: Differences  # from the baseline
-    pairs: dict[tuple[str, str], CorrectedDifference]  # in `metric`: the second less the first
+    differences: Differences  # run − baseline
+    pairs: dict[tuple[str, str], CorrectedDifference]  # in `metric`: second − first
     ranks: dict[str, Rank]  # the best run first
     power: dict[str, list[Power]]
-    groups: dict[str, dict[str, dict[str, dict[str, InGroup]]]]  # axis, group, metric, run
+    groups: dict[str, dict[str, dict[str, dict[str, GroupValue]]]]  # axis, group, metric, run
     examples: list[Example]
     notes: list[str]
 
@@ -88,7 +88,7 @@ class Comparison:
         return [run.name for run in self.runs]
 
     def between(self, first: str, second: str) -> CorrectedDifference | None:
-        """The second less the first, in the metric that ranks."""
+        """second − first, in the ranking metric."""
         if (first, second) in self.pairs:
             return self.pairs[first, second]
         found = self.pairs.get((second, first))
@@ -115,7 +115,7 @@ class Comparison:
         }
 
 
-def _group_as_json(found: Mapping[str, Mapping[str, InGroup]]) -> dict[str, Any]:
+def _group_as_json(found: Mapping[str, Mapping[str, GroupValue]]) -> dict[str, Any]:
     return {
         metric: {
             name: cell.estimate.as_json() | {"difference": cell.difference and cell.difference.as_json()}
@@ -136,8 +136,8 @@ def compare(
 ) -> Comparison:
     """Compare runs of one data set, as `bowstring compare` does: folders, or runs that `evaluate` returned.
 
-    Differences are from `baseline`, the first run unless said otherwise. `metric` ranks; `detect` is a difference in it
-    that should be told apart; so many `items` on which the runs differ most come along.
+    Differences are run − `baseline` (by default the first run). `metric` ranks the runs; `detect` is a difference in it
+    for the power analysis; `items` is the number of most different items to include.
     """
     paths = [_folder(run) for run in runs]
     contenders, against, notes = open_contenders(paths, None if baseline is None else _folder(baseline))
@@ -152,7 +152,7 @@ def _folder(run: str | PathLike[str] | Run) -> Path:
 
 
 class _Comparing:
-    """The runs' records on the items they share, and the metrics that these come to."""
+    """The records of the runs on their shared items, and the metrics of these records."""
 
     def __init__(self, contenders: Sequence[Contender], baseline: str) -> None:
         self.contenders = contenders
@@ -160,7 +160,7 @@ class _Comparing:
         self.baseline = baseline
         self.keys = common_keys(contenders)
         self.records = {run.name: run.records for run in contenders}
-        benchmark = installed(self.benchmark)
+        benchmark = installed_benchmark(self.benchmark)
         self.clusters = {key: benchmark.cluster_of(contenders[0].records[key]) for key in self.keys}
         self.grouped = benchmark.grouped
         self.view = benchmark.view()
@@ -199,7 +199,7 @@ class _Comparing:
                 f"nothing to compare: {'; '.join(self._has(metrics, run.name) for run in self.contenders)}"
             )
         if asked is not None and asked not in shared:
-            raise UsageError(f"--metric {asked}: the runs have no such number in common; they have {', '.join(shared)}")
+            raise UsageError(f"--metric {asked}: not a metric of all runs; expected one of {', '.join(shared)}")
         return asked or self.metric_set.lead(shared) or next(iter(shared))
 
     def _has(self, metrics: Estimates, name: str) -> str:
@@ -207,7 +207,7 @@ class _Comparing:
         return f"{name} has {', '.join(own) or 'no readable result'}"
 
     def _parts(self, metric: str) -> dict[str, dict[str, Parts]]:
-        """What each run's items add to a metric, by their keys; an item that has nothing to say is not there."""
+        """The contribution of each item to a metric, by run and key; items without one are absent."""
         if metric not in self._known_parts:
             of = self.measures[metric].parts
             self._known_parts[metric] = {
@@ -228,7 +228,7 @@ class _Comparing:
     def _paired(
         self, metric: str, first: str, second: str, keys: Sequence[str], *, fine: bool = False
     ) -> tuple[Difference | None, int]:
-        """The second less the first on the items that both have, and how many only one of them has."""
+        """second − first on the items that both have, and the number of items that only one has."""
         said = self._parts(metric)
         one, other = ({key for key in keys if key in said[name]} for name in (first, second))
         both = [key for key in keys if key in one and key in other]
@@ -253,16 +253,16 @@ class _Comparing:
             for (pair, (own, left_out)), p, n in zip(known.items(), corrected, times, strict=True)
         }
 
-    def _groups(self, main: str) -> dict[str, dict[str, dict[str, dict[str, InGroup]]]]:
-        """The main metric, or the nearest that a group has, by every axis of the shared items."""
+    def _groups(self, main: str) -> dict[str, dict[str, dict[str, dict[str, GroupValue]]]]:
+        """The main metric, or the closest one that a group has, by every axis of the shared items."""
         shared = [self.contenders[0].records[key] for key in self.keys]
         return {
             axis: {group: self._in_group([r["key"] for r in own], main) for group, own in members.items()}
             for axis, members in self.grouped(shared).items()
         }
 
-    def _in_group(self, keys: Sequence[str], main: str) -> dict[str, dict[str, InGroup]]:
-        """The metrics that the group is described by, where all runs have them."""
+    def _in_group(self, keys: Sequence[str], main: str) -> dict[str, dict[str, GroupValue]]:
+        """The metrics that describe the group and that all runs have."""
         found: dict[str, dict[str, Estimate]] = {}
 
         def all_have(metric: str) -> bool:
@@ -275,16 +275,16 @@ class _Comparing:
             for metric in self.metric_set.group_metrics(all_have, main)
         }
 
-    def _cell(self, metric: str, name: str, own: Estimate, keys: Sequence[str]) -> InGroup:
+    def _cell(self, metric: str, name: str, own: Estimate, keys: Sequence[str]) -> GroupValue:
         if name == self.baseline:
-            return InGroup(own, None)
-        return InGroup(own, self._paired(metric, self.baseline, name, keys)[0])
+            return GroupValue(own, None)
+        return GroupValue(own, self._paired(metric, self.baseline, name, keys)[0])
 
 
 def _ranks(
     own: Mapping[str, Estimate], pairs: Mapping[tuple[str, str], CorrectedDifference], measure: Measure
 ) -> dict[str, Rank]:
-    """The best first. A place is ruled out by a difference that is significant after correction for all pairs."""
+    """Ranks, best first. A rank is ruled out by a difference that is significant after correction for all pairs."""
     sign = 1 if measure.higher_is_better else -1
     order = sorted(own, key=lambda name: -sign * own[name].value)
     beaten = [
@@ -297,10 +297,10 @@ def _ranks(
 
 
 def _power(found: Difference, detect: float | None) -> list[Power]:
-    """For the difference that was found, and for one that is asked about."""
-    told = []
+    """The power for the observed difference, and for the one given with --detect."""
+    powers = []
     for apart in (abs(found.value), *(() if detect is None else (detect,))):
         clusters = clusters_needed(found, apart)
         items = None if clusters is None else math.ceil(clusters * found.n / found.clusters)
-        told.append(Power(apart, clusters, items))
-    return told
+        powers.append(Power(apart, clusters, items))
+    return powers

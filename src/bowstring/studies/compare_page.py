@@ -1,4 +1,4 @@
-"""The page of a comparison: who leads and how surely, every pair, every metric, the groups, and the items to read."""
+"""The page of a comparison: ranking, pairwise differences, metrics, groups, and the items that differ most."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bowstring.benchmarks.of_run import installed
+from bowstring.benchmarks.of_run import installed_benchmark
 from bowstring.errors import UsageError
 from bowstring.files.escaping import escape_control_characters
 from bowstring.files.writing import make_parent
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bowstring.metrics.comparing import CorrectedDifference
     from bowstring.studies.compare import Comparison, Power
 
-_MOST = 1_000_000  # users beyond this: nobody will ask so many
+_MOST = 1_000_000  # clusters; larger numbers are not printed
 
 
 def save_page(compared: Comparison, path: Path) -> None:
@@ -28,14 +28,14 @@ def save_page(compared: Comparison, path: Path) -> None:
 
 
 def write_compare_page(compared: Comparison) -> str:
-    """One self-contained HTML file. Every text in it is escaped: data and answers are shown, never obeyed."""
+    """One self-contained HTML file. All texts are escaped, so data and answers cannot run as code."""
     made = environment(compared.metric_set)
     made.filters |= {"signed": partial(signed, compared), "p_value": p_value, "visible": escape_control_characters}
     template = made.from_string((files("bowstring.reports") / "compare.html").read_text(encoding="utf-8"))
     low, high = _scale(compared)
     return template.render(
         c=compared,
-        title=(benchmark := installed(compared.benchmark)).title,
+        title=(benchmark := installed_benchmark(compared.benchmark)).title,
         clusters=benchmark.cluster.many,
         of_items=benchmark.item.many,
         one=_in_common(compared),
@@ -49,7 +49,7 @@ def write_compare_page(compared: Comparison) -> str:
 
 
 def _scale(compared: Comparison) -> tuple[float, float]:
-    """From where to where the bars go: as far as the intervals do."""
+    """The range of the bars: that of the intervals, with a margin."""
     own = compared.metrics[compared.metric].values()
     low, high = min(e.low for e in own), max(e.high for e in own)
     margin = 0.05 * (high - low) or 0.5
@@ -58,7 +58,7 @@ def _scale(compared: Comparison) -> tuple[float, float]:
 
 def _in_common(compared: Comparison) -> dict[str, Any]:
     """The parts of a configuration that all runs share."""
-    told = [
+    shared = [
         {
             "model": run.configuration["model"],
             "judge": run.configuration["judge"],
@@ -67,16 +67,16 @@ def _in_common(compared: Comparison) -> dict[str, Any]:
         }
         for run in compared.runs
     ]
-    return {name: value for name, value in told[0].items() if value and all(t[name] == value for t in told)}
+    return {name: value for name, value in shared[0].items() if value and all(one[name] == value for one in shared)}
 
 
 def cluster_word(compared: Comparison, n: int = 2) -> str:
-    word = installed(compared.benchmark).cluster
+    word = installed_benchmark(compared.benchmark).cluster
     return word.one if n == 1 else word.many
 
 
 def signed(compared: Comparison, value: float, metric: str = "") -> str:
-    """A difference, with its sign; one that rounds to nothing has none."""
+    """A difference with its sign; without one if it rounds to zero."""
     text = compared.metric_set.number(abs(value), metric)
     return text if not text.strip("0.,") else f"{'+' if value > 0 else '-'}{text}"
 
@@ -86,46 +86,58 @@ def p_value(p: float) -> str:
 
 
 def ranks_note(compared: Comparison) -> str:
-    """Who stands where, and which other places are open."""
+    """The ranking in one line, with the ranks that are possible for each run."""
     places = [
-        f"{rank.place} {name}" + ("" if rank.best == rank.worst else f" (could be {rank.best} to {rank.worst})")
+        f"{rank.place} {name}" + ("" if rank.best == rank.worst else f" (possible: {rank.best} to {rank.worst})")
         for name, rank in compared.ranks.items()
     ]
     pairs = len(compared.pairs)
     corrected = f", corrected for {pairs} pairs" if pairs > 1 else ""
-    ruled_out = f"A place is ruled out by a paired difference with p < 0.05{corrected}."
-    return f"By {compared.metric}: {'; '.join(places)}. {ruled_out}"
+    ruled_out = f"A rank is ruled out by a paired difference with p < 0.05{corrected}."
+    return f"Ranking by {compared.metric}: {'; '.join(places)}. {ruled_out}"
 
 
 def power_notes(compared: Comparison) -> list[str]:
-    """What it takes to tell each run from the baseline, in sentences."""
+    """How much data is needed to distinguish each run from the baseline, one sentence per run."""
     notes = []
-    for name, told in compared.power.items():
+    for name, powers in compared.power.items():
         found = compared.differences[compared.metric][name]
-        takes = "; ".join(_takes(compared, power) for power in told if power.clusters is not None)
-        here = _suffice(compared, found)
+        takes = "; ".join(_data_needed(compared, power) for power in powers if power.clusters is not None)
+        here = _detectable(compared, found)
         if takes:
-            notes.append(f"{name}: to show, four times out of five, {takes}; {here}.")
+            notes.append(f"{name}: with 80% power, {takes}; {here}.")
         elif found.detectable is None:
             notes.append(f"{name}: {here}.")
         else:
-            notes.append(f"{name}: no power to tell of, for nothing varies between {cluster_word(compared)} here.")
+            notes.append(
+                f"{name}: the power is undefined, because the difference does not vary between "
+                f"{cluster_word(compared)}."
+            )
     return notes
 
 
-def _suffice(compared: Comparison, found: CorrectedDifference) -> str:
-    """What the users or personas at hand can show, if anything."""
+def _detectable(compared: Comparison, found: CorrectedDifference) -> str:
+    """What the available clusters can detect."""
     if found.detectable is None:
         here = f"{found.clusters:,} {cluster_word(compared, found.clusters)}"
-        corrected = f" for p < 0.05 after Holm over {found.comparisons:,} runs" if found.comparisons > 1 else ""
-        return f"with {here} no difference can be shown: at least {found.least_clusters} are needed{corrected}"
+        corrected = (
+            f" for p < 0.05 after Holm correction for {found.comparisons:,} comparisons"
+            if found.comparisons > 1
+            else ""
+        )
+        return f"with {here} no difference can be detected; at least {found.least_clusters} are needed{corrected}"
     least = compared.metric_set.number(found.detectable, compared.metric)
-    return f"the {found.clusters:,} here suffice for {least} and more"
+    return (
+        f"the {found.clusters:,} {cluster_word(compared, found.clusters)} here can detect a difference of "
+        f"{least} or more"
+    )
 
 
-def _takes(compared: Comparison, power: Power) -> str:
+def _data_needed(compared: Comparison, power: Power) -> str:
     apart = compared.metric_set.number(power.apart, compared.metric)
     clusters = power.clusters or 0
     if clusters > _MOST:
-        return f"a difference of {apart} takes more than {_MOST:,} {cluster_word(compared)}"
-    return f"a difference of {apart} takes about {clusters:,} {cluster_word(compared)} ({power.items:,} items)"
+        return f"detecting a difference of {apart} needs more than {_MOST:,} {cluster_word(compared)}"
+    return (
+        f"detecting a difference of {apart} needs about {clusters:,} {cluster_word(compared)} ({power.items:,} items)"
+    )

@@ -1,4 +1,4 @@
-"""A comparison as a table for papers: Markdown, LaTeX, or CSV with everything in it. A row a run."""
+"""A comparison as a table for papers: Markdown, LaTeX, or CSV with everything in it. One row per run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from bowstring.benchmarks.of_run import installed
+from bowstring.benchmarks.of_run import installed_benchmark
 from bowstring.files.escaping import escape_csv, escape_latex, escape_markdown, one_line
 from bowstring.reports.tables import as_sentences, under_latex, under_markdown
 
@@ -23,7 +23,7 @@ def write_table(compared: Comparison, form: Format) -> str:
 
 
 def _columns(compared: Comparison) -> list[str]:
-    """What papers print: not the other ways to average."""
+    """The metrics that papers print, without the secondary averages."""
     return [metric for metric in compared.metrics if metric not in compared.metric_set.secondary]
 
 
@@ -33,14 +33,14 @@ def _mark(compared: Comparison, metric: str, name: str) -> bool:
 
 
 def _legend(compared: Comparison) -> list[str]:
-    clusters = installed(compared.benchmark).cluster.many
-    told = [f"{compared.items:,} items; 95% intervals by bootstrap over {clusters}."]
+    clusters = installed_benchmark(compared.benchmark).cluster.many
+    lines = [f"{compared.items:,} items; 95% intervals: bootstrap over {clusters}."]
     if any(found.significant for own in compared.differences.values() for found in own.values()):
         corrected = ", corrected for the number of runs (Holm)" if len(compared.runs) > 2 else ""
-        told.append(f"† differs from {compared.baseline}, p < 0.05 by a paired bootstrap{corrected}.")
+        lines.append(f"† differs from {compared.baseline}, p < 0.05 by a paired bootstrap{corrected}.")
     if any(not e.trusted for metric in _columns(compared) for e in compared.metrics[metric].values()):
-        told.append(f"* fewer than 30 {clusters}: do not trust the interval.")
-    return [*told, *as_sentences(compared.notes)]
+        lines.append(f"* fewer than 30 {clusters}: do not trust the interval.")
+    return [*lines, *as_sentences(compared.notes)]
 
 
 def _markdown(compared: Comparison) -> str:
@@ -59,7 +59,7 @@ def _markdown(compared: Comparison) -> str:
 
 
 def _latex(compared: Comparison) -> str:
-    """With booktabs; the interval stands small beneath the value."""
+    """A booktabs table; the interval is below the value in small print."""
     columns, number = _columns(compared), compared.metric_set.number
     lines = [
         "% \\usepackage{booktabs}",
@@ -81,7 +81,7 @@ def _latex(compared: Comparison) -> str:
 
 
 def _csv(compared: Comparison) -> str:
-    """A row a run and metric, unrounded."""
+    """One row per run and metric, unrounded."""
     written = io.StringIO()
     rows = csv.writer(written, lineterminator="\n")
     of = ("value", "low", "high", "n", "clusters", "trusted")

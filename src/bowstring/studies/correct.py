@@ -1,9 +1,9 @@
-"""A run's scores, corrected for its judge's mistakes by what people say of some of the items.
+"""Scores of a run, corrected for errors of its judge with people's labels for some of the items.
 
     correct(open_run(Path("runs/NAME")), records, Path("people.jsonl"))["scores"]["score.persona"]
 
-People's labels find the run's items by the texts that were rated (`datasets/ratings.item_id`); several people on an
-item count as their mean. Which metrics can be corrected, and what a label is worth, the benchmark says (`People`).
+Labels are matched to items by the rated texts (`datasets/ratings.item_id`); labels of several people for an item are
+averaged. The benchmark defines which metrics can be corrected, and the score of a label (`People`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.benchmarks import registry
-from bowstring.benchmarks.interface import needed
+from bowstring.benchmarks.interface import require_part
 from bowstring.benchmarks.people import JudgedScore
 from bowstring.datasets.ratings import read_ratings
 from bowstring.errors import DataError, UsageError
@@ -24,27 +24,29 @@ from bowstring.metrics.measures import Measure
 from bowstring.runs.folder import EndedRun
 from bowstring.runs.runner import Record
 
-Judged = tuple[str, JudgedScore]  # with the cluster of the record
+ClusteredScore = tuple[str, JudgedScore]  # cluster of the record, score
 
 
 def correct(run: EndedRun, records: Sequence[Record], labels: Path) -> dict[str, Any]:
-    """Corrected scores beside the judge's, by metric; and what became of the labels."""
+    """The judge's and the corrected scores by metric, and counts of used and unused labels."""
     benchmark = registry.get(run.configuration["benchmark"])
     what = "scores that labels can correct"
-    people = needed(benchmark, benchmark.people(), what)
-    measures = needed(benchmark, people.corrected_metrics(run.configuration["settings"]) or None, what)
+    people = require_part(benchmark, benchmark.people(), what)
+    measures = require_part(benchmark, people.corrected_metrics(run.configuration["settings"]) or None, what)
     judged = [(benchmark.cluster_of(record), one) for record in records for one in people.judged_scores(record)]
+    if not labels.is_file():
+        raise UsageError(f"--labels {labels}: no such file; expected a .jsonl or .csv file with item, rater and label")
     read = read_ratings(labels)
     given: dict[str, list[float]] = {}
     unknown: Counter[str] = Counter()
     tasks = {one.item: one.task for _, one in judged}
     for place, rating in read.rows:
         if rating.sides is not None:
-            unknown["of two runs against each other"] += 1
+            unknown["for comparisons of two runs (left out)"] += 1
             continue
         task = tasks.get(rating.item)
         if task is None:
-            unknown["of other items than the run's"] += 1
+            unknown["for other items (left out)"] += 1
             continue
         value = people.score_of(task, rating.label)
         if value is None:
@@ -53,11 +55,14 @@ def correct(run: EndedRun, records: Sequence[Record], labels: Path) -> dict[str,
     unknown.update({reason: n for (*_, reason), n in read.left_out.items()})
     if not given and (sides := next((rating.sides for _, rating in read.rows if rating.sides), None)):
         raise UsageError(
-            f"{labels}: its labels compare two runs, {' and '.join(sides)}, and cannot correct a score; those that can "
-            f"are of a run's answers against the gold ones: bowstring annotate {run.path}"
+            f"{labels}: its labels compare two runs, {' and '.join(sides)}, and cannot correct a score; "
+            f"collect labels of "
+            f"answers against gold answers with: bowstring annotate {run.path}"
         )
     if not given:
-        raise UsageError(f"{labels}: no label is of an item of {run.path}; item ids are those of bowstring annotate")
+        raise UsageError(
+            f"{labels}: no label is for an item of {run.path}; expected item ids as in bowstring annotate export"
+        )
     means = {item: sum(values) / len(values) for item, values in given.items()}
     found = {name: _corrected(measure, judged, means) for name, measure in measures.items()}
     return {
@@ -71,7 +76,7 @@ def correct(run: EndedRun, records: Sequence[Record], labels: Path) -> dict[str,
     }
 
 
-def _corrected(measure: Measure, judged: Sequence[Judged], people: Mapping[str, float]) -> Corrected | None:
+def _corrected(measure: Measure, judged: Sequence[ClusteredScore], people: Mapping[str, float]) -> Corrected | None:
     scores: dict[str, list[Score]] = {name: [] for name in measure.components}
     labelled: dict[str, list[Labelled]] = {name: [] for name in measure.components}
     for cluster, one in judged:

@@ -1,11 +1,11 @@
-"""The items on which runs differ most, with what each run answered and how that was judged."""
+"""The items on which runs differ most, with the answers and verdicts of each run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bowstring.benchmarks.view import Answered, View
+from bowstring.benchmarks.view import RunAnswer, View
 from bowstring.metrics.measures import Measure
 from bowstring.runs.runner import Record
 from bowstring.seeding import seeded_number
@@ -15,10 +15,10 @@ from bowstring.seeding import seeded_number
 class Example:
     key: str
     type: str
-    apart: float  # between the runs, summed over what the metric is made of
+    apart: float  # between the runs, summed over the components of the metric
     question: str
     gold: str
-    answers: dict[str, Answered]
+    answers: dict[str, RunAnswer]
 
 
 def most_different(
@@ -29,7 +29,7 @@ def most_different(
     keys: Sequence[str],
     items: int,
 ) -> list[Example]:
-    """The `items` on which the metric differs most between any two runs; of equal ones, some by lot."""
+    """The `items` on which the metric differs most between any two runs; ties are broken at random."""
     apart = {key: _apart(measure, [own[key] for own in records.values()]) for key in keys}
     differing = sorted(
         (key for key in keys if apart[key] > 0), key=lambda key: (-apart[key], seeded_number(0, "differing", key))
@@ -40,7 +40,7 @@ def most_different(
 
 
 def _apart(measure: Measure, records: Sequence[Record]) -> float:
-    """How far the means of an item's components lie apart; nothing where a run has none."""
+    """The largest difference between the means of an item's components; None if a run has none."""
     parts = [measure.parts(record) for record in records]
     total = 0.0
     for name in measure.components:
@@ -56,7 +56,7 @@ def _example(view: View, metric: str, apart: float, records: Mapping[str, Record
         key=first["key"],
         type=first.get("type", ""),
         apart=apart,
-        question=view.asked(first),
+        question=view.question_text(first),
         gold=view.gold(first),
-        answers={name: view.answered(metric, record) for name, record in records.items()},
+        answers={name: view.run_answer(metric, record) for name, record in records.items()},
     )

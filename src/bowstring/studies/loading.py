@@ -1,4 +1,4 @@
-"""Runs that are to be compared: read, checked for being of the same data, named, and what to keep in mind of them."""
+"""Load runs for a comparison: check that they use the same data, name them, and collect notes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.benchmarks.interface import Benchmark
-from bowstring.benchmarks.of_run import installed, open_run
+from bowstring.benchmarks.of_run import installed_benchmark, open_run
 from bowstring.errors import UsageError
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
@@ -20,7 +20,7 @@ from bowstring.studies.run_names import short_names
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A run among others: its short name, its items by their keys, and how many of the shared ones went wrong."""
+    """A run in a comparison: its short name, its records by key, and counts of failed and unparsed items."""
 
     name: str
     folder: Path
@@ -39,16 +39,18 @@ class Contender:
 
 
 def open_contenders(paths: Sequence[Path], baseline: Path | None) -> tuple[list[Contender], str, list[str]]:
-    """The runs, the name of the one that others are compared with, and notes. A sweep stands for its runs."""
+    """The runs, the name of the baseline, and notes. A sweep means all of its runs."""
     folders = {folder.resolve(): folder for path in paths for folder in run_folders(path)}
     if baseline is not None and baseline.resolve() not in folders:
         folders = {baseline.resolve(): baseline} | folders
     ended = [open_run(folder) for folder in folders.values()]
     if len(ended) < 2:
-        raise UsageError(f"{'one run' if ended else 'no run'} to compare; expected two or more, such as runs/A runs/B")
+        raise UsageError(
+            f"{'only one run' if ended else 'no run'} to compare; expected two or more, such as runs/A runs/B"
+        )
     _check_benchmark(ended)
     records = [_records(run) for run in ended]
-    benchmark = installed(_benchmark_of(ended[0]))
+    benchmark = installed_benchmark(_benchmark_of(ended[0]))
     notes = _check_data(benchmark, ended, records)
     names = short_names([run.configuration for run in ended], [str(folder) for folder in folders.values()])
     shared = _shared(records)
@@ -63,7 +65,7 @@ def open_contenders(paths: Sequence[Path], baseline: Path | None) -> tuple[list[
 
 
 def common_keys(contenders: Sequence[Contender]) -> list[str]:
-    """The items that all of them have, in the order of the data."""
+    """The keys that all runs have, in the order of the data."""
     return _shared([run.records for run in contenders])
 
 
@@ -81,7 +83,7 @@ def _check_benchmark(ended: Sequence[EndedRun]) -> None:
         for what, of in (("benchmark", _benchmark_of), ("--scoring", _scoring_of)):
             if of(other) != of(first):
                 raise UsageError(
-                    f"{first.path} and {other.path} cannot be compared: their {what} differs, "
+                    f"{first.path} and {other.path} cannot be compared: their {what} differs: "
                     f"{of(first)} and {of(other)}"
                 )
 
@@ -95,7 +97,7 @@ def _scoring_of(run: EndedRun) -> str:
 
 
 def _check_data(benchmark: Benchmark, ended: Sequence[EndedRun], records: Sequence[Mapping[str, Record]]) -> list[str]:
-    """The same files, by their fingerprint; or other splits of one set, whose shared items are the same."""
+    """Check that the data is the same, by fingerprint, or that it is another split with the same shared items."""
     notes: list[str] = []
     first = ended[0]
     for other, own in zip(ended[1:], records[1:], strict=True):
@@ -108,24 +110,25 @@ def _check_data(benchmark: Benchmark, ended: Sequence[EndedRun], records: Sequen
         alike = all(one.get(name) == two.get(name) for one, two in both for name in benchmark.item_fields)
         if not named or splits[0] == splits[1] or not alike:
             raise UsageError(
-                f"{first.path} and {other.path} cannot be compared: their data differ, "
+                f"{first.path} and {other.path} cannot be compared: their data differs: "
                 f"{data_name(data)} and {data_name(theirs)}"
             )
         notes = [
-            f"the runs read different splits of one set, so that only the {benchmark.item.many} they share could be "
-            "checked to be the same, not the histories"
+            f"the runs use different splits of one set; only the shared {benchmark.item.many} could be "
+            f"checked for equality, "
+            "not the histories"
         ]
     return notes
 
 
 def data_name(data: Mapping[str, Any]) -> str:
-    """A run's data in a message: what it was called, and enough of its fingerprint to tell two apart."""
+    """The data of a run for a message: its name and the start of its fingerprint."""
     revision = f" at {data['revision']}" if data["revision"] else ""
     return f"{data['name']}{revision} ({data['fingerprint'][:8]})"
 
 
 def _counts(benchmark: Benchmark, records: Sequence[Record]) -> tuple[int, int]:
-    """How many failed, and of how many something could not be read."""
+    """The numbers of failed and unparsed items."""
     tasks = [benchmark.tasks_of(record) for record in records]
     failed = sum(any("failure" in task for task in own) for own in tasks)
     return failed, sum(any(_is_unparsed(task) for task in own) for own in tasks)
@@ -145,8 +148,8 @@ def _notes(benchmark: Benchmark, contenders: Sequence[Contender], shared: int) -
     for run in contenders:
         if run.failed or run.unparsed:
             notes.append(
-                f"{run.name}: {run.failed:,} failed and {run.unparsed:,} could not be read, of {shared:,}; "
-                "left out of each difference that needs them"
+                f"{run.name}: {run.failed:,} failed and {run.unparsed:,} unparsed of {shared:,} items; "
+                "left out of the differences that need them"
             )
     own = {run.name: _own_notes(run.folder) for run in contenders}
     for note in dict.fromkeys(note for found in own.values() for note in found):
@@ -162,16 +165,16 @@ def _judging_notes(benchmark: Benchmark, contenders: Sequence[Contender]) -> lis
         judges = {run.name: run.configuration.get(role) for run in contenders}
         if len(set(judges.values())) > 1:
             who = ", ".join(f"{name}: {judge or 'none'}" for name, judge in judges.items())
-            notes.append(f"different {role}s ({who}): their verdicts are not comparable{comparable}")
+            notes.append(f"different {role}s ({who}): their scores are not comparable{comparable}")
     templates: dict[str, set[str]] = {}
     for run in contenders:
         for name, words in run.configuration.get("prompts", {}).items():
             if any(word in name for word in benchmark.judge_prompts):
                 templates.setdefault(name, set()).add(words)
     if changed := sorted(name for name, words in templates.items() if len(words) > 1):
-        notes.append(f"the judges were asked in different words: {', '.join(changed)}")
+        notes.append(f"the judges had different prompts: {', '.join(changed)}")
     if len({bool(run.configuration["settings"].get("both_orders")) for run in contenders}) > 1:
-        notes.append("some runs were judged in both orders, others in one")
+        notes.append("some runs were judged in both orders, others in one order")
     return notes
 
 
@@ -179,4 +182,4 @@ def _own_notes(folder: Path) -> list[str]:
     try:
         return [str(note) for note in parse_strict_json((folder / "metrics.json").read_bytes())["notes"]]
     except (OSError, ParseError, KeyError, TypeError):
-        return []  # the records are what is compared
+        return []  # only the records are compared

@@ -1,6 +1,6 @@
-"""The judges of runs as raters, beside people and metrics: what `bowstring agree` compares.
+"""Ratings from runs and files, collected for `bowstring agree`: judges, people and metrics.
 
-What the judge and the metrics of a run say of its items, its benchmark says (`People.ratings`).
+The benchmark of a run turns its records into ratings (`People.ratings`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bowstring.benchmarks import registry
-from bowstring.benchmarks.interface import needed
+from bowstring.benchmarks.interface import require_part
 from bowstring.benchmarks.of_run import open_run
 from bowstring.benchmarks.people import NotRated
 from bowstring.datasets.problems import join_choices
@@ -24,8 +24,8 @@ from bowstring.runs.sweep import run_folders
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
-    """Ratings of one task each, none of them twice; `left_out` counts others by task, rater and reason."""
+class RatingCollection:
+    """Unique ratings of any task; `left_out` counts the others by task, rater and reason."""
 
     ratings: tuple[Rating, ...]
     left_out: Mapping[tuple[str, str, str], int]
@@ -39,12 +39,12 @@ class Gathered:
         return found
 
 
-def gather(
+def collect_ratings(
     sources: Sequence[str], *, metrics: bool = False, raters: Sequence[str] = (), merge: Mapping[str, str] | None = None
-) -> Gathered:
+) -> RatingCollection:
     """The ratings of runs, sweeps and files. NAME=PATH names the judge of a run.
 
-    With `raters` only theirs; `merge` says which labels are to count as which others.
+    `raters` selects raters; `merge` maps labels to the labels that they count as.
     """
     read = [one for source in sources for one in _read(source, metrics=metrics)]
     by_title = {b.title: people.metric_raters for b in registry.all_benchmarks() if (people := b.people())}
@@ -53,14 +53,14 @@ def gather(
         titles = join_choices([title for title, raters in by_title.items() if raters])
         raise UsageError(f"--metrics: no source is a {titles} run with judged comparisons")
     rows = [(place, _tidied(rating, merge or {})) for one in read for place, rating in one.rows]
-    rows.sort(key=lambda row: row[1].rater in metric_raters)  # those who think come first
+    rows.sort(key=lambda row: row[1].rater in metric_raters)  # people and judges before metrics
     _check_raters(raters, {rating.rater for _, rating in rows})
     whole = _joined([(p, r) for p, r in rows if not raters or r.rater in raters])
     left_out: Counter[tuple[str, str, str]] = Counter()
     for one in read:
         left_out.update({key: n for key, n in one.left_out.items() if not raters or key[1] in raters})
     about = {item: text for one in read for item, text in one.about.items()}
-    return Gathered(tuple(whole), left_out, about, {one.source: len(one.rows) for one in read})
+    return RatingCollection(tuple(whole), left_out, about, {one.source: len(one.rows) for one in read})
 
 
 def _read(source: str, *, metrics: bool) -> Iterator[ReadRatings]:
@@ -69,11 +69,11 @@ def _read(source: str, *, metrics: bool) -> Iterator[ReadRatings]:
         name, _, rest = source.partition("=")
         path = Path(rest)
     if not path.exists():
-        raise UsageError(f"{path} is not there; expected the folder of a run, or a .jsonl or .csv file of ratings")
+        raise UsageError(f"{path} does not exist; expected the folder of a run, or a .jsonl or .csv file of ratings")
     if path.is_dir():
         yield from (run_ratings(open_run(folder), name=name, metrics=metrics) for folder in run_folders(path))
     elif name:
-        raise UsageError(f"{source}: a file names its raters itself; give {path}")
+        raise UsageError(f"{source}: a file contains the names of its raters; give {path} without a name")
     else:
         yield read_ratings(path)
 
@@ -86,11 +86,11 @@ def _tidied(rating: Rating, merge: Mapping[str, str]) -> Rating:
 def _check_raters(wanted: Sequence[str], known: set[str]) -> None:
     for name in wanted:
         if name not in known:
-            raise UsageError(f"no rater is called {name!r}; there are {', '.join(sorted(known)) or 'none'}")
+            raise UsageError(f"no rater is called {name!r}; the raters are {', '.join(sorted(known)) or 'none'}")
 
 
 def _joined(rows: Sequence[tuple[str, Rating]]) -> Iterator[Rating]:
-    """Each rating once, with the task and cluster that any rater of its item knows."""
+    """Each rating once, with the task and cluster known from any rating of its item."""
     tasks: dict[str, tuple[str, str]] = {}
     clusters: dict[str, tuple[str, str]] = {}
     types: dict[str, str] = {}
@@ -107,7 +107,7 @@ def _joined(rows: Sequence[tuple[str, Rating]]) -> Iterator[Rating]:
         if first.label != rating.label:
             raise DataError(
                 f"{place}: {rating.rater} says {rating.label!r} of item {rating.item}, and {first.label!r} in {there}; "
-                "keep one, or name the judges of runs apart: NAME=RUN"
+                "remove one, or give the judges of the runs different names: NAME=RUN"
             )
         if first is rating:
             task, _ = tasks.get(rating.item, ("", ""))
@@ -116,9 +116,9 @@ def _joined(rows: Sequence[tuple[str, Rating]]) -> Iterator[Rating]:
 
 
 def run_ratings(run: EndedRun, *, name: str = "", metrics: bool = False) -> ReadRatings:
-    """What the judges of a run say, as raters of its items."""
+    """The ratings by the judges of a run."""
     benchmark = registry.get(run.configuration["benchmark"])
-    people = needed(benchmark, benchmark.people(), f"ratings to compare; {run.path} is a run of it")
+    people = require_part(benchmark, benchmark.people(), f"ratings to compare; {run.path} is a run of it")
     judge = name or str(run.configuration["judge"])
     raters = {"judge": judge} | {role: name or str(run.configuration.get(role, judge)) for role in benchmark.roles}
     read = ReadRatings(str(run.path))

@@ -1,4 +1,4 @@
-"""The report of a run or a sweep that has ended: its page, its figures and its tables, from what lies in its folder."""
+"""The report of a finished run or sweep: page, figures and tables, from the files in its folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bowstring.benchmarks.figures import Figure
 from bowstring.benchmarks.loading import bundled_sets, load
-from bowstring.benchmarks.of_run import installed, open_run
+from bowstring.benchmarks.of_run import installed_benchmark, open_run
 from bowstring.datasets.dataset import DataSet
 from bowstring.errors import BowstringError, DataError, UsageError, check_choice
 from bowstring.files.names import safe_file_name
@@ -35,14 +35,14 @@ class Report:
     numbers: Sequence[Table]
 
     def write(self, folder: Path, *, figures: Sequence[str], as_tables: Sequence[str]) -> list[Path]:
-        """report.html, figures/NAME.pdf …, tables/NAME.csv …; what was written."""
+        """Write report.html, figures/NAME.pdf …, tables/NAME.csv …; return the paths."""
         page = make_folder(folder) / "report.html"
         write_file(page, self.page)
         written = [page]
         if figures:
             inside = make_folder(folder, "figures")
             for figure in self.figures:
-                written += plots.save(figure, inside, figures)
+                written += plots.save_figure(figure, inside, figures)
         if as_tables:
             inside = make_folder(folder, "tables")
         for table in self.numbers:
@@ -63,11 +63,11 @@ def report(
     data: str | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> list[Path]:
-    """Write the page of a run or a sweep, its figures and its tables, as `bowstring report` does; what was written, the
-    page first.
+    """Write the page of a run or a sweep, its figures and its tables, as `bowstring report` does. Return the
+    paths, the page first.
 
-    `out` is the folder to write into, by default the run's own; `figures` (svg, pdf, png) and `tables` (md, csv, tex)
-    are formats, by default all of them; `data` is where the data set is now, if it was moved.
+    `out` is the folder to write to, by default the folder of the run; `figures` (svg, pdf, png) and `tables` (md, csv,
+    tex) are formats, by default all; `data` is the current location of the data set, if it was moved.
     """
     folder = run.folder if isinstance(run, Run) else Path(run)
     into = folder if out is None else Path(out)
@@ -78,47 +78,47 @@ def report(
     if wanted and not plots.is_available():
         if figures is not None:
             raise UsageError(f"--figures {wanted[0]}: {plots.NEEDED}")
-        tell(f"Without figures: {plots.NEEDED}")
+        tell(f"No figures: {plots.NEEDED}")
         wanted = ()
-    made = make_report(folder, data=data, out=into, tell=tell)
-    return made.write(into, figures=wanted, as_tables=tuple(FORMATS) if tables is None else tuple(tables))
+    result = make_report(folder, data=data, out=into, tell=tell)
+    return result.write(into, figures=wanted, as_tables=tuple(FORMATS) if tables is None else tuple(tables))
 
 
 def make_report(
     folder: Path, *, data: str | None = None, out: Path | None = None, tell: Callable[[str], None] = lambda line: None
 ) -> Report:
-    """Of the run or the sweep in a folder. `data` is where its data set lies now, if it was moved; `out` where the
-    report will lie, for its links."""
+    """The report of the run or sweep in a folder. `data` is the current location of its data set, if it was moved;
+    `out` is the folder of the report, for its links."""
     if (folder / "sweep.json").is_file():
         return _of_sweep(folder, out or folder)
     run = open_run(folder)
     metrics, records = with_audit(read_metrics(folder), folder), list(run.records())
     if len(records) != metrics["n"]:
         raise DataError(
-            f"{folder / 'records.jsonl'} has {len(records):,} of {metrics['n']:,} items; run the evaluation again: "
-            "answers are in the store"
+            f"{folder / 'records.jsonl'} has {len(records):,} of {metrics['n']:,} items; run the evaluation again "
+            "(responses are in the store)"
         )
     found, why = data_of(run, data)
     if data is not None and found is None:
         raise UsageError(f"--data {data}: {why}")
     if why:
-        tell(f"Without histories: {why} (--data says where the set lies now)")
-    about = f"Without histories: {why}." if why else ""
+        tell(f"No histories: {why} (give the location of the set with --data)")
+    about = f"Histories are not shown: {why}." if why else ""
     try:
         page = write_page(metrics, records, histories_of(found) if found else None, about_histories=about)
         return Report(page, figures_of(metrics, records), tables_of(metrics))
     except BowstringError:
         raise
-    except Exception as error:  # whatever a file of this shape makes of a template: it is the file's
+    except Exception as error:  # a template fails on a malformed file in any way
         name = "metrics.json" + (f" or {AUDIT_NAME}" if (folder / AUDIT_NAME).is_file() else "")
         raise DataError(
-            f"{folder / name} is not as a run writes it ({_in_words(error)}); run the evaluation again: answers are in "
-            "the store"
+            f"{folder / name} is malformed ({_describe(error)}); run the evaluation again (responses are in the store)"
         ) from error
 
 
 def refresh(folder: Path) -> bool:
-    """Write the page of a run anew, if its data set is at hand: a page with histories is not traded for one without."""
+    """Rewrite the page of a run if its data set is available; a page with histories is never replaced by one
+    without."""
     run = open_run(folder)
     found, _ = data_of(run, fetch=False)
     if found is None:
@@ -136,26 +136,26 @@ def _of_sweep(folder: Path, out: Path) -> Report:
     except BowstringError:
         raise
     except Exception as error:  # as above
-        raise UsageError(f"{folder / 'sweep.json'} cannot be read ({_in_words(error)}); run the sweep again") from error
+        raise UsageError(f"{folder / 'sweep.json'} cannot be read ({_describe(error)}); run the sweep again") from error
 
 
-def _in_words(error: Exception) -> str:
-    """A mistake of ours would look like one of the file's; so it is said what it was."""
+def _describe(error: Exception) -> str:
+    """The error in one line, so that a bug of ours can be told from a malformed file."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
 def data_of(run: EndedRun, given: str | None = None, *, fetch: bool = True) -> tuple[DataSet | None, str | None]:
-    """A run's data set, if it is there and still the same; otherwise why not. Without `fetch` only one that is bundled
-    or lies in a folder: nothing is fetched for a run that may be somebody else's."""
-    said, settings = run.configuration["data"], run.configuration["settings"]
+    """A run's data set if it is available and unchanged; otherwise the reason. Without `fetch`, only a bundled set or a
+    folder is used: nothing is downloaded for a run that may come from somebody else."""
+    data, settings = run.configuration["data"], run.configuration["settings"]
     name = given or run.data_name
     try:
-        benchmark = installed(run.configuration["benchmark"])
+        benchmark = installed_benchmark(run.configuration["benchmark"])
         if not fetch and not Path(name).exists() and bundled_sets(name, benchmark.name) is None:
-            return None, f"its data set, {name}, is not here"
-        found = load(name, benchmark.name, revision=said["revision"], choice=benchmark.choice(settings))
+            return None, f"its data set {name} is not available"
+        found = load(name, benchmark.name, revision=data["revision"], choice=benchmark.choice(settings))
     except BowstringError as error:
         return None, str(error)
-    if found.fingerprint != said["fingerprint"]:
-        return None, f"{name} is not what it was when the run was made"
+    if found.fingerprint != data["fingerprint"]:
+        return None, f"{name} has changed since the run"
     return found, None

@@ -1,4 +1,4 @@
-"""What is known of whether a run's score is valid: its checks that need no model, and its last audit."""
+"""The validity section of a run: checks that need no model, and its last audit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bowstring.runs.folder import AUDIT_NAME, file_checksum
 
 
 def with_audit(metrics: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The numbers of a run, and what its last audit found, if it had one; `outdated` if the run has changed since."""
+    """The metrics of a run with its last audit, if there is one; `outdated` if the run has changed since."""
     path = folder / AUDIT_NAME
     if not path.is_file():
         return dict(metrics)
@@ -21,7 +21,9 @@ def with_audit(metrics: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         audit = parse_strict_json(path.read_bytes())
         if not {"findings", "skipped", "judge", "records", "notes", "failed", "unparsed"} <= audit.keys():
             raise ParseError("not an audit")
-    except (OSError, ParseError, AttributeError) as error:
-        raise DataError(f"{path} cannot be read; audit the run again: answers are in the store") from error
+        if not all(isinstance(one, dict) and "meaning" in one for one in audit["findings"]):
+            raise ParseError("an audit by an earlier version")
+    except (OSError, ParseError, AttributeError, TypeError) as error:
+        raise DataError(f"{path} cannot be read; audit the run again (responses are in the store)") from error
     same = audit["records"] == file_checksum(folder / "records.jsonl")
     return {**metrics, "validity": metrics.get("validity", {}) | ({"audit": audit} if same else {"outdated": True})}

@@ -1,5 +1,5 @@
-"""Pages served to a browser: runs to look at, answers to compare blind. With `cli`, the only room that serves.
+"""Local web applications: the viewer of runs and the pages for annotators.
 
-Server-rendered, with little JavaScript, all of it in `static/`; nothing is fetched from anywhere else. What may come in
-is decided in one place, `guard`.
+Pages are rendered on the server, with little JavaScript, all of it in `static/`; nothing is loaded from other servers.
+Access control is in one module, `guard`.
 """

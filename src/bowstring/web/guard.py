@@ -1,8 +1,8 @@
-"""Who may come in, and what every answer says to the browser.
+"""Access control and security headers of the local web applications.
 
-A page on loopback can be reached by any web site that the same browser shows. So: the Host must be ours (a site that
-makes its own name point here has another), whoever comes must have a token, and what changes something must come from
-our own pages. The token arrives once in a link, and is a cookie from then on.
+A web site in the same browser can send requests to a loopback page. So the Host header must be ours (against DNS
+rebinding), a request needs a token, and a request that changes something must come from our own pages. The token
+arrives once in a link and is a cookie afterwards.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-STATIC = "/static/"  # style and script: the same for everybody, and nothing in them
+STATIC = "/static/"  # style and script: public, without private content
 _SAFE = ("GET", "HEAD")
 _HEADERS = {
     "Content-Security-Policy": (
@@ -36,7 +36,7 @@ _HEADERS = {
 
 
 class Guard:
-    """ASGI middleware. Behind it `scope["who"]` is what the token stands for."""
+    """ASGI middleware. It sets `scope["who"]` to the owner of the token."""
 
     def __init__(
         self,
@@ -48,8 +48,8 @@ class Guard:
         secure: bool = False,
         most: int = 1 << 20,
     ) -> None:
-        """`origins`: what our pages' addresses begin with, such as http://127.0.0.1:8000. `secure`: people come by
-        https alone, and so does the cookie. `most`: bytes of a body."""
+        """`origins`: allowed origins, such as http://127.0.0.1:8000. `secure`: the cookie is sent over https only.
+        `most`: the largest body in bytes."""
         self._app, self._cookie, self._who, self._secure, self._most = app, cookie, who, secure, most
         self._origins = {origin.lower() for origin in origins}
         self._hosts = {origin.partition("://")[2] for origin in self._origins}
@@ -58,7 +58,7 @@ class Guard:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
-            return  # no websockets here
+            return  # no websockets
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         send = _with_headers(send)
         refused = self._refusal(scope, headers)
@@ -72,25 +72,25 @@ class Guard:
                 return
             scope["who"] = self._who(self._kept_token(headers))
             if scope["who"] is None:
-                await _answer(send, 403, "No entry without the link that was printed when this was started.")
+                await _answer(send, 403, "Access denied. Use the link that was printed when the server was started.")
                 return
         try:
             body = await _whole_body(receive, self._most)
-        except _CutOff:
-            return  # half a form says something else than the whole, and nobody is there to be answered
+        except _Disconnected:
+            return  # an incomplete form must not be used, and the client is gone
         if body is None:
-            await _answer(send, 413, f"At most {self._most:,} bytes at a time.")
+            await _answer(send, 413, f"The request is too large; the limit is {self._most:,} bytes.")
             return
-        await self._app(scope, _given(body, receive), send)
+        await self._app(scope, _replay(body, receive), send)
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         if headers.get("host", "").lower() not in self._hosts:
-            return 421, "This is not the address of this server."
+            return 421, "This host name does not belong to this server."
         if scope["method"] not in _SAFE and headers.get("origin", "").lower() not in self._origins:
-            return 403, "This did not come from a page of this server."
+            return 403, "The request does not come from a page of this server."
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self._most:
-            return 413, f"At most {self._most:,} bytes at a time."
+            return 413, f"The request is too large; the limit is {self._most:,} bytes."
         return None
 
     def _kept_token(self, headers: dict[str, str]) -> str:
@@ -101,39 +101,39 @@ class Guard:
         return kept.value if kept else ""
 
     async def _let_in(self, scope: Scope, headers: dict[str, str], send: Send, token: str, rest: str) -> None:
-        """The token leaves the address bar, and with it history, bookmarks and screenshots."""
-        # Not "//somewhere", which a browser would take for another server.
+        """Redirect to the address without the token, to keep it out of the history, bookmarks and screenshots."""
+        # Not "//somewhere", which a browser treats as another server.
         place = "/" + scope["path"].lstrip("/") + (f"?{rest}" if rest else "")
         secure = "; Secure" if self._secure else ""
         cookie = f"{self._cookie}={token}; HttpOnly; SameSite=Strict; Path=/{secure}"
         place = quote(place, safe="/?&=%+-._~")
         if _from_elsewhere(headers):
-            # A strict cookie is kept back as long as another site leads, redirects included: a page of ours leads on.
+            # Browsers withhold a strict cookie in redirects from another site; so one of our pages redirects.
             page = f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(place)}">'
-            page += f'<title>Bowstring</title><a href="{escape(place)}">Go on</a>'
+            page += f'<title>Bowstring</title><a href="{escape(place)}">Continue</a>'
             await _answer(send, 200, page, {"Content-Type": "text/html; charset=utf-8", "Set-Cookie": cookie})
         else:
             await _answer(send, 303, "", {"Location": place, "Set-Cookie": cookie})
 
 
 def _from_elsewhere(headers: dict[str, str]) -> bool:
-    """Whether a browser may have followed a link of another site, such as a mail program's. Over plain HTTP it does
-    not say."""
+    """Whether the browser may have followed a link of another site, such as web mail. Over plain HTTP it does not
+    tell."""
     site = headers.get("sec-fetch-site", "")
     return "text/html" in headers.get("accept", "") and site not in ("none", "same-origin", "same-site")
 
 
-class _CutOff(Exception):
-    """Whoever sent a request was gone before its end."""
+class _Disconnected(Exception):
+    """The client disconnected before the end of the request."""
 
 
 async def _whole_body(receive: Receive, most: int) -> bytes | None:
-    """None for one that is too large, whatever it said of itself."""
+    """The body; None if it is too large, whatever its Content-Length is."""
     body = b""
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise _CutOff
+            raise _Disconnected
         body += bytes(message.get("body", b""))
         if len(body) > most:
             return None
@@ -141,8 +141,8 @@ async def _whole_body(receive: Receive, most: int) -> bytes | None:
             return body
 
 
-def _given(body: bytes, receive: Receive) -> Receive:
-    """The body that was read, and then whatever else there is to hear."""
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """An ASGI receive function: the body that was read, then the original channel."""
     left = [body]
 
     async def hear() -> Message:
@@ -152,7 +152,7 @@ def _given(body: bytes, receive: Receive) -> Receive:
 
 
 def _token_in_link(scope: Scope) -> tuple[str | None, str]:
-    """The token in an address, and what else is asked there."""
+    """The token of a query string, and the rest of the query."""
     asked = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     tokens = [value for name, value in asked if name == "token"]
     rest = urlencode([(name, value) for name, value in asked if name != "token"])

@@ -1,4 +1,4 @@
-"""The list of runs: what each is, how it differs from the others, how it scored; filtered, sorted, page by page."""
+"""The list of runs with settings, differences and scores: filtered, sorted and paginated."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from bowstring.runs.catalogue import Catalogue, Entry, FileCache, Unreadable, re
 
 PAGE = 100  # rows
 _LONG = 60  # characters of a setting's value
-_HEADLINES = 20_000  # scores that are kept
+_HEADLINES = 20_000  # cached scores
 
-# A column's name in links -> its heading.
+# Name of a column in links -> its heading.
 COLUMNS = {
     "name": "run",
     "benchmark": "benchmark",
@@ -31,14 +31,14 @@ COLUMNS = {
     "status": "status",
     "when": "when",
 }
-_DOWNWARDS = ("score", "n", "when")  # these begin with the largest
+_DOWNWARDS = ("score", "n", "when")  # sorted in descending order first
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The number that a run is about, and what could not be counted in it. A sweep has a range and no interval."""
+    """The main score of a run, with failed and unparsed counts. A sweep has a range and no interval."""
 
-    metric: str  # empty where nothing could be scored
+    metric: str  # empty if nothing was scored
     value: float | None
     low: float | None
     high: float | None
@@ -58,7 +58,7 @@ class Row:
     history: str
     others: Sequence[tuple[str, str]]
     headline: Headline | None = None
-    problem: str = ""  # of what holds the score, where the entry itself is sound
+    problem: str = ""  # of the file with the score, if the entry itself is valid
     progress: Mapping[str, Any] | None = None
 
     @property
@@ -74,7 +74,7 @@ class Row:
 
     @property
     def clusters(self) -> str:
-        """What its intervals were made by resampling; of a benchmark that is not installed it is not known."""
+        """The resampled clusters of its intervals; generic if the benchmark is not installed."""
         benchmark = find_installed(self.entry.configuration.get("benchmark"))
         return "clusters" if benchmark is None else benchmark.cluster.many
 
@@ -84,17 +84,17 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What of the list is wanted."""
+class ListQuery:
+    """Filter, order and page of the list."""
 
     words: str = ""
     sort: str = "when"
-    downwards: bool = True
+    descending: bool = True
     page: int = 1
 
     @classmethod
-    def read(cls, words: str, sort: str, page: str) -> Asked:
-        """From an address: `sort` is a column, with - before it for downwards. What makes no sense is left out."""
+    def read(cls, words: str, sort: str, page: str) -> ListQuery:
+        """Parse query values: `sort` is a column, with - for descending order. Invalid values are ignored."""
         column = sort.removeprefix("-")
         number = int(page) if page.isascii() and page.isdecimal() and len(page) < 7 else 1
         if column not in COLUMNS:
@@ -102,23 +102,23 @@ class Asked:
         return cls(words, column, sort.startswith("-"), max(1, number))
 
     def sorting(self, column: str | None = None) -> str:
-        """As in an address; for a column, what its heading leads to: the other way round where it is sorted already."""
+        """The sort value for a link; for a column, that of its heading, which reverses the current order."""
         if column is None:
-            return ("-" if self.downwards else "") + self.sort
-        downwards = not self.downwards if column == self.sort else column in _DOWNWARDS
-        return ("-" if downwards else "") + column
+            return ("-" if self.descending else "") + self.sort
+        descending = not self.descending if column == self.sort else column in _DOWNWARDS
+        return ("-" if descending else "") + column
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListPage:
     rows: Sequence[Row]
-    asked: Asked
+    asked: ListQuery
     found: int
     total: int
 
     @property
     def clusters(self) -> str:
-        """What the intervals of these rows were made by resampling."""
+        """The resampled clusters of the intervals of these rows."""
         return " or ".join(dict.fromkeys(row.clusters for row in self.rows)) or "clusters"
 
     @property
@@ -127,13 +127,13 @@ class Listed:
 
 
 class Listing:
-    """Run files are read as far as they are needed: scores of a page's rows, or of all where they are the order."""
+    """Reads run files only if needed: scores for the rows of a page, or for all rows when sorting by score."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self._headlines = FileCache(_read_headline, ("metrics.json",), most=_HEADLINES)
 
-    def listed(self, asked: Asked) -> Listed:
+    def listed(self, asked: ListQuery) -> ListPage:
         entries = self._catalogue.entries()
         wanted = [entry for entry in entries if _matches(entry, asked.words)]
         rows = _rows(wanted)
@@ -142,10 +142,10 @@ class Listing:
         rows = _sorted(rows, asked)
         page = min(asked.page, max(1, math.ceil(len(rows) / PAGE)))
         shown = [self._scored(row) for row in rows[(page - 1) * PAGE : page * PAGE]]
-        return Listed(shown, replace(asked, page=page), len(rows), len(entries))
+        return ListPage(shown, replace(asked, page=page), len(rows), len(entries))
 
     def rows(self, entries: Sequence[Entry]) -> list[Row]:
-        """These alone, with what differs between them."""
+        """The rows of these entries, with the differences between them."""
         return [self._scored(row) for row in _rows(entries)]
 
     def _scored(self, row: Row) -> Row:
@@ -159,7 +159,7 @@ class Listing:
 
 
 def _matches(entry: Entry, words: str) -> bool:
-    """Every word somewhere in what the entry is."""
+    """Whether every word occurs in the description of the entry."""
     if not words:
         return True
     config = entry.configuration
@@ -211,7 +211,7 @@ def _part(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _settings(entry: Entry) -> dict[str, str]:
-    """Whatever else can change a result, one by one."""
+    """All other parts of the configuration, by name."""
     config = entry.configuration
     if not config:
         return {}
@@ -220,7 +220,7 @@ def _settings(entry: Entry) -> dict[str, str]:
     return {
         "data": shown(data.get("name")),
         "revision": shown(data.get("revision")),
-        "data's fingerprint": shown(data.get("fingerprint"))[:8],
+        "data fingerprint": shown(data.get("fingerprint"))[:8],
         "matcher": shown(config.get("matcher")),
         "retriever": shown(config.get("retriever")),
         **found,
@@ -230,15 +230,15 @@ def _settings(entry: Entry) -> dict[str, str]:
 
 def _differing(several: Sequence[Mapping[str, str]]) -> list[str]:
     names = dict.fromkeys(name for own in several for name in own)
-    # Between those that have it: what a retrieval-only run lacks is no news of the others.
+    # Between those that have it: a setting that a retrieval-only run lacks is no difference of the others.
     differ = [name for name in names if len({own[name] for own in several if name in own}) > 1]
-    # Another set has another fingerprint: only where its name does not tell is it news.
-    told = len({own["data"] for own in several}) == len({(own["data"], own["data's fingerprint"]) for own in several})
-    return [name for name in differ if not (name == "data's fingerprint" and told)]
+    # Another set has another fingerprint: it is shown only if the names are equal.
+    told = len({own["data"] for own in several}) == len({(own["data"], own["data fingerprint"]) for own in several})
+    return [name for name in differ if not (name == "data fingerprint" and told)]
 
 
 def shown(value: object) -> str:
-    """A setting as text, whatever it is."""
+    """A setting of any type as text."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -254,8 +254,8 @@ def _digest(prompts: object) -> str:
     return hashlib.sha256(json.dumps(prompts, sort_keys=True).encode()).hexdigest()[:6] if prompts else ""
 
 
-def _sorted(rows: Sequence[Row], asked: Asked) -> list[Row]:
-    """In the order of a column; rows that have nothing there come last either way."""
+def _sorted(rows: Sequence[Row], asked: ListQuery) -> list[Row]:
+    """Sort rows by a column; rows without a value come last in either order."""
     keys: dict[str, Callable[[Row], Any]] = {
         "name": lambda row: row.entry.name.casefold(),
         "score": lambda row: row.headline.value if row.headline else None,
@@ -265,11 +265,11 @@ def _sorted(rows: Sequence[Row], asked: Asked) -> list[Row]:
     }
     key: Callable[[Row], Any] = keys.get(asked.sort, lambda row: getattr(row, asked.sort).casefold() or None)
     having = [row for row in rows if key(row) is not None]
-    return [*sorted(having, key=key, reverse=asked.downwards), *(row for row in rows if key(row) is None)]
+    return [*sorted(having, key=key, reverse=asked.descending), *(row for row in rows if key(row) is None)]
 
 
 def _read_headline(folder: Path) -> Headline | str:
-    """The headline of a run, or what is wrong with its metrics.json."""
+    """The headline of a run, or the problem with its metrics.json."""
     try:
         m = read_json_object(folder / "metrics.json")
     except Unreadable as problem:
@@ -277,17 +277,17 @@ def _read_headline(folder: Path) -> Headline | str:
     try:
         metric_set = find_metrics(m.get("benchmark"), _part(_part(m, "config"), "settings"))
         name = metric_set.lead(m["metrics"]) or next(iter(m["metrics"]), None)
-        if name is None:  # nothing could be scored; that is counted beside it
+        if name is None:  # nothing was scored; the counts show it
             return Headline("", None, None, None, 0, True, int(m["failed"]), int(m["unparsed"]))
         e = m["metrics"][name]
         value, low, high = (float(e[k]) for k in ("value", "low", "high"))
         return Headline(name, value, low, high, int(e["n"]), bool(e["trusted"]), int(m["failed"]), int(m["unparsed"]))
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
-        return "metrics.json is not as a run writes it"
+        return "metrics.json is malformed"
 
 
 def _metric_set(summary: Mapping[str, Any], config: Mapping[str, Any]) -> MetricSet:
-    """The metrics of a run or, with its summary, of a sweep, whose settings are those of its points."""
+    """The metrics of a run, or of a sweep with its summary (the settings are those of its points)."""
     points = _part(summary, "points").values()
     settings = _part(next((point for point in points if isinstance(point, dict)), config), "settings")
     return find_metrics(summary.get("benchmark", config.get("benchmark")), settings)
@@ -310,4 +310,4 @@ def _headline_of_sweep(summary: Mapping[str, Any]) -> Headline | str:
         n = max(int(point["metrics"][name]["n"]) for point in found)
         return Headline(name, max(values), min(values), max(values), n, True, failed, unparsed, len(points))
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
-        return "sweep.json is not as a sweep writes it"
+        return "sweep.json is malformed"

@@ -1,4 +1,4 @@
-"""How far a run is, in words: for the list, for the page that watches it, and for whoever listens to that page."""
+"""The progress of a run as text, for the list, the progress page and screen readers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-HEADINGS = ("role", "model", "asked", "from store", "failed", "prompt tokens", "cached", "answer tokens", "cost")
+HEADINGS = ("role", "model", "requests", "from store", "failed", "prompt tokens", "from cache", "answer tokens", "cost")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Items done of all, a line, and a row for each role that is asked."""
+class ProgressText:
+    """Items done and total, a line of text, and a table row per role."""
 
     done: int
     total: int
@@ -23,22 +23,22 @@ class Told:
         return asdict(self)
 
 
-def tell(status: str, progress: Mapping[str, Any] | None) -> Told:
+def describe_progress(status: str, progress: Mapping[str, Any] | None) -> ProgressText:
     if progress is None:
-        return Told(0, 0, f"Nothing tells how far it {'is' if status == 'running' else 'came'}.", ())
+        return ProgressText(0, 0, "The progress is unknown.", ())
     done, total = progress["done"], progress["total"]
     parts = [f"{done:,} of {total:,} items"]
     if status != "running":
         parts.append(f"last seen {_clock(progress.get('written'))}")
     elif progress.get("stopping") is True and done < total:
-        parts.append("stopping: what is in flight may finish")
+        parts.append("stopping: waiting for open requests")
     elif done == total or progress.get("finished") is True:
-        parts.append("adding up")
+        parts.append("computing scores")
     elif isinstance(left := progress.get("seconds_left"), int | float):
         parts.append(f"about {duration(left)} left")
     usage = progress.get("usage")
     rows = [_row(role, used) for role, used in usage.items()] if isinstance(usage, dict) else []
-    return Told(done, total, " · ".join(parts), tuple(row for row in rows if row))
+    return ProgressText(done, total, " · ".join(parts), tuple(row for row in rows if row))
 
 
 def _row(role: str, used: object) -> tuple[str, ...]:
@@ -48,19 +48,19 @@ def _row(role: str, used: object) -> tuple[str, ...]:
     asked, stored, failed, prompt, answered = (f"{n:,}" if isinstance(n, int) else "–" for n in counts.values())
     cached, whole, cost = used.get("cached_tokens"), used.get("prompt_tokens"), used.get("cost")
     share = f"{cached / whole:.1%}" if isinstance(cached, int) and isinstance(whole, int) and whole else "–"
-    money = f"${cost:,.4f}" if isinstance(cost, int | float) else "not known"
+    money = f"${cost:,.4f}" if isinstance(cost, int | float) else "unknown"
     return role, str(used.get("model", "")), asked, stored, failed, prompt, share, answered, money
 
 
 def duration(seconds: float) -> str:
-    """In the unit that says enough."""
+    """A duration in one unit."""
     unit, size = next((u for u in (("hour", 3600), ("minute", 60)) if seconds >= 1.5 * u[1]), ("second", 1))
     n = max(1, round(seconds / size))
     return f"{n:,} {unit}{'' if n == 1 else 's'}"
 
 
 def moment(when: datetime) -> str:
-    """A time as a clock on the wall here shows it."""
+    """A time in the local time zone."""
     return when.astimezone().strftime("%Y-%m-%d %H:%M")
 
 

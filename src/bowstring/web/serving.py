@@ -1,4 +1,4 @@
-"""Serving an application until it is interrupted.
+"""Serves a web application until it is interrupted.
 
 address = bind("127.0.0.1", 0)
 print(address.link(token))
@@ -27,9 +27,9 @@ _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 def application(command: str) -> FastAPI:
-    """An empty application with style and script, and no pages about itself."""
+    """An application with style and script, and without API documentation pages."""
     try:
-        import uvicorn  # noqa: F401 - needed at the end, and missed now
+        import uvicorn  # noqa: F401 - needed later; fail now if it is missing
         from fastapi import FastAPI, Response
     except ImportError as error:
         raise UsageError(f"bowstring {command} needs FastAPI: pip install 'bowstring[web]'") from error
@@ -49,7 +49,7 @@ def application(command: str) -> FastAPI:
 
 @dataclass(slots=True)
 class Address:
-    """Where an application is served: a socket that is bound, and what its pages' addresses begin with."""
+    """The address of an application: a bound socket and the origins of its pages."""
 
     listening: socket.socket
     origins: tuple[str, ...]
@@ -60,19 +60,21 @@ class Address:
 
     @property
     def secure(self) -> bool:
-        """Whether people come by https; what stands in between may speak http with us."""
+        """Whether clients use https; a proxy may use http to reach us."""
         return self.origins[0].startswith("https:")
 
     def link(self, token: str, path: str = "/") -> str:
-        """The address to give to whoever has this token."""
+        """The link for the owner of this token."""
         return f"{self.origins[0]}{path}?token={token}"
 
 
 def bind(host: str, port: int, public: str | None = None) -> Address:
-    """Port 0 takes a free one. `public` is the address that people use where something stands in between, or where
-    other machines may come in; then `host` must not be loopback, or that something must run here."""
+    """Bind a socket; port 0 picks a free port. `public` is the address that people use if there is a proxy or if other
+    machines have access; `host` then must not be loopback, unless the proxy runs on this machine."""
     if public is None and not _is_loopback(host):
-        raise UsageError(f"--host {host} lets other machines in: say with --public-url by which address they come")
+        raise UsageError(
+            f"--host {host} gives other machines access; also give the address that they use with --public-url"
+        )
     first = () if public is None else (_origin(public),)
     listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
@@ -82,7 +84,7 @@ def bind(host: str, port: int, public: str | None = None) -> Address:
     except (OSError, OverflowError) as error:
         listening.close()
         reason = getattr(error, "strerror", None) or error
-        raise UsageError(f"{host}:{port} cannot be listened on: {reason}; try another --port") from error
+        raise UsageError(f"cannot listen on {host}:{port}: {reason}; try another --port") from error
     bound = listening.getsockname()[1]
     shown = f"[{host}]" if ":" in host else host
     return Address(listening, (*first, f"http://{shown}:{bound}", f"http://localhost:{bound}"))
@@ -96,7 +98,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _origin(public: str) -> str:
-    """As a browser writes it: small letters, and no port where it is the scheme's own."""
+    """An origin as browsers write it: lower case, without the default port."""
     try:
         parts = urlsplit(public)
         host, port = (parts.hostname or "").encode("idna").decode(), parts.port
@@ -104,19 +106,19 @@ def _origin(public: str) -> str:
         host, port, parts = "", None, urlsplit("")
     beside = parts.path.strip("/") or set("@?#") & set(public)
     if parts.scheme not in _PORTS or beside or not re.fullmatch(r"[a-z0-9._:-]+", host) or port == 0:
-        raise UsageError(f"--public-url {public}: expected http(s)://host[:port] and nothing before or behind it")
+        raise UsageError(f"--public-url {public}: expected http(s)://host[:port] and nothing else")
     shown = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{shown}" + (f":{port}" if port not in (None, _PORTS[parts.scheme]) else "")
 
 
 def guard(app: FastAPI, address: Address, *, who: Callable[[str], str | None], most: int) -> Guard:
-    # A cookie is sent to every port of a host: its name tells two servers apart.
+    # Cookies are shared by all ports of a host; the name distinguishes two servers.
     cookie = f"bowstring_{address.port}"
     return Guard(app, origins=address.origins, cookie=cookie, who=who, secure=address.secure, most=most)
 
 
 def serve(app: FastAPI, address: Address, *, who: Callable[[str], str | None], most: int = 1 << 20) -> None:
-    """Until an interrupt; requests that are being answered are ended first."""
+    """Serve until an interrupt; open requests are finished first."""
     import uvicorn
 
     guarded = guard(app, address, who=who, most=most)

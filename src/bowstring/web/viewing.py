@@ -1,10 +1,10 @@
-"""`bowstring view`: the pages over a folder of runs. A list, a run's own page or how far it is, runs side by side.
+"""The pages of `bowstring view`: the list of runs, the page or progress of a run, comparisons.
 
 app = viewer(Path("runs"))
 serve(app, address, who={token: "viewer"}.get)
 
-Names in addresses are looked up among the runs that were found, and are never made paths of. A run's page is made anew
-from its numbers and records: the report.html of a folder may be someone else's.
+Names in addresses are looked up in the list of runs and never used as paths. The page of a run is generated from its
+metrics and records: the report.html in a folder may come from somebody else.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from bowstring.runs.catalogue import (
     read_progress,
 )
 from bowstring.runs.folder import read_records
-from bowstring.web.listing import COLUMNS, Asked, Listing
-from bowstring.web.progress import HEADINGS, moment, tell
+from bowstring.web.listing import COLUMNS, Listing, ListQuery
+from bowstring.web.progress import HEADINGS, describe_progress, moment
 from bowstring.web.serving import application
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request, Response
 
-_PAGES = 16  # pages of runs that are kept
-_EXAMPLES = 20  # items of a comparison, those on which the runs differ most
+_PAGES = 16  # cached pages of runs
+_EXAMPLES = 20  # items of a comparison on which the runs differ most
 _UNDER_WAY = ("running", "interrupted", "failed")
-# Of pages that need no address but that of a link.
+# Additional directives for pages of reports.
 _CLOSED = {"base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'"}
 
 
 def viewer(folder: Path) -> FastAPI:
-    """The application over this folder."""
+    """The web application for a folder of runs."""
     app = application("view")
     pages = _Pages(Catalogue(folder))
     for path, answer in {
@@ -64,10 +64,10 @@ def viewer(folder: Path) -> FastAPI:
 
 
 def start(given: Path) -> tuple[Path, str]:
-    """The folder to list and the page to begin with: where a run or a sweep is given, its own."""
+    """The folder to list and the start page: the page of a run or sweep, if one is given."""
     if not given.is_dir():
         wrong = "is not a folder" if given.exists() else "does not exist"
-        raise UsageError(f"{given} {wrong}; expected a folder of runs, such as the one bowstring demo makes")
+        raise UsageError(f"{given} {wrong}; expected a folder of runs (bowstring demo creates one)")
     if not any((given / name).is_file() for name in ("run.json", "sweep.json")):
         return given, "/"
     path = given.resolve()
@@ -76,7 +76,7 @@ def start(given: Path) -> tuple[Path, str]:
 
 
 def address(name: str) -> str:
-    """Where a run is shown."""
+    """The address of the page of a run."""
     return "/run/" + quote(name)
 
 
@@ -90,11 +90,11 @@ class _Pages:
         self._templates = page.environment()
         self._templates.loader = PackageLoader("bowstring.web", "templates")
         self._templates.filters |= {"address": address, "query": urlencode, "moment": moment}
-        self._templates.globals["tell"] = tell
+        self._templates.globals["describe_progress"] = describe_progress
 
     def all(self, request: Request) -> Response:
         asked = request.query_params
-        wanted = Asked.read(asked.get("q", ""), asked.get("sort", "-when"), asked.get("page", "1"))
+        wanted = ListQuery.read(asked.get("q", ""), asked.get("sort", "-when"), asked.get("page", "1"))
         listed = self._listing.listed(wanted)
         return self._html("view_list.html", 200, listed=listed, columns=COLUMNS, root=str(self._catalogue.root))
 
@@ -102,51 +102,51 @@ class _Pages:
         name = request.path_params["name"]
         entry = self._catalogue.entry(name)
         if entry is None and (owner := self._catalogue.entry(name.removesuffix("/report.html"))) is not None:
-            return _redirect(address(owner.name))  # so do a sweep's links call its runs
+            return _redirect(address(owner.name))  # the links of a sweep to its runs
         if entry is None:
-            return self._missing(f"There is no run {name} here.")
+            return self._missing(f"There is no run {name} in this folder.")
         if entry.status == "broken":
             return self._message(entry.name, entry.reason, 200)
         if entry.status in _UNDER_WAY and "results" not in request.query_params:
             return self._under_way(entry)
         try:
             made = self._sweep(entry) if entry.kind == "sweep" else self._of_runs.of(entry.path)
-        except (BowstringError, Unreadable) as problem:  # such as: its benchmark is not installed here
+        except (BowstringError, Unreadable) as problem:  # such as a benchmark that is not installed
             return self._message(entry.name, str(problem), 200)
-        return _report(self._with_way_back(made, [entry.name]))
+        return _report(self._with_navigation(made, [entry.name]))
 
     def progress(self, request: Request) -> Response:
         entry = self._catalogue.entry(request.path_params["name"])
         if entry is None:
             return _json({"status": "gone"}, 404)
-        told = tell(entry.status, read_progress(entry.path))
-        return _json({"status": entry.status, **told.as_json()})
+        progress = describe_progress(entry.status, read_progress(entry.path))
+        return _json({"status": entry.status, **progress.as_json()})
 
     def compare(self, request: Request) -> Response:
-        """Paired differences where the runs allow it; otherwise their numbers side by side, and why not."""
+        """Paired differences, if the runs are comparable; otherwise their metrics side by side, with the reason."""
         names = list(dict.fromkeys(request.query_params.getlist("run")))
         found = {name: self._catalogue.entry(name) for name in names}
         if missing := [name for name, entry in found.items() if entry is None]:
-            return self._missing(f"There is no run {missing[0]} here.")
+            return self._missing(f"There is no run {missing[0]} in this folder.")
         entries = self._runs_of([entry for entry in found.values() if entry is not None])
         if len(entries) < 2:
-            return self._message("Nothing to compare", "Mark two runs or more in the list, or a sweep.", 400)
+            return self._message("Nothing to compare", "Select two or more runs in the list, or a sweep.", 400)
         try:
-            return _report(self._with_way_back(_paired(entries), [entry.name for entry in entries]))
+            return _report(self._with_navigation(_paired(entries), [entry.name for entry in entries]))
         except (BowstringError, Unreadable) as problem:
             return self._side_by_side(entries, str(problem).replace(f"{self._catalogue.root}{os.sep}", ""))
 
     def nothing(self, request: Request) -> Response:
-        return self._missing(f"There is no page {request.url.path} here.")
+        return self._missing(f"There is no page {request.url.path}.")
 
     def _under_way(self, entry: Entry) -> Response:
         row = self._listing.rows([entry])[0]
-        told = tell(entry.status, row.progress)
+        progress = describe_progress(entry.status, row.progress)
         earlier = (entry.path / "metrics.json").is_file()
-        return self._html("view_watch.html", 200, row=row, told=told, headings=HEADINGS, earlier=earlier)
+        return self._html("view_watch.html", 200, row=row, progress=progress, headings=HEADINGS, earlier=earlier)
 
     def _sweep(self, entry: Entry) -> str:
-        """Its links lead to its runs, as far as they are in the list."""
+        """The page of a sweep, with links to the pages of its runs."""
         names = self._names_of(entry)
         points = {
             name: {**point, "folder": address(names.get(name) or f"{entry.name}/{name}")}
@@ -155,7 +155,7 @@ class _Pages:
         return _written(partial(write_sweep_page, {**entry.manifest, "points": points}), "sweep.json")
 
     def _names_of(self, sweep: Entry) -> dict[str, str]:
-        """The names in the list of a sweep's points."""
+        """The run names of the points of a sweep."""
         named = {entry.path: entry.name for entry in self._catalogue.entries() if entry.kind == "run"}
         found = {}
         for name, point in sweep.manifest["points"].items():
@@ -165,7 +165,7 @@ class _Pages:
         return found
 
     def _runs_of(self, entries: Sequence[Entry]) -> list[Entry]:
-        """A sweep stands for its runs."""
+        """The runs, with each sweep replaced by its runs."""
         found: dict[str, Entry] = {}
         for entry in entries:
             names = self._names_of(entry).values() if entry.kind == "sweep" else [entry.name]
@@ -178,7 +178,7 @@ class _Pages:
         metrics = [_estimates(own) for own in found]
         names = list(dict.fromkeys(name for own in metrics for name in own))
         clusters = " or ".join(dict.fromkeys(row.clusters for row in rows))
-        notes: dict[str, list[str]] = {}  # with the runs that they are of
+        notes: dict[str, list[str]] = {}  # note -> names of its runs
         for row, own in zip(rows, found, strict=True):
             for note in _notes(own):
                 notes.setdefault(note, []).append(row.entry.name)
@@ -186,13 +186,13 @@ class _Pages:
             "view_compare.html", 200, rows=rows, metrics=metrics, names=names, notes=notes, why=why, clusters=clusters
         )
 
-    def _with_way_back(self, made: str, names: Sequence[str]) -> str:
-        """A report knows no list: this is the way back to it, and to the runs that are compared."""
-        way = self._templates.get_template("view_way_back.html").render(names=names)
-        return re.sub(r"<body[^>]*>", lambda found: f"{found[0]}\n{way}", made, count=1)
+    def _with_navigation(self, made: str, names: Sequence[str]) -> str:
+        """The page with a navigation bar: links to the list and to the compared runs."""
+        navigation = self._templates.get_template("view_way_back.html").render(names=names)
+        return re.sub(r"<body[^>]*>", lambda found: f"{found[0]}\n{navigation}", made, count=1)
 
     def _missing(self, what: str) -> Response:
-        return self._message("Not here", what, 404)
+        return self._message("Not found", what, 404)
 
     def _message(self, title: str, what: str, status: int) -> Response:
         return self._html("view_message.html", status, title=title, what=what)
@@ -211,9 +211,9 @@ def _write_run(folder: Path) -> str:
         except (BowstringError, UnicodeDecodeError, RecursionError) as error:
             raise Unreadable(f"records.jsonl cannot be read: {error}") from error
     elif isinstance(metrics.get("notes"), list):
-        metrics["notes"].append("records.jsonl is missing: there are no items to read")
+        metrics["notes"].append("records.jsonl is missing, so no items are shown")
     histories, why = _histories(folder)
-    about = f"Without histories: {why}." if why else ""
+    about = f"Histories are not shown: {why}." if why else ""
     return _written(
         lambda: page.write_page(metrics, records, histories, about_histories=about), "metrics.json or records.jsonl"
     )
@@ -225,7 +225,7 @@ def _histories(folder: Path) -> tuple[Histories | None, str | None]:
 
     try:
         data, why = data_of(open_run(folder), fetch=False)
-    except Exception as error:  # run.json may be of any shape, and the page is whole without histories
+    except Exception as error:  # run.json may be malformed; the page works without histories
         return None, " ".join(str(error).split())[:200]
     return (histories_of(data), None) if data else (None, why)
 
@@ -235,8 +235,8 @@ def _written(write: Callable[[], str], name: str) -> str:
         return write()
     except BowstringError:
         raise
-    except Exception as error:  # whatever a file of this shape makes of a template: it is the file's
-        raise Unreadable(f"{name} is not as a run writes it: {error!r}") from error
+    except Exception as error:  # a template fails on a malformed file in any way
+        raise Unreadable(f"{name} is malformed: {error!r}") from error
 
 
 def _paired(entries: Sequence[Entry]) -> str:
@@ -253,7 +253,7 @@ def _paired(entries: Sequence[Entry]) -> str:
 
 
 def _metrics(entry: Entry) -> Mapping[str, Any]:
-    """A run's metrics.json; nothing where it cannot be read."""
+    """The metrics.json of a run; empty if it cannot be read."""
     try:
         return read_json_object(entry.path / "metrics.json")
     except Unreadable:
@@ -261,13 +261,13 @@ def _metrics(entry: Entry) -> Mapping[str, Any]:
 
 
 def _estimates(metrics: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Those that are sound."""
+    """The valid estimates."""
     found = metrics.get("metrics")
     return {name: e for name, e in found.items() if _is_estimate(e)} if isinstance(found, dict) else {}
 
 
 def _notes(metrics: Mapping[str, Any]) -> list[str]:
-    """As far as they are sound."""
+    """The valid notes."""
     said = metrics.get("notes")
     counts = {name: metrics[name] for name in ("n", *COUNTS) if isinstance(metrics.get(name), int)}
     notes = [note for note in said if isinstance(note, str)] if isinstance(said, list) else []
@@ -279,7 +279,7 @@ def _is_estimate(e: object) -> bool:
 
 
 def _report(made: str) -> Response:
-    """A page of `reports`, with its own policy and what only a header can say."""
+    """A page of `reports` with its content security policy, and the directives that only a header can set."""
     own = page.policy()
     given = {directive.split()[0] for directive in own.split(";") if directive.strip()}
     closed = [f"{name} {value}" for name, value in _CLOSED.items() if name not in given]
@@ -291,7 +291,7 @@ def _report(made: str) -> Response:
 def _response(text: str, status: int) -> Response:
     from fastapi import Response
 
-    # Half a surrogate pair, which JSON lets through, fits into no page.
+    # JSON allows lone surrogates; UTF-8 does not.
     return Response(text.encode("utf-8", "replace"), status, media_type="text/html; charset=utf-8")
 
 

@@ -1,1 +1,1 @@
-"""CUPID (COLM 2025): which preference applies in a context, when it shows only in the feedback of earlier sessions?"""
+"""CUPID (COLM 2025): infer the preference that applies in a context from feedback in earlier sessions."""

@@ -1,4 +1,4 @@
-"""CUPID, as the rest of Bowstring sees it."""
+"""The benchmark object of CUPID."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 class Cupid(Benchmark):
     name = "cupid"
     title = "CUPID"
-    about = "CUPID: which preference applies in this context, and does the answer follow it?"
+    about = "CUPID: infer the preference that applies in a context, and follow it in an answer."
     item = Noun("instance", "instances")
+    id_help = "a persona and a type (0+crofter+changing)"
     cluster = Noun("persona", "personas")
     settings = CupidSettings
     has_bundled_set = True
@@ -70,7 +71,7 @@ class Cupid(Benchmark):
     def check_roles(self, named: Mapping[str, Any]) -> None:
         if "matcher" in named and "judge" not in named:
             raise UsageError(
-                "--matcher needs --judge, and a model for it: the judge writes the checklists that are matched"
+                "--matcher needs a model as --judge: the judge writes the checklists that the matcher labels"
             )
 
     def metrics(self, settings: Mapping[str, Any]) -> MetricSet:

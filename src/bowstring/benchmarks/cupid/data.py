@@ -223,11 +223,11 @@ def _to_instance(name: str, row: int | None, raw: object, problems: list[Problem
     except ValidationError as invalid:
         for error in invalid.errors(include_url=False):
             column = ".".join(map(str, error["loc"])) or None
-            problems.append(Problem(name, row, column, _say(error)))
+            problems.append(Problem(name, row, column, _describe_error(error)))
         return None
 
 
-def _say(error: Any) -> str:
+def _describe_error(error: Any) -> str:
     """A validation error in our words: what is there, and what was expected."""
     found = quote_value(error["input"])
     match error["type"]:

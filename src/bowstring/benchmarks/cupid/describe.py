@@ -1,4 +1,4 @@
-"""What is in a CUPID set, and one instance of it to read."""
+"""Description of a CUPID set, and the text of one instance."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def describe(data: CupidSet, counter: TokenCounter | None) -> Description:
     types = Counter(i.type for i in instances)
     word_counts, tokens = describe_histories((i.history for i in instances), counter)
     lengths = {
-        "sessions a log": spread_of(len(i.sessions) for i in instances),
-        "messages a session": spread_of(len(s.dialogue.messages) for i in instances for s in i.sessions),
-        "words a log": spread_of(word_counts),
-        **({"tokens a log": spread_of(tokens)} if counter else {}),
-        "words a request": spread_of(words(i.request) for i in instances),
-        "words a preference": spread_of(words(i.preference) for i in instances),
+        "sessions per log": spread_of(len(i.sessions) for i in instances),
+        "messages per session": spread_of(len(s.dialogue.messages) for i in instances for s in i.sessions),
+        "words per log": spread_of(word_counts),
+        **({"tokens per log": spread_of(tokens)} if counter else {}),
+        "words per request": spread_of(words(i.request) for i in instances),
+        "words per preference": spread_of(words(i.preference) for i in instances),
         "checklist items": spread_of(len(i.checklist) for i in instances),
         "sessions since the evidence": spread_of(d for i in instances if (d := _distance(i)) is not None),
     }
@@ -64,14 +64,14 @@ def _balance(instances: Sequence[Instance]) -> dict[str, int]:
 
 
 def _distance(instance: Instance) -> int | None:
-    """Sessions between the newest evidence and the request: 0 where it is the last session."""
+    """Sessions between the newest evidence and the request; 0 if it is the last session."""
     return len(instance.sessions) - 1 - instance.evidence[-1] if instance.evidence else None
 
 
 def look_up(data: CupidSet, id_: str) -> ItemDisplay | None:
     if id_ in data.persona_ids:
         keys = [i.key for i in data.instances if i.persona_id == id_]
-        raise UsageError(f"{quote_value(id_)} has {len(keys)} instances; say which: {join_choices(keys)}")
+        raise UsageError(f"{quote_value(id_)} has {len(keys)} instances; choose one: {join_choices(keys)}")
     instance = next((i for i in data.instances if i.key == id_), None)
     return ItemDisplay(asdict(instance), list(_blocks(instance))) if instance else None
 

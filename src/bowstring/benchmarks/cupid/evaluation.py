@@ -1,7 +1,8 @@
-"""CUPID: which preference applies to a request, and does the answer follow it?
+"""Evaluation of CUPID: which preference applies to a request, and does the answer follow it?
 
-For each instance: (inference) the model says the preference; the judge takes it apart into a checklist; the matcher
-labels each side's checklist against the other's preference. (generation) the model answers; the judge gives 1 to 10.
+For each instance: (inference) the model states the preference, the judge splits it into a checklist, and the matcher
+labels the checklist of each side against the preference of the other. (generation) the model answers, and the judge
+scores the answer from 1 to 10.
 """
 
 from __future__ import annotations
@@ -41,34 +42,34 @@ T = TypeVar("T")
 Task = Literal["inference", "generation", "both"]
 Scoring = Literal["bowstring", "upstream"]
 SUMMARY_SAMPLING = Sampling(max_tokens=400, temperature=0.0)
-WRONG = 0.5  # an inference whose recall is below this is wrong, and worth an analysis
+WRONG = 0.5  # recall below this is a wrong inference, which gets an error analysis
 
 
 @dataclass(frozen=True, slots=True)
 class CupidSettings:
-    """What changes a result; defaults as published."""
+    """Everything that changes a result; defaults as published."""
 
-    task: Task = field(default="both", metadata=option("Infer the preference, answer the request, or both."))
+    task: Task = field(default="both", metadata=option("Task: infer the preference, answer the request, or both."))
     history: str = field(
         default="full",
         metadata=option(
             "What the model sees: full, gold, none, last:N (or last:4k), bm25/session/K, dense/session/K, summary, or "
-            "python:module:Class. Repeat it for a sweep.",
+            "python:module:Class. Repeat for a sweep.",
             axis=True,
         ),
     )
-    max_tokens: int = field(default=8192, metadata=option("Longest answer, in tokens.", min=1))
+    max_tokens: int = field(default=8192, metadata=option("Maximum length of an answer, in tokens.", min=1))
     temperature: float = field(default=0.0, metadata=option("Temperature of the evaluated model.", min=0, max=2))
     oracle_preference: bool = field(
-        default=False, metadata=option("Give the model the gold preference: an upper bound.")
+        default=False, metadata=option("Give the gold preference to the model, for an upper bound.")
     )
-    analyse: bool = field(default=False, metadata=option("Have the judge say in which way wrong inferences are wrong."))
+    analyse: bool = field(default=False, metadata=option("Let the judge classify the errors of wrong inferences."))
     scoring: Scoring = field(
         default="bowstring",
-        metadata=option("Our scoring, or upstream's arithmetic, to compare with published numbers."),
+        metadata=option("Scoring rules: ours, or those of the authors, for comparison with published numbers."),
     )
     retriever: str = field(
-        default="facebook/contriever", metadata=option("Embedding model of dense search: a hub id or a folder.")
+        default="facebook/contriever", metadata=option("Embedding model for dense search: a hub id or a folder.")
     )
     seed: int = field(default=0, metadata=option("Seed of the sampling."))
 
@@ -76,7 +77,7 @@ class CupidSettings:
         check_settings(self)
         self.view()
         if self.oracle_preference and self.task == "inference":
-            raise UsageError("--oracle-preference is for generation: it gives away what inference asks for")
+            raise UsageError("--oracle-preference is only for generation: it reveals what inference asks for")
 
     def view(self) -> View:
         return parse_view(self.history, kinds=get_args(Kind), units=("session",))
@@ -85,7 +86,7 @@ class CupidSettings:
         return Sampling(self.max_tokens, self.temperature, seed=seeded_number(self.seed, task, instance.key) % 2**31)
 
     def configuration(self) -> dict[str, Any]:
-        """The settings that bear on this run: another retriever makes no difference where nothing is retrieved."""
+        """The settings that affect this run; the retriever, for example, only if the run retrieves."""
         settings = asdict(self)
         if self.view().kind != "dense":
             del settings["retriever"]
@@ -124,7 +125,7 @@ class CupidEvaluation:
     def notes(self) -> list[str]:
         notes = self._prompts.notes()
         if self.settings.scoring == "upstream":
-            notes.append("scored by upstream's arithmetic, for comparison with published numbers")
+            notes.append("scored with the rules of the authors, for comparison with published numbers")
         if self.settings.oracle_preference:
             notes.append("the gold preference was given to the model: an upper bound, not a result")
         return notes
@@ -133,11 +134,11 @@ class CupidEvaluation:
         return lambda instance: _InstanceRun(self, instance, askers).record()
 
     async def shown(self, instance: Instance, askers: Mapping[str, Asker]) -> Shown:
-        """What of its sessions an instance sees."""
+        """The sessions that an instance sees."""
         return (await self._histories.show(instance.key, [_asked(instance)], stage_asker(askers)))[0]
 
     def session_texts(self, shown: Shown) -> list[str]:
-        """The sessions of a log as texts: as they were, or what stands for them."""
+        """The sessions of a log as texts, or their summaries."""
         return list(shown.notes) if shown.notes is not None else [self._prompts.session(d) for d in shown.dialogues]
 
     def retrieved(self, instance: Instance, shown: Shown) -> Record:
@@ -178,7 +179,7 @@ class CupidEvaluation:
     ) -> Iterator[Planned]:
         inferred = read_preference(answer) if answer is not None else None
         if answer is not None and inferred is None:
-            return  # it could not be read: there is nothing to match
+            return  # unparsed: there is nothing to match
         decompose = self._prompts.decompose(inferred or instance.preference)
         yield Planned("judge", decompose, JUDGE_SAMPLING, 80, inferred is None)
         items = None
@@ -201,7 +202,7 @@ class CupidEvaluation:
     def _plan_repair(
         self, role: str, prompt: Prompt, read: Callable[[str], T], known: Known
     ) -> Generator[Planned, None, T | None]:
-        """What is stored of an answer, as far as it can be read; the repair it takes is planned too."""
+        """The parsed stored answer, if there is one; a needed repair request is planned, too."""
         said = known(role, prompt, JUDGE_SAMPLING)
         if said is None:
             return None
@@ -228,7 +229,7 @@ class CupidEvaluation:
 
 
 class _InstanceRun:
-    """One instance on its way to a record."""
+    """The evaluation of one instance."""
 
     def __init__(self, evaluation: CupidEvaluation, instance: Instance, askers: Mapping[str, Asker]) -> None:
         self.evaluation = evaluation
@@ -311,7 +312,7 @@ class _InstanceRun:
         else:
             try:
                 said = (await self.judge.ask(self.prompts.analysis(self.instance, inferred), JUDGE_SAMPLING)).text
-            except RequestFailed as failed:  # the inference stands without it
+            except RequestFailed as failed:  # the inference is valid without it
                 return {"category": None, "failure": failure_of("analyse", failed)}
         return {"said": said, "category": self.prompts.read_category(said)}
 
@@ -337,7 +338,7 @@ def _about(instance: Instance) -> Record:
 
 
 def opener(data: CupidSet, settings: Sequence[CupidSettings], context: Context) -> Opener:
-    """Evaluations of one set share the readers of its histories and a dense search."""
+    """An opener whose evaluations share the history readers and a dense search."""
     readers, search = Readers(data), dense_search(settings, context)
     matcher = context.models.get("matcher")
     return lambda one, prompts: CupidEvaluation(

@@ -1,4 +1,4 @@
-"""What an audit of a CUPID run comes to: each check's numbers, what they should be, and what they say."""
+"""Findings of an audit of a CUPID run: the numbers of each check, their expected ranges and their meanings."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 from bowstring.benchmarks.cupid.scores import cluster_of, measures
 from bowstring.benchmarks.cupid.validity import response_lengths
 from bowstring.benchmarks.findings import (
+    Assessment,
     Finding,
-    Judged,
     Verdict,
-    about,
+    assess_gain,
     at_least,
     at_most,
-    better,
-    by_the_runs,
-    finding,
+    make_finding,
     mean_of,
-    paired,
+    naming_run_judge,
+    near,
+    paired_difference,
     rate_of,
-    said,
+    with_meaning,
 )
-from bowstring.benchmarks.probe_findings import Probed, Rows
+from bowstring.benchmarks.probe_findings import ProbeFindings, Rows
 from bowstring.metrics.agreement import cohen_kappa, count_by_cluster, with_intervals
 from bowstring.metrics.comparing import difference
 from bowstring.metrics.correlation import correlation, rank_correlation
@@ -32,14 +32,15 @@ from bowstring.runs.runner import Record
 
 _F1 = measures("bowstring")["inference.f1"]
 _LABELS = (0.0, 0.5, 1.0)
-_CLEAR = 5.0  # points of F1 that can be lived with
+_CORRELATION = "correlation of score and length (−1 to 1)"
+_CLEAR = 5.0  # points of F1; differences up to this are acceptable
 
 
 def findings_of(
     checks: Sequence[str], whole: Sequence[Record], audited: Sequence[Record], run_judge: str | None = None
 ) -> list[Finding]:
-    """`whole` are the run's records, `audited` those of the sample with their variants; `run_judge` is who judged the
-    run, if another than the audit's."""
+    """`whole` are the run's records, `audited` the sampled records with their variants; `run_judge` is the run's judge
+    if it is not the audit's."""
     by_key = {record["key"]: record for record in whole}
     again = by_key | {record["key"]: _judged_again(by_key[record["key"]], record) for record in audited}
     found: list[Finding] = []
@@ -49,25 +50,25 @@ def findings_of(
         elif check == "no-history":
             found += _no_history(again, audited)
         elif check == "probes":
-            found += _probed(again, audited).dress()
+            found += _probed(again, audited).formatting()
         elif check == "steering":
             found += _probed(again, audited).steering()
         elif check == "length":
-            found += by_the_runs(run_judge, _length(whole))
+            found += naming_run_judge(run_judge, _length(whole))
         elif check == "second-judge":
             found += _second_judge(again, audited)
     return found
 
 
 def _judged_again(record: Record, audited: Record) -> Record:
-    """A run's record with what the audit's judge says of it, where that is another judge."""
+    """A run's record with the verdicts of the audit's judge, if that is another judge."""
     for task in ("inference", "generation"):
-        if (said := audited["variants"].get(f"again {task}")) is not None:
-            record = record | {task: said}
+        if (judged := audited["variants"].get(f"again {task}")) is not None:
+            record = record | {task: judged}
     return record
 
 
-def _probed(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Probed:
+def _probed(by_key: Mapping[str, Record], audited: Sequence[Record]) -> ProbeFindings:
     def scores(name: str) -> list[tuple[Record, float | None]]:
         if name == "answer":
             return [(r, by_key[r["key"]].get("generation", {}).get("score")) for r in audited]
@@ -85,8 +86,9 @@ def _probed(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Probed:
         found = [Score(cluster_of(r), x) for r, x in there if x is not None]
         return found, len(there) - len(found)
 
-    return Probed(
+    return ProbeFindings(
         what="response",
+        unit="score 1–10",
         both=both,
         alone=alone,
         mean=partial(mean_of, scale=1),
@@ -94,12 +96,11 @@ def _probed(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Probed:
         reach=9,
         clear=0.5,
         low=4,
-        should_fail="low: 4 of 10 at most",
     )
 
 
 def _inferred(check: str, by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iterator[Finding]:
-    """F1 of a preference that no model inferred, and how far the model is from it."""
+    """F1 of a preference that no model inferred, and the model's difference from it."""
     there = [(r, r["variants"][check]) for r in audited if check in r["variants"]]
     if not there:
         return
@@ -107,44 +108,44 @@ def _inferred(check: str, by_key: Mapping[str, Record], audited: Sequence[Record
     lost = len(there) - len(read)
     f1 = _F1.estimate((cluster_of(r), v) for r, v in read)
     if check == "gold":
-        yield finding(
+        yield make_finding(
             check,
-            "F1 of the gold preference as if a model had inferred it",
+            "gold preference in place of an inferred one, F1 0–100",
             f1,
-            "near 100: judge and matcher know it again",
-            lambda e: said(
+            "90 or more",
+            lambda e: with_meaning(
                 at_least(90, e),
-                "judge and matcher know a right preference again",
-                "even the right preference is not matched: the scale ends here, not at 100",
+                "The judge and the matcher recognize the correct preference.",
+                "Even the correct preference is not fully matched: treat this value, not 100, as the ceiling.",
             ),
             left_out=lost,
         )
         return
-    yield finding(
+    yield make_finding(
         check,
-        "F1 of a preference that would please anybody",
+        "vague preference that fits any user, F1 0–100",
         f1,
-        "low: below 20",
-        lambda e: said(
+        "20 or less",
+        lambda e: with_meaning(
             at_most(20, e),
-            "nothing is to be had for vagueness",
-            "vagueness is rewarded: a score says little below this",
+            "A vague preference scores low.",
+            "A vague preference scores this much; treat it as the floor.",
         ),
         left_out=lost,
     )
-    yield from _gain(check, by_key, read, len(there), "vagueness")
+    yield from _gain(check, by_key, read, len(there), "a vague preference")
 
 
 def _gain(
     check: str, by_key: Mapping[str, Record], read: Sequence[tuple[Record, Any]], asked: int, than: str
 ) -> Iterator[Finding]:
-    """How much better the model infers than something that does not know the user."""
+    """The model's F1 − the F1 of a baseline that does not know the user."""
     own = [(r, v) for r, v in read if _F1.parts(by_key[r["key"]])]
     first = _F1.scores((cluster_of(r), v) for r, v in own)
     second = _F1.scores((cluster_of(r), by_key[r["key"]]) for r, _ in own)
     found = difference(first, second, _F1.statistic, items=len(own), ends=_F1.ends)
-    says = partial(better, than, _CLEAR)
-    yield finding(check, "F1 of the model less that", found, "clearly above 0", says, left_out=asked - len(own))
+    name, assess = f"model − {than} (difference, F1 0–100)", partial(assess_gain, than, _CLEAR)
+    yield make_finding(check, name, found, "above 0", assess, left_out=asked - len(own))
 
 
 def _no_history(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iterator[Finding]:
@@ -155,12 +156,12 @@ def _no_history(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iter
     there = variants["inference"]
     if there:
         read = [(r, {"inference": v}) for r, v in there if "recall" in v]
-        yield finding(
+        yield make_finding(
             "no-history",
-            "F1 of the model without the sessions",
+            "model without the sessions, F1 0–100",
             _F1.estimate((cluster_of(r), v) for r, v in read),
-            "low: the request does not tell the preference",
-            lambda e: "what can be guessed from the request alone",
+            "low: the request does not reveal the preference",
+            lambda e: "A model that knows nothing about the user scores this much; treat it as the floor.",
             left_out=len(there) - len(read),
         )
         yield from _gain("no-history", by_key, read, len(there), "itself without the sessions")
@@ -168,12 +169,12 @@ def _no_history(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iter
     if there:
         scored = [(r, v["score"], by_key[r["key"]]["generation"].get("score")) for r, v in there if "score" in v]
         rows = [(cluster_of(r), x, own) for r, x, own in scored if x is not None and own is not None]
-        yield finding(
+        yield make_finding(
             "no-history",
-            "score of responses less those without the sessions, of 10",
-            paired(rows, 1, 9),
-            "clearly above 0",
-            partial(better, "itself without the sessions", 0.5),
+            "model − itself without the sessions (difference, score 1–10)",
+            paired_difference(rows, 1, 9),
+            "above 0",
+            partial(assess_gain, "itself without the sessions", 0.5),
             left_out=len(there) - len(rows),
             places=2,
         )
@@ -184,27 +185,26 @@ def _length(whole: Sequence[Record]) -> Iterator[Finding]:
     if not rows:
         return
     words = mean_of([Score(c, x) for c, x, _ in rows], 1)
-    yield finding("length", "words a response", words, "", lambda e: "over all responses that were scored")
+    yield make_finding("length", "words per response", words, "", lambda e: "The mean over all scored responses.")
     found = correlation(rows)
     if found is None:
-        why = "all scores, or all lengths, are the same: nothing goes with length"
+        why = "All scores or all lengths are equal, so there is no correlation."
         clusters = len({c for c, _, _ in rows})
-        name, should = "correlation of score and length", "about 0"
-        yield Finding("length", name, None, None, None, len(rows), clusters, False, should, "told", why)
+        yield Finding("length", _CORRELATION, None, None, None, len(rows), clusters, False, "0.3 or less", "info", why)
         return
 
-    def says(e: Any) -> Judged:
+    def assess(e: Any) -> Assessment:
         if e.value > 0.3 and e.low > 0:
             return (
-                "look here",
-                "longer responses score higher: they do more of the checklist, or the judge likes length",
+                "problem",
+                "Longer responses score higher: they may cover more of the checklist, or the judge prefers length.",
             )
         verdict: Verdict = "unclear" if e.high > 0.3 else "fine"
         return verdict, (
-            "longer responses score lower" if e.high < 0 else "length is not shown to go with the score by much"
+            "Longer responses score lower." if e.high < 0 else "Length is not shown to affect the score much."
         )
 
-    yield finding("length", "correlation of score and length", found, "below 0.3", says, places=2)
+    yield make_finding("length", _CORRELATION, found, "0.3 or less", assess, places=2)
 
 
 def _second_judge(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iterator[Finding]:
@@ -214,7 +214,7 @@ def _second_judge(by_key: Mapping[str, Record], audited: Sequence[Record]) -> It
         return
     owns = [(r, v, r["variants"].get("again coverage", by_key[r["key"]]["inference"])) for r, v in there]
     read = [(r, v, own) for r, v, own in owns if "recall" in v and "recall" in own]
-    made = partial(finding, "second-judge", left_out=len(there) - len(read))
+    add = partial(make_finding, "second-judge", left_out=len(there) - len(read))
     pairs = [
         (cluster_of(r), a, b)
         for r, v, own in read
@@ -222,17 +222,19 @@ def _second_judge(by_key: Mapping[str, Record], audited: Sequence[Record]) -> It
         for a, b in zip(own[side], v[side], strict=True)
     ]
     same = rate_of([Score(c, float(a == b)) for c, a, b in pairs])
-    yield made("same coverage label, %", same, "", lambda e: "of two matchers on the same items")
+    yield add(
+        "% of checklist items with the same coverage label", same, "", lambda e: "Two matchers on the same items."
+    )
     if not pairs:
         return
     first, second = [a for _, a, _ in pairs], [b for _, _, b in pairs]
     kappa = with_intervals(count_by_cluster(first, second, [c for c, _, _ in pairs], _LABELS), {"k": cohen_kappa})["k"]
     if kappa is not None:
-        yield made(
-            "Cohen's kappa of coverage labels",
+        yield add(
+            "Cohen's kappa of coverage labels (−1 to 1)",
             kappa,
             "0.6 or more",
-            lambda e: said(at_least(0.6, e), "the matchers agree", "the matchers do not agree"),
+            lambda e: with_meaning(at_least(0.6, e), "The matchers agree.", "The matchers do not agree well."),
             places=2,
         )
 
@@ -246,20 +248,22 @@ def _two_ratings(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Ite
         for r, v in there
         if v.get("score") is not None and (own := by_key[r["key"]]["generation"].get("score")) is not None
     ]
-    made = partial(finding, "second-judge", left_out=len(there) - len(rows))
+    add = partial(make_finding, "second-judge", left_out=len(there) - len(rows))
     ranks = rank_correlation(rows)
     if ranks is not None:
-        yield made(
-            "rank correlation of scores",
+        yield add(
+            "rank correlation of scores (−1 to 1)",
             ranks,
             "0.6 or more",
-            lambda e: said(at_least(0.6, e), "they order responses alike", "they do not order responses alike"),
+            lambda e: with_meaning(
+                at_least(0.6, e), "The judges rank responses alike.", "The judges rank responses differently."
+            ),
             places=2,
         )
-    yield made(
-        "score by the second judge less the first's, of 10",
-        paired(rows, 1, 9),
-        "about 0",
-        lambda d: said(about(0, 0.5, d), "neither is shown to be stricter", "one judge is stricter"),
+    yield add(
+        "second judge − first judge (difference, score 1–10)",
+        paired_difference(rows, 1, 9),
+        "−0.5 to +0.5",
+        lambda d: with_meaning(near(0, 0.5, d), "Neither judge is shown to be stricter.", "One judge is stricter."),
         places=2,
     )

@@ -1,4 +1,4 @@
-"""How CUPID's answers are judged: checklists, coverage and ratings, each by a model or by words."""
+"""Judging of CUPID answers: checklists, coverage and ratings, by models or by words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ JUDGE_SAMPLING = Sampling(max_tokens=2048, temperature=0.0)
 
 @dataclass(frozen=True, slots=True)
 class CupidJudging:
-    """Without a judge, or a matcher, the builtin one. What cannot be read is asked for once more, then Unreadable."""
+    """Judge and matcher default to builtin. An unparsed reply is requested once more, then Unreadable is raised."""
 
     prompts: CupidPrompts
     judge: Asker | None
@@ -40,7 +40,7 @@ class CupidJudging:
             return read_checklist((await self.judge.ask(again, JUDGE_SAMPLING)).text)
 
     async def match(self, items: Sequence[str], preference: str) -> tuple[tuple[float, ...], str]:
-        """How far the preference covers each item, and the text that says so."""
+        """The coverage of each item by the preference, and the text of the matcher."""
         if self.matcher is None:
             said = builtin.matching(items, preference)
             return read_labels(said, items), said

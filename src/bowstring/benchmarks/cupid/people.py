@@ -1,4 +1,4 @@
-"""What people are asked about CUPID's answers, and what its judge and its matcher say of the same items.
+"""Human evaluation of CUPID answers, and the verdicts of its judge and matcher on the same items.
 
 rate       the response: from 1 to 10
 coverage   each item of a checklist: how far a preference covers it
@@ -33,9 +33,9 @@ _RATE = Task(
     name="rate",
     shape="scale",
     labels=tuple(map(str, range(_LEAST, _MOST + 1))),
-    asks="How well does the answer meet what this user wants here?",
-    advice="1: it goes against it, or misses it altogether. 10: it meets every point of the list. Only what this user "
-    "wants counts, not what you would want.",
+    asks="How well does the answer meet the user's preference?",
+    advice="1: it contradicts or misses the preference. 10: it meets every point of the list. Only the preference of "
+    "this user counts, not yours.",
     meaning="scores of responses",
     expects=f"a number from {_LEAST} to {_MOST}",
     wrong=("1", "2", "3"),
@@ -45,10 +45,10 @@ _COVERAGE = Task(
     name="coverage",
     shape="parts",
     labels=COVERAGE_LABELS,
-    asks="How far does the description cover each point?",
-    advice="Fully: whoever follows the description meets the point. Partially: they may meet a part of it, or only "
-    "sometimes. Not: following it says nothing of the point, or goes against it.",
-    meaning="how far a preference covers an item of a checklist",
+    asks="How well does the description cover each point?",
+    advice="Fully: an answer that follows the description meets the point. Partially: it may meet a part of it, or "
+    "only sometimes. Not: the description does not mention the point, or contradicts it.",
+    meaning="how well a preference covers a checklist item",
 )
 _CORRECTED = ("inference.precision", "inference.recall", "inference.f1", "generation.score")
 _SCORES: Mapping[str, float] = {label: score for score, label in LABEL_OF.items()}

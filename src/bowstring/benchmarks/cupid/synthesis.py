@@ -1,4 +1,4 @@
-"""How CUPID's data is made: settings and roles of the pipeline, what it writes and shows, and the offline generator."""
+"""Generation of CUPID data: settings, roles, output and preview of the pipeline, and the offline generator."""
 
 from __future__ import annotations
 
@@ -25,15 +25,17 @@ _SHOWN_MESSAGES = 6
 
 @dataclass(frozen=True, slots=True)
 class CupidSynthesisSettings:
-    """What changes the set; defaults as published, but for the number of personas."""
+    """Everything that changes the set; defaults as published, except for the number of personas."""
 
-    personas: int = field(default=4, metadata=option("Personas; each becomes three instances.", min=1, max=100_000))
+    personas: int = field(
+        default=4, metadata=option("Number of personas; each gives three instances.", min=1, max=100_000)
+    )
     factors: int = field(default=8, metadata=option("Context factors per persona.", min=4, max=40))
     sessions: int = field(
         default=13,
         metadata=option("Sessions per persona; the last is the request.", min=FEWEST_SESSIONS, max=60),
     )
-    turns: int = field(default=16, metadata=option("The most turns of a session.", min=1, max=64))
+    turns: int = field(default=16, metadata=option("Maximum turns per session.", min=1, max=64))
     temperature: float = field(default=1.0, metadata=TEMPERATURE)
     seed: int = field(default=0, metadata=SEED)
 
@@ -48,13 +50,15 @@ class CupidSynthesisSettings:
 
 @dataclass(frozen=True, slots=True)
 class CupidRoles:
-    """Who writes, who assists in the conversations, and who plays the user and takes preferences apart."""
+    """The models: writer, assistant in the conversations, and simulated user, who also writes checklists."""
 
-    model: Any = field(default=None, metadata=option("The model that writes."))
+    model: Any = field(default=None, metadata=option("Model that writes."))
     assistant: Any = field(
-        default=None, metadata=option("The assistant in the conversations.", shown_default="--model")
+        default=None, metadata=option("Model of the assistant in the conversations.", shown_default="--model")
     )
-    judge: Any = field(default=None, metadata=option("Plays the user and writes checklists.", shown_default="--model"))
+    judge: Any = field(
+        default=None, metadata=option("Model that plays the user and writes checklists.", shown_default="--model")
+    )
 
     def by_role(self) -> dict[str, Any]:
         judge = self.judge or self.model
@@ -71,7 +75,7 @@ class CupidOfflineSet:
         self.configuration = {"personas": settings.personas}
         self._settings = settings
 
-    def write(self, folder: Path, watch: Watch) -> Quality:  # noqa: ARG002 - it takes a moment only
+    def write(self, folder: Path, watch: Watch) -> Quality:  # noqa: ARG002 - it is fast
         generator = OfflineCupid(self._settings.seed)
         instances = [one for number in range(self._settings.personas) for one in generator.persona(number)]
         quality = Quality()
@@ -96,7 +100,7 @@ class CupidOfflineGenerator:
 
 
 class CupidSynthesis:
-    about = "CUPID: personas whose preferences depend on context, and the sessions in which they show."
+    about = "CUPID: personas with preferences that depend on context, and the sessions that reveal them."
     thing = Noun("persona", "personas")
     settings = CupidSynthesisSettings
     roles = CupidRoles

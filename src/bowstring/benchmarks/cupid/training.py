@@ -1,16 +1,16 @@
-"""What CUPID teaches.
+"""Training data of CUPID.
 
 SFT      log and request → the gold preference, under its heading
-DPO      in a session, the reply that satisfied rather than the first one, which did not; behind the earlier sessions
+DPO      in a session, the reply that satisfied over the first one, which did not; after the earlier sessions
 matcher  the matcher's prompt on a checklist → the teacher's labels, as JSON
 
-Held out from a matcher are whole personas.
+The held-out data of a matcher are whole personas.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from bowstring.benchmarks.cupid.data import CupidSet
@@ -27,14 +27,19 @@ from bowstring.training.evaluators import EvaluatorData, HeldOut, Labels, check_
 from bowstring.training.examples import TRAINED_VIEWS, Example, Examples, count_tokens
 from bowstring.training.settings import TrainSettings
 
-_CUT_OFF = 16  # replies after which sessions end, satisfied or not
+_CUT_OFF = 16  # replies after which sessions end in any case
 _NAMES = {value: label for label, value in zip(COVERAGE_LABELS, LABELS.values(), strict=True)}
 
 
 class CupidTraining:
     evaluators: tuple[str, ...] = ("matcher",)
-    asked: tuple[str, ...] = ("cupid/evaluation/preference_inferrer", "cupid/evaluation/response_generator")
-    judged: tuple[str, ...] = ("cupid/evaluation/preference_matcher",)
+    method_help: Mapping[str, str] = {
+        "sft": "gold preferences",
+        "dpo": "replies that satisfied the user over those that did not",
+        "matcher": "coverage of checklists",
+    }
+    assistant_prompts: tuple[str, ...] = ("cupid/evaluation/preference_inferrer", "cupid/evaluation/response_generator")
+    evaluator_prompts: tuple[str, ...] = ("cupid/evaluation/preference_matcher",)
 
     def assistant(self, data: DataSet, settings: TrainSettings, folder: PromptFolder) -> Examples:
         assert isinstance(data, CupidSet)
@@ -50,9 +55,9 @@ def cupid_examples(data: CupidSet, settings: TrainSettings, folder: PromptFolder
     for kind in settings.types:
         check_choice("type", kind, INSTANCE_TYPES)
     if settings.drop_irrelevant:
-        raise UsageError("--drop-irrelevant is for HiCUPID; for CUPID try --history gold")
+        raise UsageError("--drop-irrelevant does not apply to CUPID; try --history gold")
     if settings.instruction != "system":
-        raise UsageError("--instruction is for HiCUPID")
+        raise UsageError("--instruction does not apply to CUPID")
     view = parse_view(settings.history, kinds=TRAINED_VIEWS, units=("session",))
     instances = [i for i in data.instances if not settings.types or i.type in settings.types][: settings.limit]
     if not instances:
@@ -61,10 +66,10 @@ def cupid_examples(data: CupidSet, settings: TrainSettings, folder: PromptFolder
     if settings.method == "sft":
         return Examples(lambda: _preferences(instances, view, prompts))
     if view.kind != "full":
-        raise UsageError(f"--history {settings.history}: pairs of CUPID stand behind all earlier sessions (full)")
+        raise UsageError(f"--history {settings.history}: CUPID pairs need all earlier sessions (full)")
     pairs = list(_pairs(instances, prompts))
     if not pairs:
-        raise UsageError(f"{data.name} has no session with a reply that was not good enough and one that was")
+        raise UsageError(f"{data.name} has no session with both an unsatisfactory and a satisfactory reply")
     return Examples(lambda: pairs)
 
 
@@ -81,7 +86,7 @@ def _preferences(instances: Sequence[Instance], view: View, prompts: CupidPrompt
 
 
 def _pairs(instances: Sequence[Instance], prompts: CupidPrompts) -> Iterator[list[Example]]:
-    """A pair a session that has one. Instances of a persona share sessions: what is the same is taken once."""
+    """One pair per session that has one. Instances of a persona share sessions; duplicates are removed."""
     taken = set()
     for instance in instances:
         texts = [prompts.session(s.dialogue) for s in instance.sessions]
@@ -90,7 +95,7 @@ def _pairs(instances: Sequence[Instance], prompts: CupidPrompts) -> Iterator[lis
             asked = next((m.text for m in session.dialogue.messages if m.role == "user"), None)
             if asked is None or not 2 <= len(replies) < _CUT_OFF or replies[0] == replies[-1]:
                 continue
-            if session.dialogue.messages[-1].role != "user":  # nobody says that the last one satisfied
+            if session.dialogue.messages[-1].role != "user":  # the last reply is not known to satisfy
                 continue
             prompt = prompts.answering(texts[:n], asked)
             if (same := (prompt.digest, replies[0], replies[-1])) in taken:

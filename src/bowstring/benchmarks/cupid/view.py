@@ -1,4 +1,4 @@
-"""How CUPID runs are shown: requests with what was inferred, checklists, ratings, and how inferences went wrong."""
+"""Display of CUPID runs: requests, inferred preferences, checklists, ratings, errors of inferences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from bowstring.benchmarks.figures import Figure, Histogram, Scatter, lengths_figure
-from bowstring.benchmarks.view import Answered, Item, Record, View, ending_in_words, failure_in_words, present, words_of
+from bowstring.benchmarks.view import (
+    Item,
+    Record,
+    RunAnswer,
+    View,
+    ending_in_words,
+    failure_in_words,
+    present,
+    words_of,
+)
 from bowstring.metrics.measures import MetricSet
 
 
@@ -19,7 +28,7 @@ class CupidView(View):
         parts += [("preference", record["preference"])]
         parts += [("inferred", inference.get("preference") or inference.get("response"))]
         if "precision" in inference:
-            parts += [("of what was inferred", _labelled(inference["precision"], inference["checklist"]))]
+            parts += [("of the inferred checklist", _labelled(inference["precision"], inference["checklist"]))]
             parts += [("of the gold checklist", _labelled(inference["recall"], record["checklist"]))]
         else:
             parts += [("gold checklist", "\n".join(record["checklist"]))]
@@ -47,19 +56,19 @@ class CupidView(View):
             retrieved=record.get("retrieved", []),
         )
 
-    def asked(self, record: Record) -> str:
+    def question_text(self, record: Record) -> str:
         return str(record["request"])
 
     def gold(self, record: Record) -> str:
         return str(record["preference"])
 
-    def answered(self, metric: str, record: Record) -> Answered:
+    def run_answer(self, metric: str, record: Record) -> RunAnswer:
         if metric.startswith("generation"):
             task: Record = record["generation"]
-            return Answered(task.get("response", ""), f"score {task.get('score', '–')}", task.get("judgement"))
+            return RunAnswer(task.get("response", ""), f"score {task.get('score', '–')}", task.get("judgement"))
         task = record["inference"]
         means = [f"{side} {sum(task[side]) / len(task[side]):.2f}" for side in ("precision", "recall") if side in task]
-        return Answered(task.get("preference", ""), ", ".join(means), None)
+        return RunAnswer(task.get("preference", ""), ", ".join(means), None)
 
     def figures(self, records: Sequence[Record], metric_set: MetricSet) -> Iterable[Figure]:
         scored = [r["generation"] for r in records if r.get("generation", {}).get("score") is not None]
@@ -67,7 +76,7 @@ class CupidView(View):
         yield Histogram("ratings", "Ratings of answers", "score", rated, [n + 0.5 for n in range(11)])
         yield Scatter(
             "inference-generation",
-            "Inference against generation, an instance a point",
+            "Inference and generation, one point per instance",
             "recall of the gold checklist",
             "score of the answer",
             [
@@ -102,7 +111,7 @@ def _labelled(found: Sequence[float], entries: Sequence[str]) -> str:
 
 def _status(part: Record) -> str:
     if not part:
-        return "not asked"
+        return "not run"
     return "failed" if "failure" in part else "unparsed" if "unparsed" in part else "read"
 
 
@@ -112,7 +121,7 @@ def _rating(part: Record) -> str:
 
 def _why(part: Record) -> str | None:
     if "unparsed" in part:
-        return f"the {part['unparsed']} could not be read{': ' + part['why'] if part.get('why') else ''}"
+        return f"unparsed {part['unparsed']}{': ' + part['why'] if part.get('why') else ''}"
     return failure_in_words(part)
 
 

@@ -1,1 +1,1 @@
-"""HiCUPID (ACL 2025): does an assistant use what it learned in months of dialogues when a question does not name it?"""
+"""HiCUPID (ACL 2025): does an assistant use a long history of dialogues for questions that do not mention it?"""

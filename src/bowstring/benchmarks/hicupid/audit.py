@@ -1,7 +1,7 @@
-"""An audit of a HiCUPID run: the same questions and answers, judged once more in ways that show what a score means.
+"""Audit of a HiCUPID run: variants of the answers, judged again to check the validity of the score.
 
-Each record of a sample becomes variants: the gold answer in place of the model's, the sides swapped, the answer padded,
-another judge, and so on. Variants are asked for like everything else; what they come to is in `hicupid_findings`.
+Each sampled record gets variants: the gold answer instead of the model's, swapped sides, a padded answer, another
+judge, and so on. `findings` computes the findings.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class HicupidAuditing:
 
 @dataclass(frozen=True, slots=True)
 class _Variant:
-    """An answer on a side, and who judges it. Without an answer the model is asked for one, without the history."""
+    """An answer, its side and its judge. If the answer is None, the model is asked for one without the history."""
 
     name: str
     answer: str | None
@@ -75,8 +75,8 @@ class _Variant:
 
 
 class HicupidAudit:
-    """`run_judge` is who judged the run, if not this audit's judge with these words: then the answers as they are have
-    to be judged again; otherwise the run's own verdicts stand."""
+    """`run_judge` is the judge of the run, if it differs from the audit's judge and prompts: then the original answers
+    are judged again; otherwise the verdicts of the run are used."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class HicupidAudit:
             branches=len(self.items),
         )
         self._judging = {role: HicupidJudging(self._prompts, truths.get(role)) for role in ("judge", "second")}
-        self._own = _OwnQuestions(prompts, records, truths.get("judge"), self.checks)
+        self._own = _AuditQuestions(prompts, records, truths.get("judge"), self.checks)
         self._general = [(r["persona"], r["general_answer"]) for r in answered if r["persona"]]
 
     @property
@@ -154,7 +154,7 @@ class HicupidAudit:
         return found if needs_own or self.stands else [v for v in found if v.name != "answer"]
 
     def _other_answer(self, record: Record) -> str | None:
-        """The general answer to a question about something else: the first such behind a place by lot."""
+        """The general answer to a question about something else: the first one after a random position."""
         own, start = record["persona"], seeded_number(0, "glued", record["key"])
         for n in range(len(self._general)):
             persona, answer = self._general[(start + n) % len(self._general)]
@@ -230,8 +230,8 @@ class HicupidAudit:
         }
 
 
-class _OwnQuestions:
-    """Questions to the judge that are an audit's alone: is a persona dragged in, and what becomes of a dislike?"""
+class _AuditQuestions:
+    """Judge questions that only audits ask: is an unrelated persona mentioned, and how is a dislike treated?"""
 
     def __init__(
         self, prompts: PromptFolder, records: Sequence[Record], truth: Truth | None, checks: Sequence[str]
@@ -245,7 +245,7 @@ class _OwnQuestions:
         self._known = KnownPersonas(records)
 
     def of(self, record: Record) -> dict[str, Prompt]:
-        """What the judge is asked of a record, by check."""
+        """The judge prompts of a record, by check."""
         asked: dict[str, dict[str, str]] = {}
         if "overpersonalization" in self._templates and (known := self._known.irrelevant(record)):
             asked["overpersonalization"] = {"facts": "; ".join(f"{p.relation} {p.entity}" for p in known)}
@@ -284,7 +284,7 @@ class _OwnQuestions:
 
 
 def _own_verdicts(record: Record) -> dict[str, Record]:
-    """The run's own verdicts, as variants."""
+    """The verdicts of the run, as variants."""
     found: dict[str, Record] = {}
     for name, verdict, side in (("answer", "verdict", "A"), ("swapped", "swapped_verdict", "B")):
         if verdict in record:

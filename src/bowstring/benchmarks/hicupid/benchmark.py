@@ -1,4 +1,4 @@
-"""HiCUPID, as the rest of Bowstring sees it."""
+"""The benchmark object of HiCUPID."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 class Hicupid(Benchmark):
     name = "hicupid"
     title = "HiCUPID"
-    about = "HiCUPID: a user's later questions behind a long history, judged against gold answers."
+    about = "HiCUPID: questions of a user after a long history, judged against gold answers."
     item = Noun("question", "questions")
+    id_help = "a user (3) or a question (3/120)"
     cluster = Noun("user", "users")
     settings = HicupidSettings
     has_bundled_set = True
@@ -67,11 +68,11 @@ class Hicupid(Benchmark):
         return mini.load(splits)
 
     def choice(self, settings: Mapping[str, Any]) -> Choice:
-        """All splits but train, unless some are named: what a model may have been trained on does not test it."""
+        """By default all splits except train, which a model may have been trained on."""
         return replace(super().choice(settings), leave_out=("train",))
 
     def settle(self, given: dict[str, Any], *, several: bool) -> dict[str, Any]:
-        """Retrieval alone measures the published searches, unless others are named."""
+        """--retrieval-only measures the published searches by default."""
         if not given.get("retrieval_only") or "history" in given:
             return given
         return given | {"history": list(PUBLISHED_SEARCHES) if several else PUBLISHED_SEARCHES[0]}

@@ -1,4 +1,4 @@
-"""What is in a HiCUPID set, and one user or question of it to read."""
+"""Description of a HiCUPID set, and the text of one user or question."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def describe(data: HicupidSet, counter: TokenCounter | None) -> Description:
     word_counts, tokens = describe_histories(counted(data.history(user) for user in data.user_ids), counter)
     questions = data.questions()
     lengths = {
-        "words a history": spread_of(word_counts),
-        **({"tokens a history": spread_of(tokens)} if counter else {}),
-        "words a question": spread_of(words(q.question) for q in questions),
-        "words a personalized answer": spread_of(words(q.personalized_answer) for q in questions),
-        "words a general answer": spread_of(words(q.general_answer) for q in questions),
+        "words per history": spread_of(word_counts),
+        **({"tokens per history": spread_of(tokens)} if counter else {}),
+        "words per question": spread_of(words(q.question) for q in questions),
+        "words per personalized answer": spread_of(words(q.personalized_answer) for q in questions),
+        "words per general answer": spread_of(words(q.general_answer) for q in questions),
     }
     about: dict[str, Any] = {
         "name": data.name,
@@ -92,7 +92,7 @@ def _card_counts(about: dict[str, Any]) -> CountTable:
 
 
 def _balance(questions: Iterable[Question]) -> dict[str, dict[str, int]]:
-    """Sentiments and categories over persona questions; the profile's fields over the users who show one."""
+    """Counts of sentiments and categories over persona questions, and of profile fields over users with a profile."""
     sentiment: Counter[str] = Counter()
     category: Counter[str] = Counter()
     profiles = {}

@@ -1,4 +1,4 @@
-"""HiCUPID: a user's questions behind their history, judged against the gold answers."""
+"""Evaluation of HiCUPID: questions of a user after a history, judged against gold answers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from bowstring.settings import check_settings, option
 
 SUMMARY_SAMPLING = Sampling(max_tokens=120, temperature=0.0)
 UNITS = ("utterance", "dialogue")
-# The published keyword searches: what --retrieval-only measures where no history is given.
+# The published keyword searches: the default of --retrieval-only.
 PUBLISHED_SEARCHES = (
     *(f"bm25/utterance/{k}" for k in (5, 15, 25)),
     *(f"bm25/dialogue/{k}" for k in (1, 3, 5)),
@@ -46,45 +46,48 @@ PUBLISHED_SEARCHES = (
 
 @dataclass(frozen=True, slots=True)
 class HicupidSettings:
-    """What changes a result; defaults as published."""
+    """Everything that changes a result; defaults as published."""
 
     splits: tuple[str, ...] = field(
-        default=(), metadata=option("A split; repeatable.", name="--split", shown_default="all but train")
+        default=(), metadata=option("Use only this split; repeatable.", name="--split", shown_default="all but train")
     )
     types: tuple[QuestionType, ...] = field(
-        default=QUESTION_TYPES, metadata=option("A question type; repeatable.", name="--type", shown_default="all")
+        default=QUESTION_TYPES,
+        metadata=option("Use only this question type; repeatable.", name="--type", shown_default="all"),
     )
     history: str = field(
         default="full",
         metadata=option(
             "What the model sees: full, gold, none, last:4k (or last:N dialogues), bm25/utterance/K, bm25/dialogue/K, "
-            "dense/utterance/K, dense/dialogue/K, summary, or python:module:Class. Repeat it for a sweep.",
+            "dense/utterance/K, dense/dialogue/K, summary, or python:module:Class. Repeat for a sweep.",
             axis=True,
         ),
     )
     shots: Literal[0, 1, 3, 5] = field(
-        default=0, metadata=option("Examples of each question type. Repeat it for a sweep.", axis=True)
+        default=0, metadata=option("Number of examples per question type. Repeat for a sweep.", axis=True)
     )
     instruction: Instruction = field(
         default="system",
         metadata=option(
-            "Where the instruction stands: in a system message, or in a user turn after the history. Repeat it for a "
+            "Position of the instruction: in a system message, or in a user turn after the history. Repeat for a "
             "sweep.",
             axis=True,
         ),
     )
-    both_orders: bool = field(default=False, metadata=option("Judge every comparison twice, with the sides swapped."))
-    retrieval_only: bool = field(default=False, metadata=option("Measure what a search finds, and ask no model."))
+    both_orders: bool = field(default=False, metadata=option("Judge each comparison twice, with the sides swapped."))
+    retrieval_only: bool = field(
+        default=False, metadata=option("Measure only the recall of a search, without a model.")
+    )
     bm25_tokens: Literal["stems", "words", "whitespace"] = field(
-        default="stems", metadata=option("How keyword search splits texts; whitespace is upstream's way.")
+        default="stems", metadata=option("Tokenization of keyword search; whitespace is that of the authors.")
     )
     retriever: str = field(
-        default="facebook/contriever", metadata=option("Embedding model of dense search: a hub id or a folder.")
+        default="facebook/contriever", metadata=option("Embedding model for dense search: a hub id or a folder.")
     )
-    max_tokens: int = field(default=200, metadata=option("Longest answer, in tokens.", min=1))
+    max_tokens: int = field(default=200, metadata=option("Maximum length of an answer, in tokens.", min=1))
     temperature: float = field(default=0.6, metadata=option("Temperature of the evaluated model.", min=0, max=2))
     top_k: int | None = 50
-    seed: int = field(default=0, metadata=option("Seed of the sampling, and of the side that an answer takes."))
+    seed: int = field(default=0, metadata=option("Seed of the sampling and of the sides of answers."))
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -92,7 +95,7 @@ class HicupidSettings:
         if self.retrieval_only and not view.searches:
             raise UsageError(f"--retrieval-only --history {self.history}: expected a search, such as bm25/utterance/5")
         if self.retrieval_only and (self.shots or self.both_orders or self.instruction != "system"):
-            raise UsageError("--retrieval-only asks nothing: leave out --shots, --instruction and --both-orders")
+            raise UsageError("--retrieval-only uses no model; leave out --shots, --instruction and --both-orders")
 
     def view(self) -> View:
         return parse_view(self.history, kinds=get_args(Kind), units=UNITS)
@@ -104,7 +107,7 @@ class HicupidSettings:
         return seeded_number(self.seed, purpose, str(question.user_id), str(question.question_id))
 
     def configuration(self) -> dict[str, Any]:
-        """The settings that bear on this run: another retriever makes no difference where nothing is retrieved."""
+        """The settings that affect this run; the retriever, for example, only if the run retrieves."""
         settings = asdict(self)
         kind = self.view().kind
         if kind != "bm25":
@@ -118,7 +121,7 @@ class HicupidSettings:
 
 
 class HicupidEvaluation:
-    """The items of a run, how one becomes a record, and what the records come to."""
+    """The items of a run, their evaluation, and the summary of the records."""
 
     def __init__(
         self,
@@ -156,32 +159,33 @@ class HicupidEvaluation:
         self._profiles: dict[int, Profile] = {q.user_id: q.profile for q in data.questions() if q.profile}
 
     def groups(self, limit: int | None) -> list[list[Question]]:
-        """Questions of a user that stand together; they share a trunk where the history view allows it."""
+        """The questions grouped by user; a group shares a trunk if the history view allows it."""
         return [list(group) for _, group in groupby(self.items[:limit], key=lambda q: (q.split, q.user_id))]
 
     def notes(self) -> list[str]:
         notes = [TRUTH_NOTE] if self._truth is not None else []
         if self.settings.retrieval_only:
-            notes.append("retrieval alone: no model was asked")
+            notes.append("retrieval only: no model was used")
         if not self.settings.splits and self.data.splits == ("train",):
-            notes.append("the set has no other split than train: its questions may be those a model was trained on")
+            notes.append("the set has only a train split: a model may have been trained on its questions")
         if self._judge is not None and "hicupid" in self._judge.lower() and not self._prompts.judge_is_imported:
             notes.append(
-                "the judge is fine-tuned, and ran on other words than it was trained on: import them (--prompts)"
+                "the judge is fine-tuned, but was used with other prompts than in its training; import those "
+                "prompts (--prompts)"
             )
         return notes
 
     def side(self, question: Question) -> str:
-        """Which side the model's answer takes: half of them each way, the same on every machine."""
+        """The side of the model's answer: random, half of them each, reproducible."""
         return "AB"[self.settings.number("side", question) % 2]
 
     def sides(self, question: Question) -> str:
-        """The sides that the model's answer takes, one after the other."""
+        """The sides of the model's answer, in order."""
         side = self.side(question)
         return "AB" if side == "A" else "BA"
 
     def judgements(self, question: Question) -> str:
-        """On which sides the answer is judged: one, or both; satisfaction knows no sides."""
+        """The sides on which the answer is judged: one or both; satisfaction has none."""
         twice = self.settings.both_orders and question.type != "schedule"
         return self.sides(question) if twice else self.side(question)
 
@@ -208,11 +212,11 @@ class HicupidEvaluation:
         return self._prompts.together(group, shown[0].dialogues, self._notes(shown[0]))
 
     def _notes(self, shown: Shown) -> str | None:
-        """The text that stands for dialogues, where one does."""
+        """The text that replaces dialogues, if there is one."""
         return None if shown.notes is None else self._prompts.notes(shown.notes)
 
     def open_group(self, group: Sequence[Question], askers: Mapping[str, Asker]) -> Work[Question]:
-        ready = asyncio.ensure_future(self._prepared(group, askers))
+        ready = asyncio.ensure_future(self._prompts_by_key(group, askers))
 
         async def work(question: Question) -> Record:
             record = self._about(question)
@@ -227,10 +231,10 @@ class HicupidEvaluation:
 
         return work
 
-    async def _prepared(
+    async def _prompts_by_key(
         self, group: Sequence[Question], askers: Mapping[str, Asker]
     ) -> dict[str, tuple[Prompt, Record]]:
-        """Each question's prompt, and what there is to say of the history in it."""
+        """The prompt of each question, and facts about the history in it."""
         key = str(group[0].user_id)
         shown = await self._histories.show(key, _asked(group), stage_asker(askers))
         kinds = {dialogue.id: dialogue.kind for dialogue in self._readers.of(key).history}
@@ -240,15 +244,15 @@ class HicupidEvaluation:
         for question, one, prompt in zip(group, shown, self._filled(group, shown), strict=True):
             if one is not before:
                 before, context = one, self._size(one)
-            prepared[question.key] = (prompt, {"shown": context} | self._found(question, one, kinds))
+            prepared[question.key] = (prompt, {"shown": context} | self._recall(question, one, kinds))
         return prepared
 
     def _size(self, shown: Shown) -> dict[str, int]:
         notes = self._notes(shown)
         return {"turns": shown.turns, "characters": shown.characters + len(notes or "")}
 
-    def _found(self, question: Question, shown: Shown, kinds: Mapping[int, str]) -> Record:
-        """Whether what the answer needs is in the part of the history that is shown, where that is in doubt."""
+    def _recall(self, question: Question, shown: Shown, kinds: Mapping[int, str]) -> Record:
+        """The recall of evidence in the shown part of the history, unless it is certain."""
         if shown.sources is None or self._view.kind not in ("last", "bm25", "dense", "python"):
             return {}
         seen: Record = {"recall": recall_of(question, shown.sources, kinds)}
@@ -319,7 +323,7 @@ def _asked(group: Sequence[Question]) -> list[Asked]:
 
 
 def opener(data: HicupidSet, settings: Sequence[HicupidSettings], context: Context) -> Opener:
-    """Evaluations of one set share the readers of its histories and a dense search."""
+    """An opener whose evaluations share the history readers and a dense search."""
     readers = Readers(data, tokens=settings[0].bm25_tokens)
     search = dense_search(settings, context)
     truth = load_truth(context.data) if context.judge == TRUTH_NAME else None

@@ -1,4 +1,4 @@
-"""What an audit of a HiCUPID run comes to: each check's numbers, what they should be, and what they say."""
+"""Findings of an audit of a HiCUPID run: the numbers of each check, their expected ranges and their meanings."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from functools import partial
 from typing import Any
 
 from bowstring.benchmarks.findings import (
+    Assessment,
     Finding,
-    Judged,
     Verdict,
-    about,
+    assess_gain,
     at_least,
     at_most,
-    better,
-    by_the_runs,
-    finding,
-    paired,
+    make_finding,
+    naming_run_judge,
+    near,
+    paired_difference,
     rate_of,
-    said,
+    with_meaning,
 )
 from bowstring.benchmarks.hicupid.scores import cluster_of
 from bowstring.benchmarks.hicupid.validity import compared_lengths
-from bowstring.benchmarks.probe_findings import Probed
+from bowstring.benchmarks.probe_findings import ProbeFindings
 from bowstring.judging.verdicts import TREATMENTS
 from bowstring.labels import COMPARED, TIE, WIN, YES_OR_NO
 from bowstring.metrics.agreement import cohen_kappa, count_by_cluster, with_intervals
@@ -31,7 +31,7 @@ from bowstring.metrics.intervals import Estimate, Score
 from bowstring.metrics.length_control import length_controlled
 from bowstring.runs.runner import Record
 
-_CLEAR = 5.0  # points of score that can be lived with
+_CLEAR = 5.0  # points of score; differences up to this are acceptable
 _KINDS = {"compared": ("persona", "profile"), "satisfied": ("schedule",)}
 _LABELS = (*COMPARED, *YES_OR_NO)
 
@@ -39,32 +39,32 @@ _LABELS = (*COMPARED, *YES_OR_NO)
 def findings_of(
     checks: Sequence[str], whole: Sequence[Record], audited: Sequence[Record], run_judge: str | None = None
 ) -> list[Finding]:
-    """`whole` are the run's records, `audited` those of the sample with their variants; `run_judge` is who judged the
-    run, if another than the audit's."""
-    made: dict[str, Callable[[], Iterable[Finding]]] = {
+    """`whole` are the run's records, `audited` the sampled records with their variants; `run_judge` is the run's judge
+    if it is not the audit's."""
+    makers: dict[str, Callable[[], Iterable[Finding]]] = {
         "gold": lambda: _baseline("gold", audited),
         "general": lambda: [*_baseline("general", audited), *_gain("general", audited)],
         "no-history": lambda: [*_baseline("no-history", audited), *_gain("no-history", audited)],
-        "length": lambda: by_the_runs(run_judge, _length(whole)),
+        "length": lambda: naming_run_judge(run_judge, _length(whole)),
         "position": lambda: _position(audited),
-        "probes": _probed(audited).dress,
+        "probes": _probed(audited).formatting,
         "steering": _probed(audited).steering,
         "second-judge": lambda: _second_judge(audited),
-        "overpersonalization": lambda: _dragged_in(audited),
+        "overpersonalization": lambda: _overpersonalization(audited),
         "dislikes": lambda: _dislikes(audited),
     }
-    return [one for check in checks for one in made[check]()]
+    return [one for check in checks for one in makers[check]()]
 
 
 def _of(audited: Sequence[Record], name: str, kinds: Sequence[str] = ()) -> tuple[list[tuple[Record, Any]], int]:
-    """The records whose variant of this name was judged, with it; and how many more failed or could not be read."""
+    """Records with the judged variant of this name, and how many variants failed or were unparsed."""
     there = [(r, r["variants"][name]) for r in audited if name in r["variants"] and (not kinds or r["type"] in kinds)]
     read = [(r, v) for r, v in there if v.get("verdict") is not None]
     return read, len(there) - len(read)
 
 
 def _both(audited: Sequence[Record], name: str, than: str = "answer") -> tuple[list[tuple[str, float, float]], int]:
-    """The scores of the answer as it is, or of another variant, and of this one, where both could be read."""
+    """Paired scores of variant `than` and variant `name`, and how many pairs lack a score."""
     variants, lost = _of(audited, name)
     rows = [(cluster_of(r), r["variants"].get(than, {}).get("score"), v["score"]) for r, v in variants]
     found = [row for row in rows if row[1] is not None]
@@ -72,12 +72,24 @@ def _both(audited: Sequence[Record], name: str, than: str = "answer") -> tuple[l
 
 
 _BASELINES: Mapping[tuple[str, str], tuple[str, str]] = {
-    ("gold", "compared"): ("the gold answer against itself", "about 50: neither side is better"),
-    ("gold", "satisfied"): ("the gold answer, on schedules", "near 100: it notices every conflict"),
-    ("general", "compared"): ("the general answer as if a model had given it", "well below 50: a stranger's answer"),
-    ("general", "satisfied"): ("the general answer, on schedules", "near 0: it knows no calendar"),
-    ("no-history", "compared"): ("the model without the history", "well below 50: it knows nothing of the user"),
-    ("no-history", "satisfied"): ("the model without the history, on schedules", "near 0: it knows no calendar"),
+    ("gold", "compared"): ("gold answer against itself, score 0–100", "45 to 55: the two are equal"),
+    ("gold", "satisfied"): ("gold answer, % of schedule questions satisfied", "95 or more: it notices every conflict"),
+    ("general", "compared"): (
+        "general answer, score 0–100 (50 = as good as gold)",
+        "25 or less: it is not personalized",
+    ),
+    ("general", "satisfied"): (
+        "general answer, % of schedule questions satisfied",
+        "10 or less: it ignores the calendar",
+    ),
+    ("no-history", "compared"): (
+        "model without the history, score 0–100 (50 = as good as gold)",
+        "25 or less: it knows nothing about the user",
+    ),
+    ("no-history", "satisfied"): (
+        "model without the history, % of schedule questions satisfied",
+        "10 or less: it does not know the calendar",
+    ),
 }
 
 
@@ -86,38 +98,42 @@ def _baseline(check: str, audited: Sequence[Record]) -> Iterator[Finding]:
         found, lost = _of(audited, check, types)
         if not found and not lost:
             continue
-        name, should = _BASELINES[check, kind]
+        name, expected = _BASELINES[check, kind]
         scores = rate_of([Score(cluster_of(r), v["score"]) for r, v in found])
-        yield finding(check, name, scores, should, partial(_baseline_says, check, kind), left_out=lost)
+        yield make_finding(check, name, scores, expected, partial(_assess_baseline, check, kind), left_out=lost)
 
 
-def _baseline_says(check: str, kind: str, e: Estimate) -> Judged:
+def _assess_baseline(check: str, kind: str, e: Estimate) -> Assessment:
     if check == "gold" and kind == "compared":
-        return said(
-            about(50, _CLEAR, e),
-            "two equal answers are about equal to the judge",
-            "the judge prefers one of two equal answers: look at the position check and the judge's words",
+        return with_meaning(
+            near(50, _CLEAR, e),
+            "The judge treats two equal answers as equal.",
+            "The judge prefers one of two equal answers: see the position check and the judge's prompt.",
         )
     if check == "gold":
-        return said(
-            at_least(95, e), "the judge accepts what is right", "the judge, or the gold answers, miss conflicts"
+        return with_meaning(
+            at_least(95, e), "The judge accepts correct answers.", "The judge or the gold answers miss conflicts."
         )
     if kind == "compared":
-        return said(
+        return with_meaning(
             at_most(25, e),
-            "the judge tells it from a personalized answer",
-            "this much can be had without knowing the user: a score says little below it",
+            "The judge distinguishes it from a personalized answer.",
+            "A model that knows nothing about the user scores this much; treat it as the floor.",
         )
-    return said(at_most(10, e), "it cannot be guessed", "satisfied without a calendar: the judge or the questions leak")
+    return with_meaning(
+        at_most(10, e),
+        "The judge is not satisfied by guesses.",
+        "The judge is satisfied without a calendar: its prompt or the questions reveal the conflict.",
+    )
 
 
 def _gain(check: str, audited: Sequence[Record]) -> Iterator[Finding]:
     rows, lost = _both(audited, check)
     if rows or lost:
-        than = "a stranger's answers" if check == "general" else "itself without the history"
-        found = paired((c, variant, own) for c, own, variant in rows)
-        title = f"the model less {than}, over all items alike"
-        yield finding(check, title, found, "clearly above 0", partial(better, than, _CLEAR), left_out=lost)
+        than = "the general answers" if check == "general" else "itself without the history"
+        found = paired_difference((c, variant, own) for c, own, variant in rows)
+        title = f"model − {than} (difference, score 0–100)"
+        yield make_finding(check, title, found, "above 0", partial(assess_gain, than, _CLEAR), left_out=lost)
 
 
 def _length(whole: Sequence[Record]) -> Iterator[Finding]:
@@ -125,52 +141,52 @@ def _length(whole: Sequence[Record]) -> Iterator[Finding]:
     clusters = [c.cluster for c in compared]
     taken = [Score(c.cluster, 1.0 if c.longer > 0 else 0.0 if c.longer < 0 else 0.5) for c in compared]
     raw = rate_of([Score(c.cluster, c.outcome) for c in compared])
-    yield finding(
+    yield make_finding(
         "length",
-        "score if the longer answer always won",
+        "score 0–100 if the longer answer always won",
         rate_of(taken),
         "",
-        lambda e: f"for comparison: by the judge it is {raw.value:.1f}" if raw else "",
+        lambda e: f"For comparison: the judge's score is {raw.value:.1f}." if raw else "",
     )
     found = length_controlled(compared)
     if found is None:
         return
     spread = found.spread
     if found.slope is not None:
-        yield finding(
+        yield make_finding(
             "length",
-            f"log odds of winning for {spread:.0f} words more",
+            f"change in log odds of winning per {spread:.0f} extra words",
             found.slope,
             "about 0",
             lambda e: (
                 (
-                    "look here",
-                    "longer answers win more often: they may be better, or the judge likes length (see the probes)",
+                    "problem",
+                    "Longer answers win more often: they may be better, or the judge prefers length (see the probes).",
                 )
                 if e.low > 0
-                else "longer answers win less often"
+                else "Longer answers win less often."
                 if e.high < 0
-                else "length makes no clear difference"
+                else "Length makes no clear difference."
             ),
             places=2,
         )
-    name, should = "win score at equal length", "near the score itself"
+    name, expected = "length-controlled score 0–100", f"within {_CLEAR:g} of the score"
     if found.rate is None:
         n, owners = len(compared), len(set(clusters))
-        yield Finding("length", name, None, None, None, n, owners, False, should, "look here", str(found.why))
+        yield Finding("length", name, None, None, None, n, owners, False, expected, "problem", str(found.why))
         return
 
-    def says(e: Estimate) -> Judged:
+    def assess(e: Estimate) -> Assessment:
         away = e.value - raw.value if raw else 0.0
         clear = found.slope is not None and (found.slope.low > 0 or found.slope.high < 0)
-        edge = "; hardly any pair has that order of lengths, so this is extrapolated" if found.edge else ""
+        edge = "; almost no pair has that order of lengths, so this is extrapolated" if found.edge else ""
         if abs(away) > _CLEAR and clear:
-            return "look here", f"{away:+.1f} from the score: part of it goes with length{edge}"
+            return "problem", f"{away:+.1f} from the score: part of the score depends on length{edge}."
         unclear = ", but length makes no clear difference" if abs(away) > _CLEAR else ""
-        verdict: Verdict = "look here" if found.edge else "unclear" if unclear else "fine"
-        return verdict, f"{away:+.1f} from the score{unclear}{edge}" + (f" ({found.why})" if found.why else "")
+        verdict: Verdict = "problem" if found.edge else "unclear" if unclear else "fine"
+        return verdict, f"{away:+.1f} from the score{unclear}{edge}" + (f" ({found.why})." if found.why else ".")
 
-    yield finding("length", name, found.rate, should, says)
+    yield make_finding("length", name, found.rate, expected, assess)
 
 
 def _position(audited: Sequence[Record]) -> Iterator[Finding]:
@@ -181,15 +197,15 @@ def _position(audited: Sequence[Record]) -> Iterator[Finding]:
     if not both and not lost:
         return
     flips = rate_of([Score(cluster_of(r), float(own["verdict"] != v["verdict"])) for r, own, v in both])
-    yield finding(
+    yield make_finding(
         "position",
-        "verdicts that change when the sides are swapped, %",
+        "% of verdicts that change when the two sides are swapped",
         flips,
-        "below 20",
-        lambda e: said(
+        "20 or less",
+        lambda e: with_meaning(
             at_most(20, e),
-            "the verdict mostly does not depend on the side",
-            "which side an answer stands on decides too much: use --both-orders",
+            "The verdict rarely depends on the side.",
+            "The verdict depends too much on the side: use --both-orders.",
         ),
         left_out=lost,
     )
@@ -200,28 +216,29 @@ def _position(audited: Sequence[Record]) -> Iterator[Finding]:
         if one["verdict"] != TIE
     ]
     if sides:
-        yield finding(
+        yield make_finding(
             "position",
-            "side A chosen, over both orders, %",
+            "% of verdicts for side A, over both orders",
             rate_of(sides),
-            "about 50",
+            "45 to 55",
             lambda e: (
-                about(50, _CLEAR, e),
-                "no clear lean to a side"
+                near(50, _CLEAR, e),
+                "No clear preference for a side."
                 if e.low <= 50 <= e.high
-                else f"a lean to side {'A' if e.value > 50 else 'B'}",
+                else f"The judge prefers side {'A' if e.value > 50 else 'B'}.",
             ),
             left_out=lost,
         )
 
 
-def _probed(audited: Sequence[Record]) -> Probed:
+def _probed(audited: Sequence[Record]) -> ProbeFindings:
     def alone(name: str) -> tuple[list[Score], int]:
         found, lost = _of(audited, name)
         return [Score(cluster_of(r), v["score"]) for r, v in found], lost
 
-    return Probed(
+    return ProbeFindings(
         what="answer",
+        unit="score 0–100",
         both=partial(_both, audited),
         alone=alone,
         mean=rate_of,
@@ -229,7 +246,6 @@ def _probed(audited: Sequence[Record]) -> Probed:
         reach=100,
         clear=_CLEAR,
         low=10,
-        should_fail="near 0",
     )
 
 
@@ -244,10 +260,10 @@ def _second_judge(audited: Sequence[Record]) -> Iterator[Finding]:
 
 
 def _two_judges(kind: str, both: Sequence[tuple[str, Any, Any]], lost: int) -> Iterator[Finding]:
-    made = partial(finding, "second-judge", left_out=lost)
-    of = "comparisons" if kind == "compared" else "schedules"
+    add = partial(make_finding, "second-judge", left_out=lost)
+    of = "comparisons" if kind == "compared" else "schedule questions"
     same = rate_of([Score(c, float(own["verdict"] == v["verdict"])) for c, own, v in both])
-    yield made(f"same verdict on {of}, %", same, "", lambda e: "of two judges on the same answers")
+    yield add(f"% of {of} with the same verdict", same, "", lambda e: "Two judges on the same answers.")
     if not both:
         return
     first, second = [own["verdict"] for _, own, _ in both], [v["verdict"] for _, _, v in both]
@@ -255,58 +271,60 @@ def _two_judges(kind: str, both: Sequence[tuple[str, Any, Any]], lost: int) -> I
     clusters = [c for c, _, _ in both]
     kappa = with_intervals(count_by_cluster(first, second, clusters, labels), {"kappa": cohen_kappa})["kappa"]
     if kappa is not None:
-        yield made(
-            f"Cohen's kappa on {of}",
+        yield add(
+            f"Cohen's kappa on {of} (−1 to 1)",
             kappa,
-            "0.6 or more (a published proxy has 0.70 to 0.75 with GPT-4o)",
-            lambda e: said(at_least(0.6, e), "the judges agree", "the judges do not agree"),
+            "0.6 or more (a published proxy reaches 0.70 to 0.75 with GPT-4o)",
+            lambda e: with_meaning(at_least(0.6, e), "The judges agree.", "The judges do not agree well."),
             places=2,
         )
     rows = [(c, own["score"], v["score"]) for c, own, v in both]
     ranks = rank_correlation(rows)
     if ranks is not None and kind == "compared":
-        yield made(
-            f"rank correlation of scores on {of}",
+        yield add(
+            f"rank correlation of scores on {of} (−1 to 1)",
             ranks,
             "0.6 or more",
-            lambda e: said(at_least(0.6, e), "they order answers alike", "they do not order answers alike"),
+            lambda e: with_meaning(
+                at_least(0.6, e), "The judges rank answers alike.", "The judges rank answers differently."
+            ),
             places=2,
         )
-    yield made(
-        f"score on {of}, the second judge's less the first's",
-        paired(rows),
-        "about 0; a shift that is the same for all models keeps their order",
-        lambda d: said(about(0, _CLEAR, d), "neither is shown to be stricter", "one judge is stricter"),
+    yield add(
+        f"second judge − first judge on {of} (difference, score 0–100)",
+        paired_difference(rows),
+        "−5 to +5; a shift that is equal for all models does not change their order",
+        lambda d: with_meaning(near(0, _CLEAR, d), "Neither judge is shown to be stricter.", "One judge is stricter."),
     )
 
 
-def _dragged_in(audited: Sequence[Record]) -> Iterator[Finding]:
+def _overpersonalization(audited: Sequence[Record]) -> Iterator[Finding]:
     names = {
-        "schedule": "schedule answers that drag in a persona, %",
-        "persona": "persona answers that drag in another persona, %",
+        "schedule": "% of schedule answers that bring up a persona",
+        "persona": "% of persona answers that bring up another persona",
     }
     for kind, name in names.items():
         found, lost = _of(audited, "overpersonalization", (kind,))
         if found or lost:
-            yield finding(
+            yield make_finding(
                 "overpersonalization",
                 name,
                 rate_of([Score(cluster_of(r), float(v["verdict"] == "yes")) for r, v in found]),
-                "near 0",
-                lambda e: said(
+                "10 or less",
+                lambda e: with_meaning(
                     at_most(10, e),
-                    "the model mostly keeps to what the question is about",
-                    "the model brings up what has no bearing on the question",
+                    "The model mostly stays on the subject of the question.",
+                    "The model brings up facts that are irrelevant to the question.",
                 ),
                 left_out=lost,
             )
 
 
 _TREATED = {
-    "respected": "steered clear of, and said",
-    "mentioned": "brought up, neither avoided nor recommended",
-    "omitted": "nothing of it in the answer: known or not, it cannot be told",
-    "violated": "recommended, or taken for liked",
+    "respected": "The answer avoids it and says so.",
+    "mentioned": "The answer mentions it, but neither avoids nor recommends it.",
+    "omitted": "The answer does not mention it; whether the model knew about it is unknown.",
+    "violated": "The answer recommends it or treats it as liked.",
 }
 
 
@@ -316,10 +334,10 @@ def _dislikes(audited: Sequence[Record]) -> Iterator[Finding]:
         return
     for treatment in TREATMENTS:
         rate = rate_of([Score(cluster_of(r), float(v["verdict"] == treatment)) for r, v in found])
-        should = {"respected": "high", "violated": "near 0"}.get(treatment, "")
+        expected = {"respected": "high", "violated": "10 or less"}.get(treatment, "")
 
-        def says(e: Estimate, treatment: str = treatment) -> Judged | str:
+        def assess(e: Estimate, treatment: str = treatment) -> Assessment | str:
             what = _TREATED[treatment]
             return (at_most(10, e), what) if treatment == "violated" else what
 
-        yield finding("dislikes", f"dislikes {treatment}, %", rate, should, says, left_out=lost)
+        yield make_finding("dislikes", f"% of dislikes {treatment}", rate, expected, assess, left_out=lost)

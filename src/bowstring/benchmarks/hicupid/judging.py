@@ -1,4 +1,4 @@
-"""How one HiCUPID answer is judged: by a model, by a generator's truth, or by words; and what the verdict is worth."""
+"""Judging of a HiCUPID answer by a model, by the truth of a generator, or by words; verdicts and scores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class HicupidJudging:
     truth: Truth | None = None
 
     async def judgement(self, question: Question, answer: str, side: str, judge: Asker | None) -> str:
-        """What the judge writes; without an asker, the truth judge or the builtin one."""
+        """The text of the judge; without an asker, of the truth judge or the builtin judge."""
         if judge is not None:
             return (await judge.ask(self.prompts.judge(question, answer, answer_is=side), JUDGE_SAMPLING)).text
         if self.truth is not None:
@@ -37,7 +37,7 @@ class HicupidJudging:
 
 
 def verdict_of(question: Question, said: str, side: str) -> str | None:
-    """win, tie or lose, or yes or no; None where it could not be read."""
+    """win, tie or lose, or yes or no; None if unparsed."""
     if question.type == "schedule":
         satisfied = verdicts.read_satisfaction(said)
         return None if satisfied is None else YES if satisfied else NO
@@ -48,7 +48,7 @@ def verdict_of(question: Question, said: str, side: str) -> str | None:
 
 
 def question_of(record: Mapping[str, Any]) -> Question:
-    """The question that a record is of; it has all of it."""
+    """The question of a record."""
     return Question(
         split=record["split"],
         user_id=record["user"],

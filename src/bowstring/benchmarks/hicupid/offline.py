@@ -17,14 +17,14 @@ from typing import Any
 from bowstring.benchmarks.hicupid.banks import DIMENSIONS, Dimension, Relation, dimension, people, to_you
 from bowstring.benchmarks.hicupid.types import Profile, Schedule
 from bowstring.benchmarks.hicupid.users import (
-    Asked,
-    Deal,
+    PersonaAssignment,
     PersonaPart,
+    QuestionDraft,
     SchedulePart,
     Sizes,
     Turns,
     User,
-    put_together,
+    assemble_user,
 )
 from bowstring.errors import UsageError
 from bowstring.synthesis.banks import fill
@@ -43,7 +43,7 @@ class OfflineHicupid:
         self.sizes = sizes
         self.seed = seed
         self.dimensions = [dimension(name) for name in DIMENSIONS[: sizes.dimensions]]
-        self._deal = Deal(sizes, seed, [d.name for d in self.dimensions])
+        self._deal = PersonaAssignment(sizes, seed, [d.name for d in self.dimensions])
         there = min(len(d.personas()) for d in self.dimensions)
         if sizes.personas > there:
             least = math.ceil(sizes.users / (there - 1))
@@ -71,7 +71,7 @@ class OfflineHicupid:
             self._persona(number, of, profile, rng, with_profile=n in asks_profile)
             for n, of in enumerate(self.dimensions)
         ]
-        return put_together(
+        return assemble_user(
             number,
             profile.record,
             profile.turns,
@@ -89,7 +89,9 @@ class OfflineHicupid:
         profile_asked = None
         if with_profile:
             plain = _asked(of, relation, entity, questions[1], situations[1], rng)
-            profile_asked = Asked(plain.question, _with_profile(plain.personalized, profile, rng), plain.general)
+            profile_asked = QuestionDraft(
+                plain.question, _with_profile(plain.personalized, profile, rng), plain.general
+            )
         return PersonaPart(
             of.record(relation, entity),
             self._turns(of, relation, entity, rng),
@@ -194,11 +196,13 @@ def _topics(of: Dimension, entity: str, rng: random.Random) -> tuple[list[str], 
             return situations, questions
 
 
-def _asked(of: Dimension, relation: Relation, entity: str, question: str, situation: str, rng: random.Random) -> Asked:
+def _asked(
+    of: Dimension, relation: Relation, entity: str, question: str, situation: str, rng: random.Random
+) -> QuestionDraft:
     values = _values(of, entity, rng) | {"s": situation}
     answers = of.lines["answers_pos" if relation.sentiment == "POS" else "answers_neg"]
     spoken = values | {"s": to_you(situation)}
-    return Asked(
+    return QuestionDraft(
         fill(question, values), fill(rng.choice(answers), spoken), fill(rng.choice(of.lines["general"]), spoken)
     )
 
@@ -256,7 +260,7 @@ def _schedules(n: int, rng: random.Random) -> list[SchedulePart]:
         values = {"event": event, "when": when, "request": request}
         said = _long_enough(fill(rng.choice(bank["booking"]), values), bank["tails"], 31, rng)
         answered = _long_enough(fill(rng.choice(bank["confirm"]), values), bank["reply_tails"], 32, rng)
-        asked = Asked(*(fill(rng.choice(bank[k]), values) for k in ("asks", "clash", "books")))
+        asked = QuestionDraft(*(fill(rng.choice(bank[k]), values) for k in ("asks", "clash", "books")))
         parts.append(SchedulePart(Schedule(when, event), [(said, answered)], asked))
     rng.shuffle(parts)
     return parts

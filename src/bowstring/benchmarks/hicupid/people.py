@@ -1,10 +1,10 @@
-"""What people are asked about HiCUPID's answers, and what its judge says of the same items.
+"""Human evaluation of HiCUPID answers, and the verdicts of its judge on the same items.
 
-    compare        the answer with the gold one, or those of two runs with each other: win, tie or lose
-    personal       the personalized gold answer with the general one
-    satisfaction   of schedules: does the answer take account of what is known? yes or no
+    compare        the answer against the gold answer, or two runs against each other: win, tie or lose
+    personal       the personalized gold answer against the general one
+    satisfaction   schedule questions: does the answer notice the conflict? yes or no
 
-Metrics rate by their sign: `win` where the answer is nearer to the personalized gold answer than to the general one.
+A metric rates `win` if the answer is closer to the personalized gold answer than to the general one.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ from bowstring.metrics.text import bleu, rouge_l
 
 SWAPPED = ", sides swapped"
 _BETTER = (
-    "Choose the answer that this user is better served by: it fits what is known of them, and it is right and to the "
-    "point. An answer that forces in what does not matter here is no better for it."
+    "Choose the answer that is better for this user: it fits what is known about the user, and it is correct "
+    "and to the "
+    "point. Mentioning facts that do not matter here does not make an answer better."
 )
 _COMPARE = Task(
     name=COMPARE,
@@ -42,7 +43,7 @@ _COMPARE = Task(
     labels=COMPARED,
     asks="Which answer is better for this user?",
     advice=_BETTER,
-    meaning="the model's answer against the gold one",
+    meaning="the answer against the gold answer",
 )
 _PERSONAL = Task(
     name=PERSONAL,
@@ -50,14 +51,14 @@ _PERSONAL = Task(
     labels=PREFERRED,
     asks="Which answer is better for this user?",
     advice=_BETTER,
-    meaning="the personalized against the general answer",
+    meaning="the personalized answer against the general one",
 )
 _SATISFACTION = Task(
     name="satisfaction",
     shape="scale",
     labels=YES_OR_NO,
-    asks="Does the answer take account of what is known?",
-    advice="Say yes where the answer notices what the user already has at that time, and does not simply go along.",
+    asks="Does the answer take into account what is known?",
+    advice="Choose yes if the answer notices the user's other appointment at that time, and does not simply accept.",
     meaning="does the answer notice the conflict?",
     wrong=(NO,),
 )
@@ -108,7 +109,7 @@ class HicupidPeople(People):
         if "answer" not in record or "answer" not in other:
             return "without an answer"
         if legible(record["answer"]) == legible(other["answer"]):
-            return "answered alike, word for word, by both runs"
+            return "identical in both runs"
         # The two texts that are seen name the item, as they do where the second is the gold answer.
         item = item_of(COMPARE, {**record, "personalized_answer": other["answer"]})
         return _unit(record, item, (record["answer"], other["answer"]), runs)
@@ -145,12 +146,12 @@ class HicupidPeople(People):
 
 
 def _task_of(record: Record) -> Task:
-    """What the judge is asked about an answer."""
+    """The task of the judge for an answer."""
     return _SATISFACTION if record["type"] == "schedule" else _COMPARE
 
 
 def facts_of(record: Record) -> Iterator[tuple[str, str]]:
-    """What is known of the user, as far as the question turns on it: what judges are told."""
+    """The facts about the user that judges see for the question."""
     if persona := record["persona"]:
         yield persona["category"], f"The user {persona['relation']} {persona['entity']}."
     if profile := record["profile"]:

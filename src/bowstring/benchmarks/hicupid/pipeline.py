@@ -28,13 +28,13 @@ from bowstring.benchmarks.hicupid.pipeline_parts import (
 from bowstring.benchmarks.hicupid.types import Persona, Profile, Schedule
 from bowstring.benchmarks.hicupid.users import (
     PROFILE_FIELDS,
-    Asked,
-    Deal,
+    PersonaAssignment,
     PersonaPart,
+    QuestionDraft,
     SchedulePart,
     Sizes,
     User,
-    put_together,
+    assemble_user,
 )
 from bowstring.concurrency import gather_in_order
 from bowstring.prompts import PromptFolder
@@ -65,7 +65,7 @@ class HicupidPipeline:
         self._seed = seed
         self._seeds = seeds
         self._dimensions = DIMENSIONS[: sizes.dimensions]
-        self._deal = Deal(sizes, seed, self._dimensions)
+        self._deal = PersonaAssignment(sizes, seed, self._dimensions)
         self._tables: dict[str, asyncio.Future[list[Persona] | Dropped]] = {}
         self._templates = {
             name: prompts.get(f"hicupid/synthesis/{name}", needs=frozenset(needs)) for name, needs in _TEMPLATES.items()
@@ -85,7 +85,7 @@ class HicupidPipeline:
             self._personas(number, key, profile, with_profile, tables, rng, maker),
         )
         profile_turns, schedules, personas = parts
-        return put_together(
+        return assemble_user(
             number,
             profile,
             profile_turns,
@@ -198,7 +198,7 @@ class HicupidPipeline:
             ),
         )
         return [
-            SchedulePart(schedule, [(turn.user, turn.assistant)], question.asked)
+            SchedulePart(schedule, [(turn.user, turn.assistant)], question.draft)
             for schedule, turn, question in zip(schedules, *parts, strict=True)
         ]
 
@@ -269,7 +269,7 @@ class HicupidPipeline:
         more: Mapping[str, str],
         asked: list[str],
         maker: Maker,
-    ) -> Asked | None:
+    ) -> QuestionDraft | None:
         """A question with its answers; None, and a note, where none could be made."""
 
         def check(made: QuestionOut) -> Flaw | None:
@@ -296,7 +296,7 @@ class HicupidPipeline:
             maker.quality.drop(dropped.what, f"{key}, {about}", dropped.reason)
             return None
         asked.append(made.question)
-        return made.asked
+        return made.draft
 
     def _prompt(self, name: str, **values: str) -> Prompt:
         fixed, rest = self._templates[name].user_parts(**values)

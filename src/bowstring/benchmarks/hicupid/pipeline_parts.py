@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, Field
 
 from bowstring.benchmarks.hicupid.types import Schedule
-from bowstring.benchmarks.hicupid.users import Asked
+from bowstring.benchmarks.hicupid.users import QuestionDraft
 from bowstring.judging.structured import Unreadable, read_keyed
 from bowstring.synthesis import quality
 from bowstring.synthesis.making import validate_entry
@@ -52,8 +52,10 @@ class QuestionOut(BaseModel):
     general_answer: str = Field(min_length=20, max_length=600)
 
     @property
-    def asked(self) -> Asked:
-        return Asked(*(" ".join(t.split()) for t in (self.question, self.personalized_answer, self.general_answer)))
+    def draft(self) -> QuestionDraft:
+        return QuestionDraft(
+            *(" ".join(t.split()) for t in (self.question, self.personalized_answer, self.general_answer))
+        )
 
 
 def read_one(text: str, key: str, model: type[M]) -> M:

@@ -1,4 +1,4 @@
-"""How HiCUPID's data is made: settings of the pipeline, what it writes and shows, and the offline generator."""
+"""Generation of HiCUPID data: settings, pipeline, output and preview, and the offline generator."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from bowstring.benchmarks.hicupid.offline import OfflineHicupid, truth_of
 from bowstring.benchmarks.hicupid.pipeline import HicupidPipeline
 from bowstring.benchmarks.hicupid.truth import FILE as TRUTH
+from bowstring.benchmarks.hicupid.types import Question
 from bowstring.benchmarks.hicupid.users import SetWriter, Sizes, User
 from bowstring.benchmarks.interface import Noun
 from bowstring.benchmarks.synthesis import Estimate, OfflineGenerator, Watch
@@ -27,23 +28,21 @@ _USERS_IN_MEMORY = 50
 _SHOWN_MESSAGES = 6
 _PROFILE_QUESTIONS = 5  # as published
 _SHARE = 10  # as published
-_FEWEST_TO_SHARE = 150  # users; of fewer, each has personas of their own
+_FEWEST_TO_SHARE = 150  # users; with fewer, personas are not shared
 
 
 @dataclass(frozen=True, slots=True)
 class HicupidSynthesisSettings:
-    """What changes the set; defaults as published, but for the number of users."""
+    """Everything that changes the set; defaults as published, except for the number of users."""
 
-    users: int = field(default=10, metadata=option("Users; one in six is for test_2.", min=1, max=1_000_000))
-    dimensions: int = field(default=25, metadata=option("Personas per user, with a dialogue on each.", min=1, max=25))
-    turns: int = field(default=10, metadata=option("Turns of a dialogue on a persona.", min=1, max=40))
-    schedules: int = field(
-        default=10, metadata=option("Appointments per user, with a dialogue on each.", min=0, max=10)
-    )
+    users: int = field(default=10, metadata=option("Number of users; one in six is in test_2.", min=1, max=1_000_000))
+    dimensions: int = field(default=25, metadata=option("Personas per user, with one dialogue each.", min=1, max=25))
+    turns: int = field(default=10, metadata=option("Turns per dialogue about a persona.", min=1, max=40))
+    schedules: int = field(default=10, metadata=option("Appointments per user, with one dialogue each.", min=0, max=10))
     profile_questions: int | None = field(
         default=None,
         metadata=option(
-            "Questions per user that need persona and profile; at most one per dimension.",
+            "Questions per user that need both persona and profile; at most one per dimension.",
             min=0,
             max=_PROFILE_QUESTIONS,
             shown_default=str(_PROFILE_QUESTIONS),
@@ -52,7 +51,7 @@ class HicupidSynthesisSettings:
     share: int | None = field(
         default=None,
         metadata=option(
-            "Users who have the same persona.",
+            "Number of users who share a persona.",
             min=1,
             max=1_000_000,
             shown_default=f"{_SHARE}, or 1 below {_FEWEST_TO_SHARE} users",
@@ -68,7 +67,7 @@ class HicupidSynthesisSettings:
 
     @property
     def sizes(self) -> Sizes:
-        """The sizes of the set, with what follows from others filled in."""
+        """The sizes of the set, with derived values filled in."""
         asked = self.profile_questions
         share = self.share
         return Sizes(
@@ -105,7 +104,7 @@ class HicupidOfflineSet:
 
 
 def _count(user: User, quality: Quality) -> None:
-    """Count what was made, and check it by the rules that models are held to."""
+    """Count the generated items, and apply the checks of model output to them."""
     quality.made["users"] += 1
     quality.made["dialogues"] += len(user.history)
     quality.made["questions"] += len(user.questions)
@@ -152,7 +151,7 @@ class HicupidSynthesis:
         return settings.users
 
     def estimates(self, settings: HicupidSynthesisSettings) -> list[Estimate]:
-        """What is shared between users is counted by its share."""
+        """Estimates per user; shared parts count by their share."""
         s = settings.sizes
         shared = 1 / s.share
         table = s.dimensions * shared
@@ -171,7 +170,7 @@ class HicupidSynthesis:
             writer.add(made)
 
     def show(self, thing: User) -> list[Block]:
-        """A user: the first dialogue and the first question of each kind."""
+        """A preview of a user: the first dialogue and the first question of each kind."""
         dialogues, questions = len(thing.history), len(thing.questions)
         blocks: list[Block] = [Heading(f"User {thing.user_id}: {dialogues} dialogues, {questions} questions")]
         for kind, dialogue in {d.kind: d for d in reversed(thing.history)}.items():
@@ -180,9 +179,15 @@ class HicupidSynthesis:
         for q in {q.type: q for q in reversed(thing.questions)}.values():
             blocks += [
                 Heading(f"{q.type} question"),
-                Line("known", str(q.persona or q.schedule)),
-                Line("asked", q.question),
+                Line("known", _known_fact(q)),
+                Line("question", q.question),
                 Line("personalized", q.personalized_answer),
                 Line("general", q.general_answer),
             ]
         return blocks
+
+
+def _known_fact(question: Question) -> str:
+    if question.persona is not None:
+        return f"{question.persona.relation} {question.persona.entity}"
+    return f"{question.schedule.event}, {question.schedule.datetime}" if question.schedule is not None else ""

@@ -1,17 +1,17 @@
-"""What HiCUPID teaches.
+"""Training data of HiCUPID.
 
 SFT     history and question → the personalized answer
 DPO     the personalized answer rather than the general one
 judge   the judge's prompt on an answer → what the teacher wrote
 
-Held out from a judge are whole users. Users share personas, so a held-out question may be on a thing that was trained
-on, with another answer.
+The held-out data of a judge are whole users. Users share personas, so a held-out question may be about a persona in the
+training data, with another answer.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from bowstring.benchmarks.hicupid.data import HicupidSet
@@ -31,8 +31,13 @@ from bowstring.training.settings import TrainSettings
 
 class HicupidTraining:
     evaluators: tuple[str, ...] = ("judge",)
-    asked: tuple[str, ...] = ("hicupid/ask",)
-    judged: tuple[str, ...] = ("hicupid/judge_",)
+    method_help: Mapping[str, str] = {
+        "sft": "personalized answers",
+        "dpo": "personalized over general answers",
+        "judge": "answers of the test set, compared with the gold answers",
+    }
+    assistant_prompts: tuple[str, ...] = ("hicupid/ask",)
+    evaluator_prompts: tuple[str, ...] = ("hicupid/judge_",)
 
     def assistant(self, data: DataSet, settings: TrainSettings, folder: PromptFolder) -> Examples:
         assert isinstance(data, HicupidSet)
@@ -54,14 +59,14 @@ def hicupid_examples(data: HicupidSet, settings: TrainSettings, folder: PromptFo
     prompts = HicupidPrompts(
         folder, types=(), shots=0, instruction=settings.instruction, summaries=False, branches=len(questions)
     )
-    maker = _OfUsers(data, settings, view, prompts)
+    maker = _UserExamples(data, settings, view, prompts)
     by_user = sorted(questions, key=lambda q: q.user_id)
     groups = [list(group) for _, group in groupby(by_user, key=lambda q: q.user_id)]
     return Examples(lambda: (made for group in groups for made in maker.of(group)), maker.notes())
 
 
-class _OfUsers:
-    """Examples of a user's questions: all behind one history, or in lots that each can do without some dialogues."""
+class _UserExamples:
+    """Examples of a user's questions: all with one history, or in groups with some irrelevant dialogues removed."""
 
     def __init__(self, data: HicupidSet, settings: TrainSettings, view: View, prompts: HicupidPrompts) -> None:
         self._data, self._settings, self._view, self._prompts = data, settings, view, prompts
@@ -76,7 +81,7 @@ class _OfUsers:
 
     def of(self, group: Sequence[Question]) -> Iterator[list[Example]]:
         if not self._settings.drop_irrelevant:
-            yield self._made(group, self._data.history(group[0].user_id))
+            yield self._examples(group, self._data.history(group[0].user_id))
             return
         rng = random.Random(f"drop {self._settings.seed} {group[0].user_id}")  # noqa: S311 - repeatable on purpose
         shuffled = rng.sample(group, len(group))
@@ -86,9 +91,9 @@ class _OfUsers:
             needed = {dialogue for question in lot for dialogue in question.evidence}
             free = [d.id for d in history if d.kind == "persona" and d.id not in needed]
             gone = set(rng.sample(free, min(self._settings.drop_irrelevant, len(free))))
-            yield self._made(lot, tuple(d for d in history if d.id not in gone))
+            yield self._examples(lot, tuple(d for d in history if d.id not in gone))
 
-    def _made(self, group: Sequence[Question], history: History) -> list[Example]:
+    def _examples(self, group: Sequence[Question], history: History) -> list[Example]:
         reader = Reader(history, count_tokens)
         if self._view.by_question:
             shown = (reader.show(self._view, evidence=q.evidence, query=q.question) for q in group)
@@ -119,7 +124,7 @@ def judge_examples(judgements: Sequence[Judgement], settings: TrainSettings, fol
             prompt = prompts.judge(question, judgement.answer, answer_is=judgement.answer_is or "A")
             example = Example(f"{question.key}#{n}", str(question.user_id), question.type, prompt, judgement.judgement)
             made.append(HeldOut(example, read(judgement.judgement), read))
-    notes = [f"left out {unread:,} transcripts without a verdict that can be read"] if unread else []
+    notes = [f"left out {unread:,} unparsed transcripts"] if unread else []
     if sideless:
         notes.append(f"left out {sideless:,} transcripts that do not say which side the answer had (answer_is)")
     return hold_out(made, settings, notes, "judge transcripts")

@@ -48,7 +48,7 @@ class Sizes:
         return math.ceil(self.seen / self.share) + math.ceil((self.users - self.seen) / self.share)
 
 
-class Deal:
+class PersonaAssignment:
     """Every user's persona in every dimension, by number; dealt once."""
 
     def __init__(self, sizes: Sizes, seed: int, dimensions: Sequence[str]) -> None:
@@ -68,7 +68,7 @@ class Deal:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionDraft:
     """A question with its answers."""
 
     question: str
@@ -80,15 +80,15 @@ class Asked:
 class PersonaPart:
     persona: Persona
     turns: Turns
-    asked: Asked | None
-    profile_asked: Asked | None = None  # of a profile question that needs this persona too
+    asked: QuestionDraft | None
+    profile_asked: QuestionDraft | None = None  # of a profile question that needs this persona too
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulePart:
     schedule: Schedule
     turns: Turns
-    asked: Asked | None
+    asked: QuestionDraft | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class User:
     questions: tuple[Question, ...]
 
 
-def put_together(
+def assemble_user(
     user: int,
     profile: Profile,
     profile_turns: Sequence[Turns],
@@ -117,7 +117,9 @@ def put_together(
     ids = [user * _STRIDE + place for place in places]
     history = tuple(sorted((_dialogue(i, *part) for i, part in zip(ids, parts, strict=True)), key=lambda d: d.id))
     n, m = len(profile_turns), len(profile_turns) + len(personas)
-    asked: list[tuple[QuestionType, Asked, tuple[int, ...], Persona | None, Profile | None, Schedule | None]] = []
+    asked: list[
+        tuple[QuestionType, QuestionDraft, tuple[int, ...], Persona | None, Profile | None, Schedule | None]
+    ] = []
     for part, place in zip(personas, ids[n:m], strict=True):
         if part.asked is not None:
             asked.append(("persona", part.asked, (place,), part.persona, None, None))

@@ -1,4 +1,4 @@
-"""How HiCUPID runs are shown: questions with both gold answers, verdicts by type, sides, and gaps between users."""
+"""Display of HiCUPID runs: questions with both gold answers, verdicts by type, sides, gaps between user groups."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from bowstring.benchmarks.figures import Figure, Stack, lengths_figure
 from bowstring.benchmarks.hicupid.scores import AGAINST_GOLD
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES
 from bowstring.benchmarks.view import (
-    Answered,
     Item,
     Record,
+    RunAnswer,
     View,
     ending_in_words,
     failure_in_words,
@@ -33,7 +33,7 @@ class HicupidView(View):
         r = record
         parts = [("question", r["question"]), ("answer", r.get("answer")), ("personalized", r["personalized_answer"])]
         parts += [("general", r["general_answer"]), (_judge(r), r.get("judgement"))]
-        parts += [("sides swapped", r.get("swapped_judgement")), ("what is known", _known(r))]
+        parts += [("sides swapped", r.get("swapped_judgement")), ("known fact", _known(r))]
         parts += [("failure", failure_in_words(r))]
         numbers = {name: r.get(name) for name in ("rouge_l", "bleu", "recall")}
         return Item(
@@ -56,15 +56,15 @@ class HicupidView(View):
     def gold(self, record: Record) -> str:
         return str(record["personalized_answer"])
 
-    def answered(self, metric: str, record: Record) -> Answered:
+    def run_answer(self, metric: str, record: Record) -> RunAnswer:
         if metric.startswith("recall"):
             found = ", ".join(map(str, record.get("retrieved", ())))
-            return Answered(found, f"recall {record.get('recall')}", None)
+            return RunAnswer(found, f"recall {record.get('recall')}", None)
         if metric in ("bleu", "rouge_l"):
-            return Answered(record.get("answer", ""), f"{metric} {record[metric]:.3f}", None)
+            return RunAnswer(record.get("answer", ""), f"{metric} {record[metric]:.3f}", None)
         verdicts = [record[name] for name in ("verdict", "swapped_verdict") if name in record]
         judgements = [record[name] for name in ("judgement", "swapped_judgement") if name in record]
-        return Answered(record.get("answer", ""), " / ".join(map(str, verdicts)), "\n\n".join(judgements) or None)
+        return RunAnswer(record.get("answer", ""), " / ".join(map(str, verdicts)), "\n\n".join(judgements) or None)
 
     def figures(self, records: Sequence[Record], metric_set: MetricSet) -> Iterable[Figure]:  # noqa: ARG002
         judged = [r for r in records if "judgement" in r or "failure" in r]
@@ -84,8 +84,8 @@ class HicupidView(View):
         overlap = metric_set.scale("bleu").range_text
         return (
             f"Scores, rates and recall: {recall}; {AGAINST_GOLD.ceiling:g} is {AGAINST_GOLD.ceiling_means} for "
-            f"persona and profile questions. bleu and rouge_l: {overlap}, against the personalized answer; they "
-            "disagree with people. Higher is better, except for lose."
+            f"persona and profile questions. bleu and rouge_l: {overlap}, against the personalized answer; they agree "
+            "poorly with people. Higher is better, except for lose."
         )
 
     def about_configuration(self, metrics: Mapping[str, Any]) -> list[str]:
@@ -94,13 +94,15 @@ class HicupidView(View):
         return said + (["instruction as a user turn"] if settings.get("instruction") == "user" else [])
 
     def remarks(self, metrics: Mapping[str, Any]) -> list[str]:
-        """On which sides answers stood, how long they were, and the largest gap between users on each axis."""
+        """Sides and lengths of answers, and the largest gap between user groups on each axis."""
         lines = []
         if metrics.get("answer_is_a") is not None:
             chose, words = metrics["judge_chose_a"], metrics["words"]
             said = f"answers on side A: {metrics['answer_is_a']:.1%}"
-            said += "" if chose is None else f"; the judge chose A in {chose:.1%} of what it decided"
-            lines.append(f"{said}; words an answer: {words['answer']:.1f}, gold {words['personalized_answer']:.1f}")
+            said += "" if chose is None else f"; the judge chose A in {chose:.1%} of its decisions"
+            lines.append(
+                f"{said}; words per answer: {words['answer']:.1f}, per gold answer: {words['personalized_answer']:.1f}"
+            )
         for axis, gaps in metrics.get("fairness", {}).items():
             name, gap = next(iter(gaps.items()))
             mark = "" if gap["trusted"] else " *"
@@ -118,7 +120,7 @@ def _judge(r: Record) -> str:
 
 
 def _known(r: Record) -> str | None:
-    """What the data says of the user that the answer should use."""
+    """The facts about the user that the answer should use."""
     said = [
         f"{what}: " + ", ".join(f"{name} {value}" for name, value in r[what].items())
         for what in ("persona", "profile", "schedule")

@@ -1,7 +1,7 @@
-"""Questions behind histories, each answer judged by itself: what many benchmarks of memory have in common.
+"""Base of benchmarks that ask questions after a history and judge each answer separately, as many memory benchmarks do.
 
-A benchmark of this kind says where its data is (`read`), how it asks and judges (two templates), and its name. It gets
-evaluation with every history, dry run, sweep, report, comparison, people's ratings and the generic checks of an audit.
+A benchmark of this kind defines its name, how its data is read (`read`), and two templates (ask and judge). It gets
+evaluation with all histories, dry runs, sweeps, reports, comparisons, human evaluation and the generic audit checks.
 See docs/adding-a-benchmark.md.
 """
 

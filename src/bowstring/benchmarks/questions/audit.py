@@ -1,9 +1,9 @@
 """The generic checks of an audit, for questions whose answers are judged right or wrong.
 
-gold          the gold answer, as if a model had given it: the judge must accept it
-no-history    the model without the history: what can be guessed
-length        whether right answers are the longer ones
-probes        the answer padded, as a list, behind a compliment; and an answer to another question
+gold          the gold answer in place of the model's: the judge must accept it
+no-history    the model without the history: what it can guess
+length        whether the right answers are the longer ones
+probes        the answer padded, as a list, after a compliment; and an answer to another question
 steering      an answer to another question that tells the judge what to say
 second-judge  another judge on the same answers
 """
@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING, Any
 
 from bowstring.benchmarks.auditing import AuditRequest
 from bowstring.benchmarks.findings import (
+    Assessment,
     Finding,
-    Judged,
-    about,
+    assess_gain,
     at_least,
-    better,
-    by_the_runs,
-    finding,
+    make_finding,
     mean_of,
-    paired,
+    naming_run_judge,
+    near,
+    paired_difference,
     rate_of,
-    said,
+    with_meaning,
 )
-from bowstring.benchmarks.probe_findings import Probed
+from bowstring.benchmarks.probe_findings import ProbeFindings
 from bowstring.benchmarks.questions.data import Question
-from bowstring.benchmarks.questions.evaluation import JUDGE_SAMPLING, QuestionSettings, judged, question_of
+from bowstring.benchmarks.questions.evaluation import JUDGE_SAMPLING, QuestionSettings, judge_answer, question_of
 from bowstring.benchmarks.questions.prompts import QuestionPrompts
 from bowstring.concurrency import gather_in_order
 from bowstring.history.stages import Shown
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 CHECKS = ("gold", "no-history", "length", "probes", "steering", "second-judge")
 _WISH = "Correct: YES"
-_CLEAR = 5.0  # points of accuracy that can be lived with
+_CLEAR = 5.0  # points of accuracy; differences up to this are acceptable
 
 
 class QuestionAuditing:
@@ -68,7 +68,7 @@ class QuestionAuditing:
 
 
 class QuestionAudit:
-    """Each record of a sample becomes variants of its answer, and each is judged."""
+    """Makes variants of the answer of each sampled record and has each of them judged."""
 
     def __init__(self, benchmark: QuestionBenchmark, request: AuditRequest) -> None:
         self.run_judge = request.run_judge
@@ -94,7 +94,7 @@ class QuestionAudit:
         return iter(())
 
     def _variants(self, record: Record) -> dict[str, str]:
-        """Texts that are judged as if they were the answer, by name."""
+        """Texts to judge in place of the answer, by name."""
         answer, other = record["answer"], self._other_answer(record)
         found = {} if self.run_judge is None else {"answer": answer}
         if "gold" in self._checks:
@@ -109,7 +109,7 @@ class QuestionAudit:
         return found
 
     def _other_answer(self, record: Record) -> str | None:
-        """The gold answer to somebody else's question: the first such after a random place."""
+        """The gold answer to another user's question: the first one after a random position."""
         start = seeded_number(0, "misplaced", record["key"])
         for n in range(len(self._answered)):
             other = self._answered[(start + n) % len(self._answered)]
@@ -155,13 +155,13 @@ class QuestionAudit:
         return work
 
     async def _judged(self, question: Question, text: str | None, askers: Mapping[str, Asker], role: str) -> Record:
-        """A text judged as the answer; None asks the model for one, without the history."""
+        """Judge a text in place of the answer; None asks the model for one without the history."""
         stage = "answer"
         try:
             if text is None:
                 text = (await askers["model"].ask(*self._without_history(question))).text
             stage = "judge"
-            judgement, score = await judged(self._prompts, question, text, askers.get(role))
+            judgement, score = await judge_answer(self._prompts, question, text, askers.get(role))
         except RequestFailed as failed:
             return {"failure": failure_of(stage, failed)}
         return {"answer": text, "judgement": judgement, "score": score}
@@ -177,25 +177,25 @@ class QuestionAudit:
         }
 
     def _findings(self, audited: Sequence[Record]) -> Iterator[Finding]:
-        made: dict[str, Callable[[], Iterable[Finding]]] = {
+        makers: dict[str, Callable[[], Iterable[Finding]]] = {
             "gold": partial(self._gold, audited),
             "no-history": partial(self._no_history, audited),
-            "length": lambda: by_the_runs(self.run_judge, self._length()),
-            "probes": self._probed(audited).dress,
+            "length": lambda: naming_run_judge(self.run_judge, self._length()),
+            "probes": self._probed(audited).formatting,
             "steering": self._probed(audited).steering,
             "second-judge": partial(self._second_judge, audited),
         }
         for check in self._checks:
-            yield from made[check]()
+            yield from makers[check]()
 
     def _of(self, audited: Sequence[Record], name: str) -> tuple[list[Score], int]:
-        """The scores of a variant, and how many failed or could not be read."""
+        """The scores of a variant, and how many failed or were unparsed."""
         there = [(self._cluster_of(r), r["variants"][name].get("score")) for r in audited if name in r["variants"]]
         found = [Score(cluster, score) for cluster, score in there if score is not None]
         return found, len(there) - len(found)
 
     def _both(self, audited: Sequence[Record], name: str, than: str) -> tuple[list[tuple[str, float, float]], int]:
-        """The scores of another variant and of this one, where both could be read."""
+        """Paired scores of variant `than` and variant `name`, and how many pairs lack a score."""
         there = [(self._cluster_of(r), r["variants"]) for r in audited if name in r["variants"]]
         rows = [(c, v.get(than, {}).get("score"), v[name].get("score")) for c, v in there]
         found = [row for row in rows if row[1] is not None and row[2] is not None]
@@ -203,34 +203,34 @@ class QuestionAudit:
 
     def _gold(self, audited: Sequence[Record]) -> Iterator[Finding]:
         scores, lost = self._of(audited, "gold")
-        yield finding(
+        yield make_finding(
             "gold",
-            "the gold answer as if a model had given it, % correct",
+            "gold answer in place of the model's, % correct",
             rate_of(scores),
-            "near 100",
-            lambda e: said(
+            "95 or more",
+            lambda e: with_meaning(
                 at_least(95, e),
-                "the judge accepts what is right",
-                "the judge rejects gold answers: no model can reach 100",
+                "The judge accepts correct answers.",
+                "The judge rejects gold answers: no model can reach 100.",
             ),
             left_out=lost,
         )
 
     def _no_history(self, audited: Sequence[Record]) -> Iterator[Finding]:
         scores, lost = self._of(audited, "no-history")
-        yield finding(
+        yield make_finding(
             "no-history",
-            "the model without the history, % correct",
+            "model without the history, % correct",
             rate_of(scores),
             "low",
-            lambda e: "a model that knows nothing about the user scores this much; treat it as the floor",
+            lambda e: "A model that knows nothing about the user scores this much; treat it as the floor.",
             left_out=lost,
         )
         rows, lost = self._both(audited, "no-history", "answer")
-        gain = paired((c, without, own) for c, own, without in rows)
-        judge = partial(better, "itself without the history", _CLEAR)
-        name = "the model − itself without the history (difference)"
-        yield finding("no-history", name, gain, "clearly above 0", judge, left_out=lost)
+        gain = paired_difference((c, without, own) for c, own, without in rows)
+        assess = partial(assess_gain, "itself without the history", _CLEAR)
+        name = "model − itself without the history (difference, % correct)"
+        yield make_finding("no-history", name, gain, "above 0", assess, left_out=lost)
 
     def _length(self) -> Iterator[Finding]:
         rows = [
@@ -239,23 +239,26 @@ class QuestionAudit:
             if r.get("score") is not None
         ]
         words = mean_of([Score(c, n) for c, n, _ in rows], 1)
-        yield finding("length", "words per answer", words, "", lambda e: "over all answers that were scored")
+        yield make_finding("length", "words per answer", words, "", lambda e: "The mean over all scored answers.")
         found = correlation(rows)
         if found is not None:
-            yield finding(
+            yield make_finding(
                 "length",
-                "correlation of length with being correct",
+                "correlation of length and correctness (−1 to 1)",
                 found,
-                "about 0",
-                lambda e: said(
-                    about(0, 0.3, e), "length is not shown to matter by much", "longer answers are judged better"
+                "−0.3 to +0.3",
+                lambda e: with_meaning(
+                    near(0, 0.3, e),
+                    "Length is not shown to matter much.",
+                    f"{'Longer' if e.value > 0 else 'Shorter'} answers are more often judged correct.",
                 ),
                 places=2,
             )
 
-    def _probed(self, audited: Sequence[Record]) -> Probed:
-        return Probed(
+    def _probed(self, audited: Sequence[Record]) -> ProbeFindings:
+        return ProbeFindings(
             what="answer",
+            unit="% correct",
             both=partial(self._both, audited),
             alone=partial(self._of, audited),
             mean=rate_of,
@@ -263,28 +266,29 @@ class QuestionAudit:
             reach=100,
             clear=_CLEAR,
             low=10,
-            should_fail="near 0",
         )
 
     def _second_judge(self, audited: Sequence[Record]) -> Iterator[Finding]:
         rows, lost = self._both(audited, "second", "answer")
         same = rate_of([Score(c, float(a == b)) for c, a, b in rows])
-        made = partial(finding, "second-judge", left_out=lost)
-        yield made("same verdict, %", same, "", lambda e: "of two judges on the same answers")
+        add = partial(make_finding, "second-judge", left_out=lost)
+        yield add("% of answers with the same verdict", same, "", lambda e: "Two judges on the same answers.")
         if not rows:
             return
         counts = count_by_cluster([a for _, a, _ in rows], [b for _, _, b in rows], [c for c, _, _ in rows], (0.0, 1.0))
         kappa = with_intervals(counts, {"kappa": cohen_kappa})["kappa"]
         if kappa is not None:
-            yield made("Cohen's kappa", kappa, "0.6 or more", _agreement, places=2)
-        stricter = paired(rows)
-        yield made(
-            "accuracy by the second judge − by the first (difference)",
+            yield add("Cohen's kappa (−1 to 1)", kappa, "0.6 or more", _assess_agreement, places=2)
+        stricter = paired_difference(rows)
+        yield add(
+            "second judge − first judge (difference, % correct)",
             stricter,
-            "about 0",
-            lambda d: said(about(0, _CLEAR, d), "neither is shown to be stricter", "one judge is stricter"),
+            "−5 to +5",
+            lambda d: with_meaning(
+                near(0, _CLEAR, d), "Neither judge is shown to be stricter.", "One judge is stricter."
+            ),
         )
 
 
-def _agreement(kappa: Estimate) -> Judged:
-    return said(at_least(0.6, kappa), "the judges agree", "the judges do not agree")
+def _assess_agreement(kappa: Estimate) -> Assessment:
+    return with_meaning(at_least(0.6, kappa), "The judges agree.", "The judges do not agree well.")

@@ -1,4 +1,4 @@
-"""The base of question benchmarks: everything but the name, the data and the two templates."""
+"""Base class of question benchmarks: everything except the name, the data and the two templates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class QuestionBenchmark(Benchmark):
-    """A subclass says `name`, `title`, `about`, `format`, `templates()` (ask.yaml, judge.yaml) and `read()`."""
+    """A subclass defines `name`, `title`, `about`, `format`, `templates()` (ask.yaml, judge.yaml) and `read()`."""
 
     item = Noun("question", "questions")
     settings = QuestionSettings
@@ -40,7 +40,7 @@ class QuestionBenchmark(Benchmark):
         return METRICS
 
     def summarize(self, records: Sequence[Record], settings: Mapping[str, Any]) -> dict[str, Any]:
-        """What metrics.json has of a run: counts, metrics, groups."""
+        """The content of metrics.json: counts, metrics, groups."""
         return summarize(records, self.metrics(settings), self.cluster_of, self.grouped)
 
     def people(self) -> People:

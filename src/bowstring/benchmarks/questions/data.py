@@ -1,4 +1,4 @@
-"""A set of questions behind histories, in memory."""
+"""A data set of questions and histories, in memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bowstring.records import History
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`user` names the history that it stands behind; `evidence` are ids of the dialogues that hold its answer."""
+    """A question. `user` names its history; `evidence` are the ids of the dialogues that contain its answer."""
 
     key: str
     user: str
@@ -25,7 +25,7 @@ class Question:
 
 
 class QuestionSet(DataSet):
-    """`benchmark` is the name of the benchmark that it is of."""
+    """`benchmark` is the name of the benchmark of the set."""
 
     def __init__(
         self,
@@ -66,11 +66,11 @@ class QuestionSet(DataSet):
 
 
 def problems_of(histories: Mapping[str, History], questions: Sequence[Question], file: str) -> Iterator[Problem]:
-    """What must hold between questions and histories: keys are unique, users and evidence exist."""
+    """Check that keys are unique, and that users and evidence exist."""
     seen: set[str] = set()
     for row, question in enumerate(questions):
         if question.key in seen:
-            yield Problem(file, row, "key", f"is {quote_value(question.key)} again; expected each question once")
+            yield Problem(file, row, "key", f"is {quote_value(question.key)}, a duplicate; expected each question once")
         seen.add(question.key)
         history = histories.get(question.user)
         if history is None:

@@ -1,4 +1,4 @@
-"""Questions behind histories: asked, answered, and judged right or wrong."""
+"""Evaluation of questions after a history; answers are judged right or wrong."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ UNITS = ("utterance", "dialogue")
 
 @dataclass(frozen=True, slots=True)
 class QuestionSettings:
-    """What changes a result."""
+    """Everything that changes a result."""
 
-    splits: tuple[str, ...] = field(default=(), metadata=option("A split; repeatable.", name="--split"))
+    splits: tuple[str, ...] = field(default=(), metadata=option("Use only this split; repeatable.", name="--split"))
     types: tuple[str, ...] = field(
-        default=(), metadata=option("A question type; repeatable.", name="--type", shown_default="all")
+        default=(), metadata=option("Use only this question type; repeatable.", name="--type", shown_default="all")
     )
     history: str = field(
         default="full",
         metadata=option(
             "What the model sees: full, gold, none, last:4k (or last:N sessions), bm25/utterance/K, bm25/dialogue/K, "
-            "dense/utterance/K, dense/dialogue/K, summary, or python:module:Class. Repeat it for a sweep.",
+            "dense/utterance/K, dense/dialogue/K, summary, or python:module:Class. Repeat for a sweep.",
             axis=True,
         ),
     )
     bm25_tokens: Literal["stems", "words", "whitespace"] = field(
-        default="stems", metadata=option("How keyword search splits texts.")
+        default="stems", metadata=option("Tokenization of keyword search.")
     )
     retriever: str = field(
-        default="facebook/contriever", metadata=option("Embedding model of dense search: a hub id or a folder.")
+        default="facebook/contriever", metadata=option("Embedding model for dense search: a hub id or a folder.")
     )
-    max_tokens: int = field(default=300, metadata=option("Longest answer, in tokens.", min=1))
+    max_tokens: int = field(default=300, metadata=option("Maximum length of an answer, in tokens.", min=1))
     temperature: float = field(default=0.0, metadata=option("Temperature of the evaluated model.", min=0, max=2))
     seed: int = field(default=0, metadata=option("Seed of the sampling."))
 
@@ -72,7 +72,7 @@ class QuestionSettings:
         return Sampling(self.max_tokens, self.temperature, seed=seeded_number(self.seed, "answer", key) % 2**31)
 
     def configuration(self) -> dict[str, Any]:
-        """The settings that bear on this run."""
+        """The settings that affect this run."""
         settings = asdict(self)
         for name, kind in (("bm25_tokens", "bm25"), ("retriever", "dense")):
             if self.view().kind != kind:
@@ -135,7 +135,7 @@ class QuestionEvaluation:
         return self._prompts.together(group, shown[0])
 
     def open_group(self, group: Sequence[Question], askers: Mapping[str, Asker]) -> Work[Question]:
-        ready = asyncio.ensure_future(self._prepared(group, askers))
+        ready = asyncio.ensure_future(self._prompts_by_key(group, askers))
 
         async def work(question: Question) -> Record:
             record = _about(question)
@@ -147,18 +147,18 @@ class QuestionEvaluation:
 
         return work
 
-    async def _prepared(
+    async def _prompts_by_key(
         self, group: Sequence[Question], askers: Mapping[str, Asker]
     ) -> dict[str, tuple[Prompt, Record]]:
-        """Each question's prompt, and what there is to say of the history in it."""
+        """The prompt of each question, and facts about the history in it."""
         shown = await self._histories.show(group[0].user, _asked(group), stage_asker(askers))
         prompts = self._filled(group, shown)
         return {
-            question.key: (prompt, self._seen(question, one))
+            question.key: (prompt, self._history_facts(question, one))
             for question, one, prompt in zip(group, shown, prompts, strict=True)
         }
 
-    def _seen(self, question: Question, shown: Shown) -> Record:
+    def _history_facts(self, question: Question, shown: Shown) -> Record:
         size = {"turns": shown.turns, "characters": len(self._prompts.history(shown))}
         found: Record = {"shown": size}
         if shown.sources is not None and question.evidence and self._view.kind not in ("full", "gold", "none"):
@@ -174,7 +174,7 @@ class QuestionEvaluation:
             completion = await askers["model"].ask(prompt, self.settings.sampling(question.key))
             record |= {"answer": completion.text, "finish": completion.finish}
             stage = "judge"
-            said, score = await judged(self._prompts, question, completion.text, askers.get("judge"))
+            said, score = await judge_answer(self._prompts, question, completion.text, askers.get("judge"))
         except RequestFailed as failed:
             return record | {"failure": failure_of(stage, failed)}
         verdict = None if score is None else "yes" if score else "no"
@@ -184,10 +184,10 @@ class QuestionEvaluation:
         return self._benchmark.summarize(records, self.settings.configuration())
 
 
-async def judged(
+async def judge_answer(
     prompts: QuestionPrompts, question: Question, answer: str, judge: Asker | None
 ) -> tuple[str, float | None]:
-    """What the judge writes of an answer, and 1 or 0; None where it cannot be read."""
+    """The judgement of an answer, and its score 1 or 0; None if it is unparsed."""
     if judge is None:
         said = builtin.correctness(answer, question.gold)
     else:
@@ -213,7 +213,7 @@ def _about(question: Question) -> Record:
 
 
 def question_of(record: Record) -> Question:
-    """The question that a record is of."""
+    """The question of a record."""
     return Question(
         record["key"],
         record["user"],

@@ -1,5 +1,5 @@
 """The two prompts of a question benchmark: NAME/ask with {history} and {question}, NAME/judge with {question}, {gold}
-and {answer}; and NAME/summary with {session}, where summaries are wanted."""
+and {answer}; and NAME/summary with {session}, for summaries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class QuestionPrompts:
         self._summary = folder.get(f"{name}/summary", needs=frozenset({"session"})) if summaries else None
 
     def together(self, questions: Sequence[Question], shown: Shown) -> list[Prompt]:
-        """The prompts of questions that see the same history: they share all of it."""
+        """The prompts of questions with the same history, which they share."""
         history = self.history(shown)
         if len(questions) == 1:
             return [self.alone(questions[0], shown)]
@@ -36,7 +36,7 @@ class QuestionPrompts:
         return _messages(self._ask, values)
 
     def history(self, shown: Shown) -> str:
-        """Sessions as a text, each with its date where there is one; or what stands for them."""
+        """The sessions as text, with dates if known; or their summaries."""
         if shown.notes is not None:
             return "\n".join(f"- {note}" for note in shown.notes) or "(nothing)"
         return "\n\n".join(map(self.session, shown.dialogues)) or "(no earlier sessions)"

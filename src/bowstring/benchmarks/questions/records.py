@@ -10,7 +10,7 @@ from bowstring.runs.codec import Codec, FailureForm, Form, Id, Share, ShownForm
 
 
 class QuestionForm(Form):
-    """Where an item failed, its record ends early."""
+    """The record of an item; a failed item has only the first fields."""
 
     key: StrictStr
     user: StrictStr

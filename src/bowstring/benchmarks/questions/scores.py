@@ -1,4 +1,4 @@
-"""What the records of a question benchmark come to: the share of right answers, and evidence recall."""
+"""Scores of a question benchmark: accuracy and evidence recall."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Blind human evaluation: what is put to people, who gets what in which order, the pages, and what comes out.
+"""Blind human evaluation: units, their assignment to annotators, the pages, and the results.
 
-    units     runs -> what one page asks
-    dealing   who gets which, in which order, and what stands on which side
-    planning  the whole of it, with gold checks of what somebody is not asked
-    study     all of that in one SQLite file, with what people said
-    pages     the annotators' pages
-    results   ratings with their sources again; how far everybody is
+    units     runs -> units; a unit is the content of one page
+    dealing   random assignment of units to annotators, their order, and the sides of answers
+    planning  the complete assignment, with gold checks from items that an annotator does not rate
+    study     the plan and the annotations in one SQLite file
+    pages     the pages for annotators
+    results   ratings with their sources; progress of annotators
 
-Nothing here knows what a good answer is. Curating a data set is a study too: its units are the items of the set.
+Curating a data set is also a study: its units are the items of the set.
 """

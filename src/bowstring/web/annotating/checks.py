@@ -1,7 +1,7 @@
-"""Gold checks: units whose answer is known, which test the annotator and are never ratings.
+"""Gold checks: units with a known answer, which test the annotator and are not exported as ratings.
 
-Some are made: what is known to be good against an answer that somebody else was given to something else. Others come
-from a file with `item` and `label`.
+Generated checks pair a good answer with an answer to another user's question. Given checks come from a file with `item`
+and `label`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from bowstring.files.strict_json import parse_strict_json
 from bowstring.seeding import seeded_number
 
 
-def made_checks(task: Task, units: Sequence[Unit], n: int, seed: int, *, dealt: Sequence[Unit]) -> list[Unit]:
-    """`n` checks, or as many as can be made, for somebody who is dealt those: nobody meets a question or a text
-    of a check twice."""
+def generated_checks(task: Task, units: Sequence[Unit], n: int, seed: int, *, dealt: Sequence[Unit]) -> list[Unit]:
+    """Up to `n` checks for an annotator with the units `dealt`: no question or text of a check appears twice."""
     if task.shape == "scale" and not task.wrong:
-        return []  # nothing is known to be wrong for an answer to something else
+        return []  # no label is known to be right for an answer to another question
     met = {text for unit in dealt for text in (unit.asked, *unit.answers)}
     free = sorted((u for u in units if u.asked not in met), key=lambda u: seeded_number(seed, "check", *u.ids))
-    # A text is shown once, so it need not be looked at twice.
+    # A text is shown only once, so each is considered once.
     others = list({_elsewhere(task, unit): unit for unit in reversed(free)}.values())[::-1]
     checks: list[Unit] = []
     for unit in free:
@@ -52,12 +51,12 @@ def _usable(task: Task, unit: Unit, other: Unit) -> bool:
 
 
 def _elsewhere(task: Task, other: Unit) -> str:
-    """What somebody else was told."""
+    """An answer that another user got."""
     return other.right if task.shape == "pair" else other.answers[0]
 
 
 def _texts(task: Task, unit: Unit, other: Unit) -> tuple[str, ...]:
-    """What a check shows for answers."""
+    """The answers that a check shows."""
     if task.shape == "parts":
         return (unit.right,)
     wrong = _elsewhere(task, other)
@@ -70,7 +69,7 @@ def _check(task: Task, unit: Unit, other: Unit) -> Unit:
     if task.shape == "pair":
         expected = (task.labels[0],)
     elif task.shape == "parts":
-        expected = task.labels[:2]  # a preference covers the list that was made from it
+        expected = task.labels[:2]  # a preference covers the checklist that was made from it
     else:
         expected = task.wrong
     digest = hashlib.sha256(json.dumps([unit.asked, *answers]).encode()).hexdigest()[:12]
@@ -80,7 +79,7 @@ def _check(task: Task, unit: Unit, other: Unit) -> Unit:
 
 
 def given_checks(path: Path, task: Task, units: Sequence[Unit]) -> list[Unit]:
-    """The units that a file knows the answer of, by an item's id, or by the key of its record where that is clear."""
+    """Units with known labels from a file, by item id, or by record key if that is unambiguous."""
     by_id = {named: unit for unit in units for named in unit.ids}
     by_key: dict[str, list[Unit]] = {}
     for unit in units:
@@ -92,7 +91,7 @@ def given_checks(path: Path, task: Task, units: Sequence[Unit]) -> list[Unit]:
         found = by_id.get(item) or (fitting[0] if len(fitting) == 1 and len(fitting[0].ids) == 1 else None)
         if found is None:
             raise DataError(
-                f"{place}: item {quote_value(item)} is not in these runs; expected an id as exports have it"
+                f"{place}: item {quote_value(item)} is not in these runs; expected an item id as in an export"
             )
         if label not in task.labels:
             raise DataError(f"{place}: label is {quote_value(label)}; expected {join_choices(task.labels)}")
@@ -105,7 +104,7 @@ def given_checks(path: Path, task: Task, units: Sequence[Unit]) -> list[Unit]:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """The rows of a .jsonl or .csv file, each with its place."""
+    """The rows of a .jsonl or .csv file, each with its location."""
     if path.suffix.lower() not in (".jsonl", ".csv"):
         raise UsageError(f"--gold {path}: expected a .jsonl or .csv file with item and label")
     try:
@@ -124,5 +123,5 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
                     yield f"{path} line {n}", row
     except DataError:
         raise
-    except (ValueError, csv.Error) as error:  # NotPlain is one of the former
+    except (ValueError, csv.Error) as error:  # NotPlain is a ValueError
         raise DataError(f"{path} cannot be read: {error}; expected rows with item and label") from error

@@ -1,8 +1,8 @@
-"""The data set that people left when they had curated one: in the published layout, with every decision beside it.
+"""Writes a curated data set in the published layout, with all decisions.
 
-curation.jsonl   an item a line: the decision, whose it was, when, why, and what was changed
-made.json        where the set comes from, how that was made, who curated it, and how many items it had before and after
-README.md        the card
+curation.jsonl   one line per item: decision, curator, time, comment and changes
+made.json        source of the set and how it was made, the curators, and the number of items before and after
+README.md        the dataset card
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ from bowstring.files.safe_yaml import ParseError, parse_safe_yaml
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.models.tokens import counter_or_none
 from bowstring.web.annotating.curation import curation_of
-from bowstring.web.annotating.study import Given, Study
+from bowstring.web.annotating.study import Assignment, Study
 
 DECISIONS, MADE, CARD = "curation.jsonl", "made.json", "README.md"
 
 
 @dataclass(frozen=True, slots=True)
-class Curated:
+class CurationResult:
     folder: Path
     counts: Mapping[str, int]  # accept, edit, reject, open, undealt
 
 
-def write_curated(study: Study, out: Path, *, license: str | None = None) -> Curated:
-    """Write what was accepted, as it is now, with every decision. What nobody has decided on is left out."""
+def write_curated(study: Study, out: Path, *, license: str | None = None) -> CurationResult:
+    """Write the accepted items with their edits, and all decisions. Undecided items are left out."""
     about = study.about["data"]
     data = load(about["name"], splits=about["splits"])
     if data.fingerprint != about["fingerprint"]:
-        raise UsageError(f"{about['name']} is not what it was when curating began; bring it back, or begin anew")
+        raise UsageError(f"{about['name']} has changed since curation started; restore it, or start a new curation")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} is not empty; choose another --write")
-    decided = {given.unit.key: given for given in study.everything()}
+    decided = {given.unit.key: given for given in study.assignments()}
     read = set(_keys(data))
     source = load(about["name"]) if about["splits"] else data
     lines = [_decision(decided[key]) if key in decided else _undealt(key, key in read) for key in _keys(source)]
     counts = Counter(line["decision"] for line in lines)
     if not counts["accept"] + counts["edit"]:
-        raise UsageError(f"nothing is accepted in {study.path}, so there is nothing to write")
+        raise UsageError(f"{study.path} has no accepted items to write")
     origin = _origin(about["name"], license, counts, len(study.about["settings"]["annotators"]))
     draft = out.with_name(f".{out.name}.draft")
     shutil.rmtree(draft, ignore_errors=True)
@@ -63,18 +63,18 @@ def write_curated(study: Study, out: Path, *, license: str | None = None) -> Cur
     if out.exists():
         out.rmdir()
     draft.rename(out)
-    return Curated(out, {name: counts[name] for name in ("accept", "edit", "reject", "open", "undealt")})
+    return CurationResult(out, {name: counts[name] for name in ("accept", "edit", "reject", "open", "undealt")})
 
 
 def _keys(data: DataSet) -> list[str]:
     return [item.key for item in data.items()]
 
 
-def _decision(given: Given) -> dict[str, Any]:
+def _decision(given: Assignment) -> dict[str, Any]:
     line: dict[str, Any] = {"item": given.unit.key, "decision": "open", "curator": given.annotator}
     if given.annotation is None:
         return line
-    said = given.annotation.said
+    said = given.annotation.response
     before = dict(given.unit.fields)
     return line | {
         "decision": said.choices[0],
@@ -89,15 +89,15 @@ def _undealt(key: str, read: bool) -> dict[str, Any]:
     return {"item": key, "decision": "undealt", "why": "beyond --limit" if read else "not in the --split that was read"}
 
 
-def _edits(decided: Mapping[str, Given]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """The items that were not rejected, each with its new texts."""
+def _edits(decided: Mapping[str, Assignment]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """The accepted items, each with its edited texts."""
     for key, given in decided.items():
-        if given.annotation is not None and given.annotation.said.choices[0] != "reject":
-            yield key, given.annotation.said.edits
+        if given.annotation is not None and given.annotation.response.choices[0] != "reject":
+            yield key, given.annotation.response.edits
 
 
 def _origin(name: str, license: str | None, counts: Mapping[str, int], curators: int) -> Origin:
-    """What the set's own card says of it, and what happened since."""
+    """The origin from the card of the set, extended by the curation."""
     card = Path(name) / CARD
     text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
     header = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
@@ -109,17 +109,17 @@ def _origin(name: str, license: str | None, counts: Mapping[str, int], curators:
     if section and isinstance(found, dict) and (license or found.get("license")):
         origin = Origin(license or str(found["license"]), section[1].strip())
     elif license:
-        origin = Origin(license, "How it was made is not known.")
+        origin = Origin(license, "How it was made is unknown.")
     else:
         try:
             origin = known_origin(name)
         except UsageError as error:
-            raise UsageError(f"the licence of {name} is not known here: say it with --license") from error
+            raise UsageError(f"the license of {name} is unknown; give it with --license") from error
     people = f"{curators} {'person' if curators == 1 else 'people'}"
     said = (
-        f"Curated by {people} with Bowstring: {counts['accept']:,} items accepted as they were, {counts['edit']:,} "
-        f"mended, {counts['reject']:,} rejected, {counts['open']:,} left undecided and out, "
-        f"{counts['undealt']:,} not looked at and out. {DECISIONS} has every decision."
+        f"Curated by {people} with Bowstring: {counts['accept']:,} items accepted unchanged, {counts['edit']:,} "
+        f"edited, {counts['reject']:,} rejected, {counts['open']:,} undecided (left out), "
+        f"{counts['undealt']:,} not reviewed (left out). {DECISIONS} has all decisions."
     )
     return Origin(origin.license, f"{origin.made}\n\n{said}")
 
@@ -128,13 +128,13 @@ def _read_made(path: Path) -> Any:
     try:
         return parse_strict_json(path.read_bytes())
     except ParseError as error:
-        raise DataError(f"{path}: {error}; mend it, or move it out of the set") from error
+        raise DataError(f"{path}: {error}; fix it, or remove it from the set") from error
 
 
 def _write_beside(
     folder: Path, study: Study, lines: Sequence[Mapping[str, Any]], counts: Mapping[str, int], origin: Origin
 ) -> None:
-    """Decisions, provenance and card; the set is loaded, so that a bad one is found now."""
+    """Write decisions, provenance and card. The set is loaded, so a bad set is found now."""
     data = load(str(folder))
     source, settings = study.about["data"], study.about["settings"]
     before = Path(source["name"]) / MADE

@@ -1,6 +1,6 @@
-"""Curating a data set: people accept, mend or reject its items, each dealt to one of them.
+"""Curation of a data set: people accept, edit or reject its items; each item goes to one person.
 
-A curation is a study whose units are the items of the set; `curated` writes the set that is left.
+A curation is a study whose units are the items of the set; `curated` writes the resulting set.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bowstring.benchmarks import registry
-from bowstring.benchmarks.interface import needed
+from bowstring.benchmarks.interface import require_part
 from bowstring.benchmarks.loading import load
 from bowstring.benchmarks.people import CURATE, Curation
 from bowstring.datasets.dataset import DataSet
 from bowstring.errors import UsageError
-from bowstring.web.annotating.dealing import chosen, deal, hands_of
+from bowstring.web.annotating.dealing import chosen, deal, units_by_annotator
 from bowstring.web.annotating.opening import Settings, check_same, names_of
-from bowstring.web.annotating.study import Study, create, is_made
+from bowstring.web.annotating.study import Study, create, is_created
 
 
 def open_curation(
@@ -30,7 +30,7 @@ def open_curation(
     seed: int = 0,
     db: Path | None = None,
 ) -> Study:
-    """The curation of this data set: made at the first call, and opened again at every other."""
+    """The curation of this data set: created by the first call, opened by later ones."""
     data = load(name, splits=splits)
     curation = curation_of(data)
     settings = Settings(CURATE.name, names_of(curators), overlap=0.0, limit=limit, checks=0.0, seed=seed)
@@ -39,9 +39,9 @@ def open_curation(
         "data": {"name": name, "fingerprint": data.fingerprint, "splits": list(splits)},
     }
     path = db or database_of(name)
-    if not is_made(path):
+    if not is_created(path):
         units = chosen(list(curation.units(data)), limit, seed)
-        create(path, about, units, deal(units, hands_of(units, settings.annotators, seed), seed))
+        create(path, about, units, deal(units, units_by_annotator(units, settings.annotators, seed), seed))
     study = Study(path)
     try:
         check_same(study, about)
@@ -52,7 +52,7 @@ def open_curation(
 
 
 def database_of(name: str) -> Path:
-    """Beside a set on disk; for any other, here."""
+    """Next to a set on disk; otherwise in the current folder."""
     path = Path(name)
     if path.exists():
         return path.resolve().parent / f"{path.resolve().name}.curation.sqlite"
@@ -62,4 +62,4 @@ def database_of(name: str) -> Path:
 def curation_of(data: DataSet) -> Curation:
     benchmark = registry.get(data.benchmark)
     people = benchmark.people()
-    return needed(benchmark, people.curation() if people is not None else None, "curation of its data sets")
+    return require_part(benchmark, people.curation() if people is not None else None, "curation of its data sets")

@@ -1,4 +1,4 @@
-"""Who gets which unit, in which order, and which answer stands where: by lot, and the same for the same seed."""
+"""Random assignment of units to annotators, their order and the sides of answers, reproducible by seed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bowstring.seeding import seeded_number
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A unit on its way to an annotator. Where it is swapped, the second answer stands first."""
+    """A unit assigned to an annotator. If it is swapped, the second answer is shown first."""
 
     annotator: str
     place: int
@@ -20,19 +20,19 @@ class Turn:
 
 
 def chosen(units: Sequence[Unit], limit: int | None, seed: int) -> list[Unit]:
-    """So many units by lot, in the order of the data. A larger limit keeps what a smaller one took."""
+    """A random sample of units, in the order of the data. A larger limit includes the sample of a smaller one."""
     if limit is None or limit >= len(units):
         return list(units)
-    taken = {unit.ids for unit in by_lot(units, seed)[:limit]}
+    taken = {unit.ids for unit in in_random_order(units, seed)[:limit]}
     return [unit for unit in units if unit.ids in taken]
 
 
-def by_lot(units: Sequence[Unit], seed: int) -> list[Unit]:
+def in_random_order(units: Sequence[Unit], seed: int) -> list[Unit]:
     return sorted(units, key=lambda unit: seeded_number(seed, "taken", *unit.ids))
 
 
 def shared(units: Sequence[Unit], overlap: float, seed: int) -> list[bool]:
-    """Which units everybody gets: a share of the whole, spread over the types as they are."""
+    """The units that all annotators get: a share of all units, stratified by type."""
     order = _by_type(units, seed)
     flags = [False] * len(units)
     taken = 0
@@ -43,15 +43,15 @@ def shared(units: Sequence[Unit], overlap: float, seed: int) -> list[bool]:
     return flags
 
 
-def hands_of(units: Sequence[Unit], annotators: Sequence[str], seed: int) -> dict[str, list[int]]:
-    """Which units everybody gets: shared ones and gold checks all of them, the others in turn."""
+def units_by_annotator(units: Sequence[Unit], annotators: Sequence[str], seed: int) -> dict[str, list[int]]:
+    """The units of each annotator: all shared units and gold checks, and the other units in turn."""
     for_all = [n for n, unit in enumerate(units) if unit.shared or unit.expected]
     rest = [n for n in _by_type(units, seed) if not (units[n].shared or units[n].expected)]
     return {name: [*for_all, *rest[which :: len(annotators)]] for which, name in enumerate(annotators)}
 
 
 def deal(units: Sequence[Unit], hands: Mapping[str, Sequence[int]], seed: int) -> list[Turn]:
-    """Each annotator's units in an order of their own, with half of them each way."""
+    """Each annotator's units in a random order, half of them swapped."""
     turns = []
     for annotator, mine in hands.items():
         order = sorted(mine, key=lambda n: seeded_number(seed, "order", annotator, *units[n].ids))
@@ -63,5 +63,5 @@ def deal(units: Sequence[Unit], hands: Mapping[str, Sequence[int]], seed: int) -
 
 
 def _by_type(units: Sequence[Unit], seed: int) -> list[int]:
-    """By lot, type after type: whoever deals from this deals every type evenly."""
+    """Units in random order, alternating between types, so that types are assigned evenly."""
     return sorted(range(len(units)), key=lambda n: (units[n].type, seeded_number(seed, "deal", *units[n].ids)))

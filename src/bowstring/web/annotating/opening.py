@@ -1,4 +1,4 @@
-"""From a command to its study: made at the first call, and opened again at every other."""
+"""Opens the study of a command: the first call creates it, later calls open it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from bowstring.errors import UsageError
 from bowstring.files.escaping import escape_control_characters
 from bowstring.runs.folder import EndedRun
 from bowstring.web.annotating.checks import given_checks
-from bowstring.web.annotating.planning import Wishes, plan
-from bowstring.web.annotating.study import Study, create, is_made
+from bowstring.web.annotating.planning import StudyRequest, plan
+from bowstring.web.annotating.study import Study, create, is_created
 from bowstring.web.annotating.tasks import task_named
-from bowstring.web.annotating.units import Gathered, gather, read_runs, with_dialogues
+from bowstring.web.annotating.units import UnitCollection, collect_units, read_runs, with_dialogues
 
 DATABASE = "annotations.sqlite"
 _MOST_ANNOTATORS = 500
@@ -26,7 +26,7 @@ _MOST_ANNOTATORS = 500
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a study is made with; another one is another study."""
+    """The settings of a study; other settings mean another study."""
 
     task: str
     annotators: tuple[str, ...] = ("annotator-1",)
@@ -39,7 +39,7 @@ class Settings:
 
 
 def names_of(given: str) -> tuple[str, ...]:
-    """'anna,ben', or a number of people without names."""
+    """Names from 'anna,ben', or from a number of people."""
     given = given.strip()
     if given.isdecimal() and 1 <= int(given[:6]) <= _MOST_ANNOTATORS:
         return tuple(f"annotator-{n}" for n in range(1, int(given) + 1))
@@ -47,7 +47,7 @@ def names_of(given: str) -> tuple[str, ...]:
     twice = sorted({name for name in names if names.count(name) > 1})
     legible = all(name and escape_control_characters(name) == name for name in names)
     if not legible or given.isdecimal() or twice or len(names) > _MOST_ANNOTATORS:
-        why = f"{twice[0]} is there twice; " if twice and all(names) else ""
+        why = f"{twice[0]} appears twice; " if twice and all(names) else ""
         raise UsageError(f"--annotators {given}: {why}expected names such as anna,ben, or a number up to 500")
     return names
 
@@ -73,21 +73,21 @@ def open_study(
     db: Path | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Study:
-    """The study of these runs and settings. Without runs, the one that `db` holds, whatever it was made with."""
+    """The study of these runs and settings. Without runs, the study in `db`, whatever its settings are."""
     if not paths:
         if db is None:
-            raise UsageError("which runs? expected the folder of one, such as runs/NAME, or --db with a study")
+            raise UsageError("no run was given; expected the folder of a run, such as runs/NAME, or --db with a study")
         return Study(db)
     runs = read_runs(paths)
     benchmark = registry.get(runs[0].configuration["benchmark"])
     kind = task_named(task, benchmark)
     print_ = hashlib.sha256(gold.read_bytes()).hexdigest() if gold else None
     settings = Settings(kind.name, names_of(annotators), overlap, limit, checks, print_, criteria_of(criteria), seed)
-    gathered = gather(runs, kind)
-    about = {"settings": asdict(settings), "runs": list(gathered.runs), "items": _digest(gathered.units)}
+    collection = collect_units(runs, kind)
+    about = {"settings": asdict(settings), "runs": list(collection.runs), "items": _digest(collection.units)}
     path = db or paths[0].resolve().parent / DATABASE
-    if not is_made(path):
-        _make(path, {**about, "benchmark": benchmark.name}, gathered, kind, settings, runs, gold, tell)
+    if not is_created(path):
+        _make(path, {**about, "benchmark": benchmark.name}, collection, kind, settings, runs, gold, tell)
     study = Study(path)
     try:
         check_same(study, about)
@@ -105,27 +105,28 @@ def find_study(path: Path) -> Study:
 def _make(
     path: Path,
     about: Mapping[str, Any],
-    gathered: Gathered,
+    collection: UnitCollection,
     task: Task,
     settings: Settings,
     runs: Sequence[EndedRun],
     gold: Path | None,
     tell: Callable[[str], None],
 ) -> None:
-    known = given_checks(gold, task, gathered.units) if gold else []
-    wishes = Wishes(settings.annotators, settings.overlap, settings.limit, settings.checks, settings.seed)
-    planned = plan(task, gathered.units, known, wishes)
-    for reason, n in gathered.left_out.items():
+    known = given_checks(gold, task, collection.units) if gold else []
+    request = StudyRequest(settings.annotators, settings.overlap, settings.limit, settings.checks, settings.seed)
+    planned = plan(task, collection.units, known, request)
+    for reason, n in collection.left_out.items():
         tell(f"{n:,} left out: {reason}")
-    if planned.kept:
-        tell(f"{planned.kept:,} left out: kept for gold checks, which nobody may recognize")
-    if planned.made < planned.wanted:
+    if planned.reserved:
+        tell(f"{planned.reserved:,} left out: reserved for gold checks, which must not be recognizable")
+    if planned.generated < planned.wanted:
         tell(
-            f"{planned.made:,} of {planned.wanted:,} gold checks could be made: too few questions and answers are "
-            "not asked anyway"
+            f"{planned.generated:,} of {planned.wanted:,} gold checks could be generated: there are too few "
+            f"unused questions "
+            "and answers"
         )
     units: Sequence[Unit] = planned.units
-    if task.shape != "parts":  # there, two texts are held against each other, and nothing else
+    if task.shape != "parts":  # those tasks compare two texts only
         units, why = with_dialogues(units, runs)
         if why:
             tell(why)
@@ -137,7 +138,7 @@ def _digest(units: Sequence[Unit]) -> str:
 
 
 def check_same(study: Study, about: Mapping[str, Any]) -> None:
-    """One study a file: what was asked of people is not changed under them."""
+    """One study per file: the settings of a study never change."""
     wanted = json.loads(json.dumps(about))
     if any(study.about.get(name) != value for name, value in wanted.items()):
         found = study.about["settings"]
@@ -145,6 +146,6 @@ def check_same(study: Study, about: Mapping[str, Any]) -> None:
         if not differ:
             differ = ["the runs" if study.about.get("runs") != wanted.get("runs") else "what the runs hold"]
         raise UsageError(
-            f"{study.path} holds another study, with other {' and '.join(differ).removeprefix('the ')}; "
-            "give another --db, or the same command as before"
+            f"{study.path} contains another study, with different {' and '.join(differ).removeprefix('the ')}; "
+            "choose another --db, or use the same command as before"
         )

@@ -1,6 +1,6 @@
-"""The annotators' pages: plain forms, which a script gives keys.
+"""The pages for annotators: plain forms; a script adds keyboard shortcuts.
 
-A page is made from a `Sheet`, which has what an annotator may see and nothing else: no sources, no ids, no labels.
+A page is rendered from a `Sheet`, which has only what an annotator may see: no sources, ids or labels.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from bowstring.benchmarks.people import Task
 from bowstring.errors import StoreError
 from bowstring.files.escaping import escape_control_characters
 from bowstring.labels import TIE
-from bowstring.web.annotating.study import Given, Study
-from bowstring.web.annotating.tasks import DEGREES, Incomplete, Said, read_form, read_seconds
+from bowstring.web.annotating.study import Assignment, Study
+from bowstring.web.annotating.tasks import DEGREES, Incomplete, PageResponse, read_form, read_seconds
 
-# A form carries comments and edited texts; percent signs make three characters of a byte.
+# A form contains comments and edited texts; percent encoding makes three characters of a byte.
 MOST_BYTES = 4 << 20
 _MOST_FIELDS = 1000
 _log = logging.getLogger("uvicorn.error")
-# Under the guard's no-referrer a browser hides the origin of a form too, and the guard would not know its own pages.
-# Other sites are told as little by this.
+# With the guard's no-referrer, browsers also hide the origin of a form, and the guard would reject its own pages.
+# This policy reveals no more to other sites.
 _HEADERS = {"Referrer-Policy": "same-origin"}
 _KEYS = {
     "A": ("a", "1", "ArrowLeft"),
@@ -42,45 +42,45 @@ _KEYS = {
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What one page shows. The answers are in the order of this page."""
+    """The content of one page. The answers are in the order of this page."""
 
     page: str
     number: int
     total: int
     done: int
     before: str | None
-    behind: str | None
+    following: str | None
     facts: tuple[tuple[str, str], ...]
     asked: str
     answers: tuple[str, ...]
     entries: tuple[str, ...]
     dialogues: tuple[tuple[tuple[str, str], ...], ...]
     fields: tuple[tuple[str, str], ...]
-    said: Said | None
+    response: PageResponse | None
     saved: bool
 
 
-def sheet_of(study: Study, given: Given, said: Said | None = None) -> Sheet:
-    """`said` is what a form held that could not be saved."""
+def sheet_of(study: Study, given: Assignment, response: PageResponse | None = None) -> Sheet:
+    """`response` is the content of a form that could not be saved."""
     progress = study.progress(given.annotator)
-    before, behind = study.neighbours(given)
+    before, following = study.neighbours(given)
     unit = given.unit
     annotation = given.annotation
-    shown = said or (annotation.said if annotation else None)
+    shown = response or (annotation.response if annotation else None)
     return Sheet(
         page=given.page,
         number=given.place + 1,
         total=progress.total,
         done=progress.done,
         before=before,
-        behind=behind if annotation else None,
+        following=following if annotation else None,
         facts=unit.facts,
         asked=unit.asked,
         answers=unit.answers[::-1] if given.swapped and len(unit.answers) == 2 else unit.answers,
         entries=unit.entries,
         dialogues=unit.dialogues,
         fields=tuple((name, shown.edits.get(name, text) if shown else text) for name, text in unit.fields),
-        said=shown,
+        response=shown,
         saved=annotation is not None,
     )
 
@@ -95,7 +95,7 @@ def add_pages(app: FastAPI, study: Study) -> None:
         return HTMLResponse(text.encode("utf-8", "replace"), status, headers=_HEADERS)
 
     def missing() -> HTMLResponse:
-        return page("message", 404, heading="This page is not one of yours", text="Go on from the beginning.")
+        return page("message", 404, heading="This page is not assigned to you", text="Continue from the start page.")
 
     def see(place: str) -> Response:
         return RedirectResponse(place, 303)
@@ -103,8 +103,8 @@ def add_pages(app: FastAPI, study: Study) -> None:
     @app.exception_handler(StoreError)
     def failed(request: Request, error: StoreError) -> Response:  # noqa: ARG001
         _log.error("%s", error)
-        text = "Whoever runs this study has been told. Go back, and try again."
-        return page("message", 503, heading="That could not be read or saved", text=text)
+        text = "The error was reported to the owner of this study. Go back and try again."
+        return page("message", 503, heading="The form could not be read or saved", text=text)
 
     @app.get("/", response_class=HTMLResponse)
     def start(request: Request) -> Response:
@@ -124,7 +124,7 @@ def add_pages(app: FastAPI, study: Study) -> None:
 
     @app.get("/item/{name}")
     def item(request: Request, name: str) -> Response:
-        given = study.given(request.scope["who"], name)
+        given = study.assignment(request.scope["who"], name)
         if given is None:
             return missing()
         study.note_sent(name)
@@ -136,27 +136,31 @@ def add_pages(app: FastAPI, study: Study) -> None:
         return await asyncio.to_thread(saved, request.scope["who"], name, body)
 
     def saved(who: str, name: str, body: bytes) -> Response:
-        given = study.given(who, name)
+        given = study.assignment(who, name)
         if given is None:
             return missing()
         unit = given.unit
         try:
             form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
-        except ValueError:  # more than any page of ours has
-            return page("message", 400, heading="This is no form of these pages", text="Go on from the beginning.")
+        except ValueError:  # more than any of our pages has
+            return page(
+                "message", 400, heading="This form does not belong to these pages", text="Continue from the start page."
+            )
         try:
-            said = read_form(form, task, parts=len(unit.ids), criteria=study.criteria, fields=dict(unit.fields))
+            response = read_form(form, task, parts=len(unit.ids), criteria=study.criteria, fields=dict(unit.fields))
         except Incomplete as incomplete:
-            held = sheet_of(study, given, _held(form, task, given, study.criteria))
+            held = sheet_of(study, given, _partial_response(form, task, given, study.criteria))
             return page("item", 422, who=who, sheet=held, problem=str(incomplete))
         since = time.time() - given.sent_at if given.sent_at else 0.0
-        study.save(name, said, read_seconds(form, max(since, 0.0)))
-        following = study.first_open_behind(given)
+        study.save(name, response, read_seconds(form, max(since, 0.0)))
+        following = study.first_open_after(given)
         return see(f"/item/{following}" if following else "/done")
 
 
-def _held(form: Mapping[str, list[str]], task: Task, given: Given, criteria: tuple[str, ...]) -> Said:
-    """What was filled in of a form that is not complete: it is shown again, not lost."""
+def _partial_response(
+    form: Mapping[str, list[str]], task: Task, given: Assignment, criteria: tuple[str, ...]
+) -> PageResponse:
+    """The values of an incomplete form, which is shown again."""
 
     def one(name: str) -> str:
         return form.get(name, [""])[-1]
@@ -164,16 +168,16 @@ def _held(form: Mapping[str, list[str]], task: Task, given: Given, criteria: tup
     names = [f"choice-{n}" for n in range(len(given.unit.ids))] if task.shape == "parts" else ["choice"]
     edits = {name: one(f"field-{name}") for name, _ in given.unit.fields if f"field-{name}" in form}
     rated = {name: one(f"criterion-{name}") for criterion in criteria for name in task.rated(criterion)}
-    return Said(tuple(map(one, names)), rated, edits, one("comment"))
+    return PageResponse(tuple(map(one, names)), rated, edits, one("comment"))
 
 
 def _visible(text: str) -> str:
-    """Marks that reorder a text could make a word look like another: they are shown. Line ends are line ends."""
+    """Text with visible bidirectional control characters, which could disguise a word; line ends are kept."""
     return escape_control_characters(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _keys(choice: str, choices: Sequence[str]) -> tuple[str, ...]:
-    """The keys of a choice: the first letter of a word, or its place where another word begins with the same letter."""
+    """The keys of a choice: its first letter, or its position if another choice starts with the same letter."""
     if choice in _KEYS or choice.isdecimal():
         return _KEYS.get(choice, (choice,))
     letters = [other[:1].lower() for other in choices]

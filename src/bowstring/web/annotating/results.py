@@ -1,4 +1,4 @@
-"""What came out of a study: ratings with their sources again, and how far everybody is."""
+"""Results of a study: ratings with their sources, and the progress of annotators."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Any
 
 from bowstring.benchmarks.people import Task
 from bowstring.records import Side
-from bowstring.web.annotating.study import Annotation, Given, Study
-from bowstring.web.annotating.tasks import Said
+from bowstring.web.annotating.study import Annotation, Assignment, Study
+from bowstring.web.annotating.tasks import PageResponse
 
 
 def export(study: Study) -> Iterator[dict[str, Any]]:
-    """A line for everything that was said, one an item; gold checks are marked, and are no ratings."""
+    """One line per rated item; gold checks are marked and are not ratings."""
     task = study.task
-    for given in study.everything():
+    for given in study.assignments():
         if given.annotation is not None:
             yield from _lines(given, given.annotation, task)
 
 
-def _lines(given: Given, annotation: Annotation, task: Task) -> Iterator[dict[str, Any]]:
-    unit, said = given.unit, annotation.said
-    for n, (item, choice) in enumerate(zip(unit.ids, said.choices, strict=True)):
+def _lines(given: Assignment, annotation: Annotation, task: Task) -> Iterator[dict[str, Any]]:
+    unit, response = given.unit, annotation.response
+    for n, (item, choice) in enumerate(zip(unit.ids, response.choices, strict=True)):
         line: dict[str, Any] = {
             "item": item,
             "rater": given.annotator,
@@ -33,10 +33,10 @@ def _lines(given: Given, annotation: Annotation, task: Task) -> Iterator[dict[st
             "task": task.name,
             "cluster": unit.cluster,
             "type": unit.type,
-            "seconds": round(annotation.seconds / len(unit.ids), 2),  # a page with several points is shared by them
+            "seconds": round(annotation.seconds / len(unit.ids), 2),  # the time of a page is divided between its points
             "gold": bool(unit.expected),
-            "criteria": _degrees(said, "B" if given.swapped else "A", task),
-            "comment": said.comment,
+            "criteria": _degrees(response, "B" if given.swapped else "A", task),
+            "comment": response.comment,
             "at": datetime.fromtimestamp(annotation.at, UTC).isoformat(timespec="seconds"),
             "key": unit.key,
             "sources": list(unit.sources),
@@ -45,18 +45,18 @@ def _lines(given: Given, annotation: Annotation, task: Task) -> Iterator[dict[st
             "changes": annotation.changes,
         }
         if task.shape == "pair":
-            line["criteria_of_other"] = _degrees(said, "A" if given.swapped else "B", task)
+            line["criteria_of_other"] = _degrees(response, "A" if given.swapped else "B", task)
             line |= {"choice": choice, "first": unit.sources[1 if given.swapped else 0]}
         if unit.expected:
             line |= {"expected": list(unit.expected[n]), "right": _is_right(line["label"], unit.expected[n])}
         yield line
 
 
-def _degrees(said: Said, side: Side, task: Task) -> dict[str, int]:
-    """By criterion, how the answer of a side was rated; there is but one where nothing is compared."""
+def _degrees(response: PageResponse, side: Side, task: Task) -> dict[str, int]:
+    """The ratings of the answer on one side, by criterion; tasks without a comparison have one side."""
     if task.shape != "pair":
-        return {name: int(degree) for name, degree in said.criteria.items()}
-    of_side = {name.rpartition("/"): int(degree) for name, degree in said.criteria.items()}
+        return {name: int(degree) for name, degree in response.criteria.items()}
+    of_side = {name.rpartition("/"): int(degree) for name, degree in response.criteria.items()}
     return {criterion: degree for (criterion, _, of), degree in of_side.items() if of == side}
 
 
@@ -66,7 +66,7 @@ def _is_right(label: str, expected: tuple[str, ...]) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How far one annotator is; `right` of `checked` gold checks were answered as expected."""
+    """The progress of one annotator; `right` of `checked` gold checks were answered as expected."""
 
     annotator: str
     done: int
@@ -74,24 +74,24 @@ class Standing:
     right: int
     checked: int
     checks: int
-    seconds: float | None  # the median a page
+    seconds: float | None  # median per page
     last: str | None
-    chose: dict[str, int]  # how often each side or label, as the page called it
+    chose: dict[str, int]  # counts of each side or label, as named on the page
 
 
 def standings(study: Study) -> list[Standing]:
     task = study.task
-    by_name: dict[str, list[Given]] = {name: [] for name in study.about["settings"]["annotators"]}
-    for given in study.everything():
+    by_name: dict[str, list[Assignment]] = {name: [] for name in study.about["settings"]["annotators"]}
+    for given in study.assignments():
         by_name[given.annotator].append(given)
     return [_standing(name, turns, task) for name, turns in by_name.items()]
 
 
-def _standing(name: str, turns: list[Given], task: Task) -> Standing:
+def _standing(name: str, turns: list[Assignment], task: Task) -> Standing:
     done = [(g, g.annotation) for g in turns if g.annotation is not None]
     checked = [_all_right(g, a, task) for g, a in done if g.unit.expected]
     last = max((a.at for _, a in done), default=None)
-    chose = Counter(choice for g, a in done if not g.unit.expected for choice in a.said.choices)
+    chose = Counter(choice for g, a in done if not g.unit.expected for choice in a.response.choices)
     return Standing(
         annotator=name,
         done=len(done),
@@ -105,7 +105,7 @@ def _standing(name: str, turns: list[Given], task: Task) -> Standing:
     )
 
 
-def _all_right(given: Given, annotation: Annotation, task: Task) -> bool:
-    labels = [task.label(choice, swapped=given.swapped) for choice in annotation.said.choices]
+def _all_right(given: Assignment, annotation: Annotation, task: Task) -> bool:
+    labels = [task.label(choice, swapped=given.swapped) for choice in annotation.response.choices]
     known = zip(labels, given.unit.expected, strict=True)
     return all(_is_right(label, expected) is not False for label, expected in known)

@@ -1,12 +1,12 @@
-"""A study in one SQLite file: what is asked, who gets it in which order, and what they said.
+"""A study in one SQLite file: units, assignments and annotations.
 
-    study         what it was made with: settings, runs, task
-    annotators    a name and the token of their link
-    units         what is asked, with sources; no page reads them
-    turns         a unit on its way to an annotator: a name that tells nothing, the place, which answer stands first
-    annotations   what was said; one row a turn, however often a form arrives
+    study         settings, runs and task
+    annotators    names and the tokens of their links
+    units         contents of pages, with sources, which pages never show
+    turns         assigned units: a random page name, the position, and whether the answers are swapped
+    annotations   responses; one row per turn, however often a form is sent
 
-An annotation is on disk before the next page is sent.
+An annotation is committed before the next page is sent.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bowstring.errors import StoreError, UsageError
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.writing import NO_LINKS
 from bowstring.web.annotating.dealing import Turn
-from bowstring.web.annotating.tasks import DEGREES, Said, task_of_study
+from bowstring.web.annotating.tasks import DEGREES, PageResponse, task_of_study
 
 _SCHEMA = """
 CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -59,17 +59,17 @@ CREATE TABLE annotations (
 ) WITHOUT ROWID;
 """
 _VERSION = 1
-_FORMAT = 0x426F7741  # SQLite's application id: what kind of file this is
+_FORMAT = 0x426F7741  # SQLite's application id: the kind of the file
 _PATIENCE_S = 30.0
 _LATEST = 32_503_680_000.0  # the year 3000
 _UNIT: TypeAdapter[Unit] = TypeAdapter(Unit)
-_OUT_OF_FORM = (ValueError, KeyError, TypeError, AttributeError)  # NotPlain and ValidationError are ValueErrors
-_SAID = "a.choices, a.criteria, a.edits, a.comment, a.seconds, a.at, a.changes"
+_MALFORMED = (ValueError, KeyError, TypeError, AttributeError)  # NotPlain and ValidationError are ValueErrors
+_COLUMNS = "a.choices, a.criteria, a.edits, a.comment, a.seconds, a.at, a.changes"
 
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    said: Said
+    response: PageResponse
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     at: Annotated[float, Field(ge=0, lt=_LATEST)]
     changes: int
@@ -91,7 +91,7 @@ class _Counts(BaseModel):
 
 
 class _About(BaseModel):
-    """What pages and exports ask of a study."""
+    """What pages and exports need to know about a study."""
 
     settings: _Settings
     counts: _Counts
@@ -104,8 +104,8 @@ _ABOUT: TypeAdapter[_About] = TypeAdapter(_About)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """A unit as one annotator got it, and what they said, if they did."""
+class Assignment:
+    """A unit assigned to an annotator, with the annotation, if there is one."""
 
     page: str
     annotator: str
@@ -120,25 +120,26 @@ class Given:
 class Progress:
     done: int
     total: int
-    first_open: str | None  # the page to go on with
+    first_open: str | None  # the next page
 
 
 class Study:
-    """Open for several threads, and beside other processes."""
+    """A study file, safe for several threads and processes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         if not path.is_file():
-            raise UsageError(f"{path} is not there; bowstring annotate RUN… makes one")
+            raise UsageError(f"{path} does not exist; bowstring annotate RUN… creates a study")
         self._lock = threading.Lock()
         self._connection = _connect(path)
         with self._reading() as connection:
             found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
             if found[0] != _FORMAT:
-                raise UsageError(f"{path} is no study of bowstring annotate; choose another --db")
+                raise UsageError(f"{path} is not a study of bowstring annotate; choose another --db")
             if found[1] != _VERSION:
                 raise StoreError(
-                    f"{path} was written by a newer version (format {found[1]}); use that, or another --db"
+                    f"{path} was written by a newer version (format {found[1]}); use that version, or choose "
+                    f"another --db"
                 )
             rows = connection.execute("SELECT name, value FROM study").fetchall()
         try:
@@ -146,7 +147,7 @@ class Study:
             self._who = {token: name for name, token in self.links().items()}
             about = _ABOUT.validate_python(self.about)
             self.task: Task = task_of_study(about.settings.task, about.benchmark)
-        except _OUT_OF_FORM as error:
+        except _MALFORMED as error:
             raise self._damaged(error) from error
         except UsageError as error:  # its benchmark is not installed here
             raise UsageError(f"{path}: {error}") from error
@@ -157,12 +158,12 @@ class Study:
 
     @property
     def items(self) -> int:
-        """Units that are rated, gold checks not among them."""
+        """The number of rated units, without gold checks."""
         return int(self.about["counts"]["items"])
 
     @property
     def shared(self) -> int:
-        """Units that everybody rates."""
+        """The number of units that all annotators rate."""
         return int(self.about["counts"]["shared"])
 
     def close(self) -> None:
@@ -173,7 +174,7 @@ class Study:
         return self._who.get(token)
 
     def links(self) -> dict[str, str]:
-        """Everybody's token, by name, in the order in which they were named."""
+        """The tokens by annotator, in the order of the names."""
         with self._reading() as connection:
             rows = dict(connection.execute("SELECT name, token FROM annotators"))
         return {name: rows[name] for name in self.about["settings"]["annotators"]}
@@ -185,15 +186,15 @@ class Study:
                 " WHERE t.annotator = ? ORDER BY t.place",
                 (annotator,),
             ).fetchall()
-        still = [page for page, said in pages if said is None]
+        still = [page for page, response in pages if response is None]
         return Progress(len(pages) - len(still), len(pages), still[0] if still else None)
 
-    def given(self, annotator: str, page: str) -> Given | None:
-        """None where this is no page of theirs."""
-        return next(self._given("WHERE t.page = ? AND t.annotator = ?", (page, annotator)), None)
+    def assignment(self, annotator: str, page: str) -> Assignment | None:
+        """None if the page is not assigned to the annotator."""
+        return next(self._assignments("WHERE t.page = ? AND t.annotator = ?", (page, annotator)), None)
 
-    def neighbours(self, given: Given) -> tuple[str | None, str | None]:
-        """The pages before and behind one."""
+    def neighbours(self, given: Assignment) -> tuple[str | None, str | None]:
+        """The previous and the next page."""
         with self._reading() as connection:
             found = dict(
                 connection.execute(
@@ -203,8 +204,8 @@ class Study:
             )
         return found.get(given.place - 1), found.get(given.place + 1)
 
-    def first_open_behind(self, given: Given) -> str | None:
-        """The next page without an annotation, or the first of all where there is none behind this one."""
+    def first_open_after(self, given: Assignment) -> str | None:
+        """The next page without an annotation; if there is none after this one, the first of all."""
         with self._reading() as connection:
             row = connection.execute(
                 "SELECT t.page FROM turns t LEFT JOIN annotations a ON a.page = t.page"
@@ -221,16 +222,16 @@ class Study:
             ).fetchone()
         return None if row is None else str(row[0])
 
-    def everything(self) -> Iterator[Given]:
-        return self._given("ORDER BY t.annotator, t.place", ())
+    def assignments(self) -> Iterator[Assignment]:
+        return self._assignments("ORDER BY t.annotator, t.place", ())
 
     def note_sent(self, page: str) -> None:
         with self._writing() as connection:
             connection.execute("UPDATE turns SET sent_at = ? WHERE page = ?", (time.time(), page))
 
-    def save(self, page: str, said: Said, seconds: float) -> None:
-        """Committed when this returns. The same said again changes nothing, not even the time."""
-        row = [json.dumps(v, sort_keys=True) for v in (said.choices, dict(said.criteria), dict(said.edits))]
+    def save(self, page: str, response: PageResponse, seconds: float) -> None:
+        """Save a response; it is committed on return. Saving the same response again changes nothing."""
+        row = [json.dumps(v, sort_keys=True) for v in (response.choices, dict(response.criteria), dict(response.edits))]
         with self._writing() as connection:
             connection.execute(
                 "INSERT INTO annotations VALUES (?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (page) DO UPDATE SET"
@@ -239,29 +240,29 @@ class Study:
                 " changes = changes + 1"
                 " WHERE (choices, criteria, edits, comment) IS NOT"
                 " (excluded.choices, excluded.criteria, excluded.edits, excluded.comment)",
-                (page, *row, said.comment, seconds, time.time()),
+                (page, *row, response.comment, seconds, time.time()),
             )
 
-    def _given(self, where: str, values: tuple[object, ...]) -> Iterator[Given]:
+    def _assignments(self, where: str, values: tuple[object, ...]) -> Iterator[Assignment]:
         with self._reading() as connection:
             rows = connection.execute(
-                f"SELECT t.page, t.annotator, t.place, t.swapped, t.sent_at, u.content, {_SAID} FROM turns t"  # noqa: S608
+                f"SELECT t.page, t.annotator, t.place, t.swapped, t.sent_at, u.content, {_COLUMNS} FROM turns t"  # noqa: S608
                 f" JOIN units u ON u.id = t.unit LEFT JOIN annotations a ON a.page = t.page {where}",
                 values,
             ).fetchall()
-        for page, annotator, place, swapped, sent_at, content, *said in rows:
+        for page, annotator, place, swapped, sent_at, content, *response in rows:
             try:
-                annotation = None if said[0] is None else _annotation(said)
+                annotation = None if response[0] is None else _annotation(response)
                 unit = _UNIT.validate_json(content)
                 if annotation is not None:
                     _check_said(annotation, unit, self.task)
-            except _OUT_OF_FORM as error:
+            except _MALFORMED as error:
                 raise self._damaged(error) from error
-            yield Given(page, annotator, place, bool(swapped), sent_at, unit, annotation)
+            yield Assignment(page, annotator, place, bool(swapped), sent_at, unit, annotation)
 
     def _damaged(self, error: Exception) -> StoreError:
         reason = " ".join(str(error).split())[:200]
-        return StoreError(f"{self.path} is damaged: it is not as a study was written: {reason}")
+        return StoreError(f"{self.path} is damaged: {reason}")
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -287,16 +288,17 @@ class Study:
 
 
 def _check_said(annotation: Annotation, unit: Unit, task: Task) -> None:
-    """An unknown choice would count as the last that there is."""
-    said = annotation.said
-    sound = len(said.choices) == len(unit.ids) and set(said.choices) <= set(task.choices)
-    sound = sound and set(said.criteria.values()) <= set(DEGREES) and said.edits.keys() <= dict(unit.fields).keys()
-    if not sound:
-        raise ValueError(f"{said!r:.100} is no answer to {task.name}")
+    """Reject unknown choices: they would count as the last label."""
+    response = annotation.response
+    valid = len(response.choices) == len(unit.ids) and set(response.choices) <= set(task.choices)
+    valid = valid and set(response.criteria.values()) <= set(DEGREES)
+    valid = valid and response.edits.keys() <= dict(unit.fields).keys()
+    if not valid:
+        raise ValueError(f"{response!r:.100} is not a response to {task.name}")
 
 
-def is_made(path: Path) -> bool:
-    """Whether there is anything in this file. A process that was killed while it made a study leaves an empty one."""
+def is_created(path: Path) -> bool:
+    """Whether the file has content. A process that was killed while it created a study leaves an empty file."""
     if not path.is_file():
         return False
     with closing(_connect(path)) as connection:
@@ -304,9 +306,9 @@ def is_made(path: Path) -> bool:
 
 
 def create(path: Path, about: Mapping[str, Any], units: Sequence[Unit], turns: Sequence[Turn]) -> None:
-    """All of it or nothing: a study that somebody else made meanwhile is left as it is."""
+    """Create the study in one transaction; a study that another process created meanwhile is kept."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Tokens and comments are nobody else's; what SQLite lays beside the file is given the same mode.
+    # Tokens and comments are private; SQLite gives its additional files the same mode.
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o600))
     except OSError as error:
@@ -363,7 +365,7 @@ def _annotation(row: Sequence[Any]) -> Annotation:
     choices, criteria, edits, comment, seconds, at, changes = row
     return _ANNOTATION.validate_python(
         {
-            "said": {
+            "response": {
                 "choices": parse_strict_json(choices),
                 "criteria": parse_strict_json(criteria),
                 "edits": parse_strict_json(edits),

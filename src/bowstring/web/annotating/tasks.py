@@ -1,6 +1,6 @@
-"""Which task people do, and how what they say is read.
+"""Finds the task of a study and parses the forms of annotators.
 
-On a page two answers are A and B, by lot. Only `Task.label`, on the way out, makes a source of a side again.
+On a page two answers are A and B in random order. Only `Task.label` maps a side back to its source, on export.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bowstring.benchmarks import registry
-from bowstring.benchmarks.interface import Benchmark, needed
+from bowstring.benchmarks.interface import Benchmark, require_part
 from bowstring.benchmarks.people import CURATE, Task
 from bowstring.errors import UsageError
 
 Form = Mapping[str, Sequence[str]]
 DEGREES = ("1", "2", "3", "4", "5")  # of a criterion
-LONGEST = 200_000  # characters of a comment, or of a text that somebody edits
+LONGEST = 200_000  # characters of a comment or an edited text
 
 
 def task_named(name: str | None, benchmark: Benchmark) -> Task:
-    """The task of this name, or the default one; a UsageError names those that runs of this benchmark have."""
-    people = needed(benchmark, benchmark.people(), "tasks for annotators")
+    """The task of this name, or the default task; a UsageError lists the tasks of the benchmark."""
+    people = require_part(benchmark, benchmark.people(), "tasks for annotators")
     if name is None:
         return people.tasks[0]
     known = {task.name: task for task in people.tasks}
@@ -37,8 +37,8 @@ def task_named(name: str | None, benchmark: Benchmark) -> Task:
 
 
 def task_of_study(name: str, benchmark: str | None) -> Task:
-    """The task of a study, whose benchmark is not known where an earlier version made it; ValueError if there is none
-    of this name, UsageError if there is no such benchmark."""
+    """The task of a study; studies of earlier versions do not name their benchmark. ValueError for an unknown task,
+    UsageError for an unknown benchmark."""
     if name == CURATE.name:
         return CURATE
     benchmark = benchmark or _benchmark_with(name)
@@ -50,7 +50,7 @@ def task_of_study(name: str, benchmark: str | None) -> Task:
     people = registry.get(benchmark).people() if benchmark is not None else None
     found = next((task for task in people.tasks if task.name == name), None) if people is not None else None
     if found is None:
-        raise ValueError(f"there is no task {name!r:.100}")
+        raise ValueError(f"{name!r:.100} is not a task")
     return found
 
 
@@ -61,8 +61,8 @@ def _benchmark_with(task: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What an annotator said on one page, as the page called it."""
+class PageResponse:
+    """The response of an annotator on one page, in the terms of the page."""
 
     choices: tuple[str, ...]
     criteria: Mapping[str, str] = field(default_factory=dict)
@@ -71,38 +71,40 @@ class Said:
 
 
 class Incomplete(Exception):
-    """Something is missing or unknown in a form; str() is said to the annotator."""
+    """A form with a missing or unknown value; str() is shown to the annotator."""
 
 
-def read_form(form: Form, task: Task, *, parts: int, criteria: Sequence[str], fields: Mapping[str, str]) -> Said:
-    """What a form says; criteria may be left open. `fields` are the texts that can be edited, as they are now."""
+def read_form(
+    form: Form, task: Task, *, parts: int, criteria: Sequence[str], fields: Mapping[str, str]
+) -> PageResponse:
+    """Parse a form; criteria are optional. `fields` are the current values of the editable texts."""
     names = [f"choice-{n}" for n in range(parts)] if task.shape == "parts" else ["choice"]
     choices = tuple(_one(form, name) for name in names)
     if not all(choices):
-        said = "Please label every point." if task.shape == "parts" else "Please choose first."
+        said = "Please label every point." if task.shape == "parts" else "Please make a choice."
         raise Incomplete(said)
     if unknown := [c for c in choices if c not in task.choices]:
-        raise Incomplete(f"There is no choice {unknown[0][:40]!r} here.")
+        raise Incomplete(f"{unknown[0][:40]!r} is not one of the choices.")
     rated = (name for criterion in criteria for name in task.rated(criterion))
     degrees = {name: given for name in rated if (given := _one(form, f"criterion-{name}"))}
     if unknown := [d for d in degrees.values() if d not in DEGREES]:
-        raise Incomplete(f"There is no choice {unknown[0][:40]!r} here.")
+        raise Incomplete(f"{unknown[0][:40]!r} is not one of the choices.")
     comment = _lines(_one(form, "comment")).strip()
     edits: dict[str, str] = {}
     if task.shape == "fields":
         choices, edits = _curated(form, choices[0], comment, fields)
-    return Said(choices, degrees, edits, comment)
+    return PageResponse(choices, degrees, edits, comment)
 
 
 def _curated(form: Form, choice: str, reason: str, fields: Mapping[str, str]) -> tuple[tuple[str, ...], dict[str, str]]:
-    """What was changed is found by looking, so that nothing is an edit without one, and no edit is lost."""
+    """Edits are found by comparing texts, so an unchanged text is never an edit, and no edit is lost."""
     if choice == "reject":
         if not reason:
-            raise Incomplete("Please say why it is rejected.")
+            raise Incomplete("Please give a reason for the rejection.")
         return ("reject",), {}
     given = {name: _lines(_one(form, f"field-{name}")) for name in fields}
     if any(not text.strip() for name, text in given.items() if fields[name].strip()):
-        raise Incomplete("A text was left empty; reject the item if it cannot be mended.")
+        raise Incomplete("A text is empty; reject the item if it cannot be fixed.")
     edits = {name: text.strip() for name, text in given.items() if text.strip() != _lines(fields[name]).strip()}
     return ("edit" if edits else "accept",), edits
 
@@ -110,17 +112,17 @@ def _curated(form: Form, choice: str, reason: str, fields: Mapping[str, str]) ->
 def _one(form: Form, name: str) -> str:
     given = form.get(name, [""])[-1]
     if len(given) > LONGEST:
-        raise Incomplete(f"At most {LONGEST:,} characters at a time.")
+        raise Incomplete(f"A text is too long; the limit is {LONGEST:,} characters.")
     return given
 
 
 def _lines(text: str) -> str:
-    """Forms send line ends of their own."""
+    """Forms send CRLF line ends."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_seconds(form: Form, most: float) -> float:
-    """How long the page was looked at, as it says itself; since it was sent, where it does not or cannot have been."""
+    """The time on the page as reported by the form; if missing or impossible, the time since the page was sent."""
     try:
         seconds = float(_one(form, "seconds"))
     except ValueError:

@@ -1,7 +1,7 @@
-"""Runs -> units: what one page asks, with everything that it shows.
+"""Units from runs: the contents of the pages.
 
-What a unit of a record is, its benchmark says (`People.unit`). Its ids are those of `datasets.ratings`, so that people
-and judges meet on the same items. Its sources are kept with it, and are nothing that a page ever sees.
+The benchmark turns a record into a unit (`People.unit`). Unit ids are those of `datasets.ratings`, so people and judges
+rate the same items. A unit includes its sources, which pages never show.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bowstring.benchmarks import registry
-from bowstring.benchmarks.interface import needed
+from bowstring.benchmarks.interface import require_part
 from bowstring.benchmarks.of_run import open_run
 from bowstring.benchmarks.people import People, Task, Turns, Unit, turns_of
 from bowstring.datasets.dataset import DataSet
@@ -25,8 +25,8 @@ from bowstring.studies.run_names import folder_names
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
-    """The units of some runs, in the order of the data; `left_out` counts by reason."""
+class UnitCollection:
+    """The units of runs in the order of the data; `left_out` counts the others by reason."""
 
     runs: tuple[str, ...]
     units: tuple[Unit, ...]
@@ -34,22 +34,24 @@ class Gathered:
 
 
 def read_runs(paths: Sequence[Path]) -> list[EndedRun]:
-    """The runs, a sweep standing for its own; all of one benchmark and of the same data."""
+    """The runs, which must have the same benchmark and data. A sweep means all of its runs."""
     folders = {folder.resolve(): folder for path in paths for folder in run_folders(path)}
     runs = [open_run(folder) for folder in folders.values()]
     if not runs:
-        raise UsageError("which runs? expected the folder of one, such as runs/NAME")
+        raise UsageError("no run was given; expected the folder of a run, such as runs/NAME")
     first = runs[0]
     for other in runs[1:]:
         kinds = [str(run.configuration["benchmark"]) for run in (first, other)]
         if kinds[0] != kinds[1]:
-            raise UsageError(f"{first.path} is a {kinds[0]} run and {other.path} a {kinds[1]} one; annotate them apart")
+            raise UsageError(
+                f"{first.path} is a {kinds[0]} run and {other.path} a {kinds[1]} one; annotate them separately"
+            )
         _check_data(first, other)
     return runs
 
 
 def _check_data(first: EndedRun, other: EndedRun) -> None:
-    """Keys say nothing across data sets: somebody else's conversations would stand beside a question."""
+    """Check that the runs have the same data: keys are not comparable between data sets."""
     data, theirs = first.configuration["data"], other.configuration["data"]
     if data["fingerprint"] == theirs["fingerprint"]:
         return
@@ -58,14 +60,14 @@ def _check_data(first: EndedRun, other: EndedRun) -> None:
     if [data["name"], data["revision"]] == [theirs["name"], theirs["revision"]] and splits[0] != splits[1]:
         what, shown = "splits", ["+".join(own or ()) or "all" for own in splits]
     raise UsageError(
-        f"{first.path} and {other.path} cannot be annotated together: their {what} differ, {shown[0]} and {shown[1]}"
+        f"{first.path} and {other.path} cannot be annotated together: their {what} differ: {shown[0]} and {shown[1]}"
     )
 
 
-def gather(runs: Sequence[EndedRun], task: Task) -> Gathered:
-    """What these runs have for the task, each item once."""
+def collect_units(runs: Sequence[EndedRun], task: Task) -> UnitCollection:
+    """The unique units of these runs for a task."""
     benchmark = registry.get(runs[0].configuration["benchmark"])
-    people = needed(benchmark, benchmark.people(), "tasks for annotators")
+    people = require_part(benchmark, benchmark.people(), "tasks for annotators")
     left_out: Counter[str] = Counter()
     if task.compares_runs and len(runs) > 2:
         raise UsageError(
@@ -82,12 +84,12 @@ def gather(runs: Sequence[EndedRun], task: Task) -> Gathered:
             left_out[unit] += 1
             continue
         if unit.ids in units:
-            left_out["there already, word for word"] += 1
+            left_out["duplicate of another item"] += 1
         units.setdefault(unit.ids, unit)
     if not units:
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in left_out.items())
-        raise UsageError(f"{runs[0].path} has nothing for --task {task.name}: {reasons or 'no records'}")
-    return Gathered(names, tuple(units.values()), left_out)
+        raise UsageError(f"{runs[0].path} has no items for --task {task.name}: {reasons or 'no records'}")
+    return UnitCollection(names, tuple(units.values()), left_out)
 
 
 def _of_two_runs(people: People, one: EndedRun, other: EndedRun, names: tuple[str, str]) -> Iterator[Unit | str]:
@@ -98,8 +100,8 @@ def _of_two_runs(people: People, one: EndedRun, other: EndedRun, names: tuple[st
 
 
 def with_dialogues(units: Sequence[Unit], runs: Sequence[EndedRun]) -> tuple[list[Unit], str | None]:
-    """The units with the dialogues that hold what an answer needs; or as they are, and why. Runs of one set may have
-    read other splits of it."""
+    """The units with the dialogues that an answer depends on; or unchanged, with the reason. Runs of one set may use
+    different splits."""
     keys = {unit.key for unit in units}
     found: dict[str, tuple[Turns, ...]] = {}
     for run in {str(run.configuration["settings"].get("splits")): run for run in runs}.values():

@@ -1,14 +1,14 @@
-// Keys for pages that work without them: a key does what a click on the same thing does.
+// Keyboard shortcuts; the pages work without them. A key does the same as a click.
 "use strict";
 
 const form = document.querySelector("form[data-page]");
 (document.getElementById("problem") || document.querySelector("h1")).focus({ preventScroll: true });
 
-// A second tap that was meant for the page before must not answer this one unseen.
+// A double press that was meant for the previous page must not answer this one.
 const settled = 300;
 setTimeout(() => { document.body.dataset.ready = ""; }, settled);
 
-// Only the time in which the page could be seen counts.
+// Only the time during which the page is visible counts.
 let seen = 0;
 let since = document.visibilityState === "visible" ? performance.now() : null;
 function pause() {
@@ -41,7 +41,7 @@ function writing(target) {
   return target.matches("textarea, select, input:not([type=radio])");
 }
 
-// The point that a key labels: the one that has the focus, or the first without a label.
+// The point that a key labels: the one with the focus, or the first without a label.
 function currentPart() {
   const parts = [...document.querySelectorAll("[data-part]")];
   return parts.find((part) => part.contains(document.activeElement)) || parts.find((part) => !part.querySelector(":checked"));
@@ -59,7 +59,7 @@ function label(key) {
   return true;
 }
 
-// A digit where a criterion has the focus rates by that criterion, and never answers the page's own question.
+// If a criterion has the focus, a digit rates that criterion and never answers the question of the page.
 function rate(key) {
   const group = document.activeElement.closest(".criteria fieldset");
   if (!group || !/^\d$/.test(key)) return false;
@@ -68,7 +68,7 @@ function rate(key) {
   return true;
 }
 
-// Not every browser gives the focus to a radio that is clicked.
+// Not every browser focuses a clicked radio button.
 for (const radio of document.querySelectorAll(".criteria input")) radio.addEventListener("click", () => radio.focus());
 
 document.addEventListener("keydown", (event) => {
@@ -87,7 +87,7 @@ document.addEventListener("keydown", (event) => {
     form.requestSubmit();
     return;
   }
-  // Arrows move inside a group of choices, and scroll a text that is wider than its place.
+  // Arrows move inside a group of choices and scroll wide texts.
   if (key.startsWith("Arrow") && (event.target.matches("input") || event.target.scrollWidth > event.target.clientWidth)) return;
   if (rate(key) || label(key)) {
     event.preventDefault();

@@ -1,25 +1,25 @@
-// The viewer's pages work without this. It moves what moves, and lets keys do what the mouse does.
+// The viewer's pages work without this script. It updates running rows and adds keyboard shortcuts.
 "use strict";
 
-const EVERY = 2000; // milliseconds between two looks at something that runs
-const SELDOM = 5000; // between two looks at a list in which nothing runs
-const SPOKEN = 30000; // between two times that progress is spoken
+const EVERY = 2000; // milliseconds between two updates while something runs
+const SELDOM = 5000; // between two updates of a list without running entries
+const SPOKEN = 30000; // between two announcements of progress to screen readers
 
 const news = document.getElementById("news");
 const say = (text) => { news.textContent = text; };
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
 async function ask(place) {
-  if (document.hidden) return null; // nobody looks
+  if (document.hidden) return null; // the page is hidden
   try {
     const answer = await fetch(place, { cache: "no-store" });
     return answer.ok || answer.status === 404 ? answer : null;
   } catch {
-    return null; // the viewer was ended, or the machine slept: ask again
+    return null; // the viewer was stopped, or the machine slept: try again
   }
 }
 
-// A run on its way.
+// Progress of a running run.
 
 async function watch(section) {
   let spoken = Date.now();
@@ -55,7 +55,7 @@ function show(far) {
   }));
 }
 
-// The list, as it is on the server now. A row that has not changed is left alone, with its mark and its focus.
+// Update of the list. Unchanged rows are kept, with their selection and focus.
 
 function source(row) {
   return row.outerHTML;
@@ -138,7 +138,7 @@ function listen(body) {
     x: () => { if (row()) mark(row()).click(); },
     c: () => {
       if (form.querySelectorAll("input[name=run]:checked").length) form.requestSubmit();
-      else say("Nothing is marked: x marks a run");
+      else say("Nothing is selected: press x to select a run");
     },
     "/": () => { filter.focus(); filter.select(); },
     "?": () => help.showModal(),
@@ -159,7 +159,7 @@ function listen(body) {
       event.preventDefault();
       actions[event.key]();
     } else if (event.key === "Enter" && row() && here === mark(row())) {
-      event.preventDefault(); // not the form: Enter opens
+      event.preventDefault(); // do not submit the form: Enter opens the run
       opener(row()).click();
     }
   });
