@@ -24,7 +24,8 @@ from tests.support.command import PROGRAM, SETTINGS, bowstring
 from tests.support.processes import LIMIT
 
 GOES_ON = re.compile(
-    r"the same command (tries them again|goes on)|run the (same )?command again|free some space|choose another with --store"
+    r"the same command (tries them again|goes on)|run the (same )?command again|free some space"
+    r"|choose another with --store"
 )
 
 # What the rows that were seen had asked for, by their keys: damage may take a trunk and leave its responses.

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.problems import join_choices
 from bowstring.datasets.ratings import COMPARE, item_id
+from bowstring.files.escaping import replace_surrogates
 from bowstring.judging.verdicts import NO, YES, YES_OR_NO
 from bowstring.metrics.measures import Measure, mean
 from bowstring.records import SIDES, Dialogue
@@ -188,7 +189,7 @@ class Curation(Protocol):
 
 def legible(text: str) -> str:
     """A text without the blanks around it, which would tell its source; half a surrogate pair is a question mark."""
-    return text.strip().encode("utf-8", "replace").decode()
+    return replace_surrogates(text.strip())
 
 
 def turns_of(dialogue: Dialogue) -> Turns:

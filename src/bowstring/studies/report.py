@@ -14,6 +14,7 @@ from bowstring.benchmarks.of_run import installed, open_run
 from bowstring.datasets.dataset import DataSet
 from bowstring.errors import BowstringError, DataError, UsageError, check_choice
 from bowstring.files.names import safe_file_name
+from bowstring.files.redaction import error_line
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.writing import make_folder, write_file
 from bowstring.reports import plots
@@ -111,9 +112,9 @@ def make_report(
         raise
     except Exception as error:  # whatever a file of this shape makes of a template: it is the file's
         name = "metrics.json" + (f" or {AUDIT_NAME}" if (folder / AUDIT_NAME).is_file() else "")
+        reason = error_line(error, with_type=True)
         raise DataError(
-            f"{folder / name} is not as a run writes it ({_in_words(error)}); run the evaluation again: answers are in "
-            "the store"
+            f"{folder / name} is not as a run writes it ({reason}); run the evaluation again: answers are in the store"
         ) from error
 
 
@@ -136,12 +137,9 @@ def _of_sweep(folder: Path, out: Path) -> Report:
     except BowstringError:
         raise
     except Exception as error:  # as above
-        raise UsageError(f"{folder / 'sweep.json'} cannot be read ({_in_words(error)}); run the sweep again") from error
-
-
-def _in_words(error: Exception) -> str:
-    """A mistake of ours would look like one of the file's; so it is said what it was."""
-    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise UsageError(
+            f"{folder / 'sweep.json'} cannot be read ({error_line(error, with_type=True)}); run the sweep again"
+        ) from error
 
 
 def data_of(run: EndedRun, given: str | None = None, *, fetch: bool = True) -> tuple[DataSet | None, str | None]:

@@ -28,6 +28,7 @@ from pydantic import BaseModel, Field, TypeAdapter
 
 from bowstring.benchmarks.people import Task, Unit
 from bowstring.errors import StoreError, UsageError
+from bowstring.files.redaction import error_line
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.writing import NO_LINKS
 from bowstring.web.annotating.dealing import Turn
@@ -260,8 +261,7 @@ class Study:
             yield Given(page, annotator, place, bool(swapped), sent_at, unit, annotation)
 
     def _damaged(self, error: Exception) -> StoreError:
-        reason = " ".join(str(error).split())[:200]
-        return StoreError(f"{self.path} is damaged: it is not as a study was written: {reason}")
+        return StoreError(f"{self.path} is damaged: it is not as a study was written: {error_line(error)}")
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
