@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from bowstring.metrics.clusters import Score
 from bowstring.metrics.correction import LEAST, Labelled, corrected
-from bowstring.metrics.intervals import Score
 
 TRUTH = 0.4
 

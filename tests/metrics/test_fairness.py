@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from bowstring.metrics.clusters import Score
 from bowstring.metrics.fairness import FEWEST, largest_gap
-from bowstring.metrics.intervals import Score
 
 
 def group(name: str, users: int, mean: float, rng: np.random.Generator) -> dict[str, list[Score]]:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from bowstring.metrics.intervals import Score, estimate
+from bowstring.metrics.clusters import Score
+from bowstring.metrics.intervals import estimate
 
 
 def mean_of(means):

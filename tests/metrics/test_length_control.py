@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bowstring.metrics.intervals import bootstrap_weights
+from bowstring.metrics.clusters import bootstrap_weights
 from bowstring.metrics.length_control import Comparison, fit_logistic, length_controlled
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from bowstring.metrics.clusters import Score
 from bowstring.metrics.comparing import Difference, difference
-from bowstring.metrics.intervals import Estimate, Score, estimate
+from bowstring.metrics.intervals import Estimate, estimate
 
 # fine: as it should be over all of its interval; unclear: perhaps, perhaps not; told: neither good nor bad by itself.
 Verdict = Literal["fine", "unclear", "look here", "told"]
