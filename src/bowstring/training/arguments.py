@@ -76,7 +76,7 @@ def _check_split() -> None:
     for name, wanted in _SPLIT.items():
         found = os.environ.get(name.upper(), "not set")
         if found.lower() != wanted.lower():
-            where = "in accelerate's configuration; recipes/accelerate/fsdp.yaml has all that is needed"
+            where = "in accelerate's configuration; recipes/accelerate/fsdp.yaml has the required settings"
             raise UsageError(f"{name} is {found}, but must be {wanted} {where}")
 
 

@@ -124,5 +124,5 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
                     yield f"{path} line {n}", row
     except DataError:
         raise
-    except (ValueError, csv.Error) as error:  # NotPlain is one of the former
+    except (ValueError, csv.Error) as error:  # ParseError is one of the former
         raise DataError(f"{path} cannot be read: {error}; expected rows with item and label") from error

@@ -64,7 +64,7 @@ _FORMAT = 0x426F7741  # SQLite's application id: what kind of file this is
 _PATIENCE_S = 30.0
 _LATEST = 32_503_680_000.0  # the year 3000
 _UNIT: TypeAdapter[Unit] = TypeAdapter(Unit)
-_OUT_OF_FORM = (ValueError, KeyError, TypeError, AttributeError)  # NotPlain and ValidationError are ValueErrors
+_OUT_OF_FORM = (ValueError, KeyError, TypeError, AttributeError)  # ParseError and ValidationError are ValueErrors
 _SAID = "a.choices, a.criteria, a.edits, a.comment, a.seconds, a.at, a.changes"
 
 
