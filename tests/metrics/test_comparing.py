@@ -1,4 +1,4 @@
-"""Differences between runs: as sure as they say, surer when paired, and nothing where there is nothing."""
+"""Paired differences between runs: coverage, power, and no false positives."""
 
 from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""Correction for the judge's mistakes: simulated judges, good and bad, and people on some of the items."""
+"""Correction for judge errors: simulated good and bad judges, with human labels on some items."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Gaps between groups: found where they are, and not where chance makes them."""
+"""Gaps between groups: real gaps are detected, and chance gaps are not."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Intervals: by cluster, about as wide as they should be, and marked where they are not to be trusted."""
+"""Intervals: clustered, with the right width, and marked if there are too few clusters."""
 
 import numpy as np
 import pytest
