@@ -49,7 +49,9 @@ class UserModel:
             if inspect.isawaitable(answer):
                 answer = await answer
         except (Exception, SystemExit) as error:  # any error of user code fails only this request
-            raise RequestFailed("server", f"{self.name} raised {error_line(error, with_type=True)}") from error
+            raise RequestFailed(
+                "server", f"{self.name} raised {error_line(error, with_type=True, limit=None)}"
+            ) from error
         if isinstance(answer, Completion):
             return self._checked(answer)
         if not isinstance(answer, str):
@@ -116,7 +118,9 @@ def load_attribute(name: str) -> Any:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # user code may raise anything
-        raise UsageError(f"{name}: {module_name} cannot be imported: {error_line(error, with_type=True)}") from error
+        raise UsageError(
+            f"{name}: {module_name} cannot be imported: {error_line(error, with_type=True, limit=None)}"
+        ) from error
     found = getattr(module, attribute, None)
     if found is None:
         raise UsageError(f"{name}: {module_name} has no {attribute}")
@@ -145,7 +149,7 @@ def _callable(found: Any, name: str) -> Callable[..., Any]:
             found = found()
         except Exception as error:  # user code may raise anything
             raise UsageError(
-                f"{name}: instantiating it without arguments raised {error_line(error, with_type=True)}"
+                f"{name}: instantiating it without arguments raised {error_line(error, with_type=True, limit=None)}"
             ) from error
     if not callable(found):
         raise UsageError(f"{name} is not callable; expected a function or a class with __call__")

@@ -79,7 +79,7 @@ class UserStage:
         try:
             self._stage = made(self._asks) if _takes_ask(made) else made()
         except Exception as error:  # user code may raise anything
-            raise RequestFailed("server", f"{called} raised {error_line(error, with_type=True)}") from error
+            raise RequestFailed("server", f"{called} raised {error_line(error, with_type=True, limit=None)}") from error
 
     async def open(self, user: str) -> None:
         await self._call("open", user)
@@ -105,7 +105,7 @@ class UserStage:
             raise
         except (Exception, SystemExit) as error:
             raise RequestFailed(
-                "server", f"{self._called}.{method} raised {error_line(error, with_type=True)}"
+                "server", f"{self._called}.{method} raised {error_line(error, with_type=True, limit=None)}"
             ) from error
 
     def _shown(self, found: Any) -> Shown:
