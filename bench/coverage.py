@@ -13,9 +13,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bowstring.metrics.clusters import Score
 from bowstring.metrics.comparing import difference
 from bowstring.metrics.correction import Labelled, corrected
-from bowstring.metrics.intervals import Score, estimate
+from bowstring.metrics.intervals import estimate
 
 SIZES = (6, 12, 30, 60, 250)
 QUESTIONS = 10

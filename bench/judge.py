@@ -29,7 +29,8 @@ from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Judgement, Questi
 from bowstring.benchmarks.loading import load_hicupid
 from bowstring.judging import probes
 from bowstring.metrics.agreement import agreement, agreement_intervals
-from bowstring.metrics.intervals import Score, estimate
+from bowstring.metrics.clusters import Score
+from bowstring.metrics.intervals import estimate
 from bowstring.models.local import TOGETHER, LocalGenerator, LocalModel
 from bowstring.records import Completion, Sampling
 

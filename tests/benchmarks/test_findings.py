@@ -11,8 +11,9 @@ from bowstring.benchmarks.findings import (
     paired_difference,
     rate_of,
 )
+from bowstring.metrics.clusters import Score
 from bowstring.metrics.comparing import Difference
-from bowstring.metrics.intervals import Estimate, Score
+from bowstring.metrics.intervals import Estimate
 
 
 def number(value, low, high):

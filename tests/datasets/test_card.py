@@ -1,4 +1,4 @@
-"""A dataset card: a header the hub can read, and a text that data cannot break out of."""
+"""Dataset cards: a header that the hub can parse, and a text that data cannot break out of."""
 
 import statistics
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""CUPID sets: parquet and JSON files hold the same instances, each with a key of its own."""
+"""CUPID sets: parquet and JSON files hold the same instances, each with a unique key."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""HiCUPID sets: what is written is what is read, however the files are cut."""
+"""HiCUPID sets: reading returns what was written, however the files are sharded."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Judge transcripts and matcher labels: read from wherever they are, checked, with nothing else of a set there."""
+"""Judge transcripts and matcher labels: located, validated, and readable without the rest of a set."""
 
 from dataclasses import replace
 

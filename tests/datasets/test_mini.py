@@ -1,4 +1,4 @@
-"""The bundled sets keep the promises that make them a benchmark, small as they are."""
+"""The bundled sets satisfy the properties of the benchmarks, at a small size."""
 
 import re
 

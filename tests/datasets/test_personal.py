@@ -1,4 +1,4 @@
-"""Text that looks like real personal information is found, and everyday numbers are not."""
+"""Text that looks like real personal information is found, and ordinary numbers are not."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Ratings come from files as people write them, and what is wrong with one is said with its place."""
+"""Rating files as people write them; errors name the place."""
 
 import json
 

@@ -91,7 +91,7 @@ def test_info_without_any_way_to_count_tokens_says_so(tmp_path):
     }
     ran = bowstring("data", "info", "mini/cupid", env=nowhere)
     assert ran.code == 0
-    assert "Tokens are not counted: the embedded model could not be fetched" in ran.err
+    assert "Tokens are not counted: the embedded model could not be downloaded" in ran.err
     assert "tokens not counted" in ran.out
     unwritable = bowstring("data", "info", "mini/cupid", env={"BOWSTRING_CACHE": "/proc/nowhere"})
     assert unwritable.code == 0

@@ -256,7 +256,7 @@ def test_a_run_stops_before_it_passes_its_budget_and_can_be_resumed(tmp_path):
         assert len(server.requests) == 120, "what the first run bought was not bought again"
         unknown = bowstring("eval", "hicupid", "--model", server.model("dear"), "--max-cost", "1", cwd=tmp_path)
     assert unknown.code == 2
-    assert "--max-cost needs the price of openai/dear@127.0.0.1/v1: give it with --prices FILE" in unknown.err
+    assert "--max-cost needs the price of openai/dear@127.0.0.1/v1: set it with --prices FILE" in unknown.err
 
 
 def test_keys_are_in_no_file(tmp_path):

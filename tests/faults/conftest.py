@@ -1,4 +1,4 @@
-"""Faults: short in `make test`, long in `make test-faults` (BOWSTRING_FAULTS=long). The tally stands at the end."""
+"""Fault tests: short in `make test`, long in `make test-faults` (BOWSTRING_FAULTS=long), with a summary at the end."""
 
 import os
 from collections import Counter

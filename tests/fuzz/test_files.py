@@ -1,4 +1,4 @@
-"""Whatever lies in a data folder is read, or every problem is said; nothing is taken for what it is not."""
+"""Arbitrary data folders are read, or every problem is reported; nothing is misread."""
 
 import json
 from contextlib import suppress

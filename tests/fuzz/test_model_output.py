@@ -1,4 +1,4 @@
-"""Whatever a model writes is read, or found unreadable; nothing else happens, and nothing grows."""
+"""Arbitrary model output is parsed or found unreadable, in bounded time and memory."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Folders of runs that are somebody else's: whatever their files hold, it is read as it is, or refused in a line."""
+"""Untrusted run folders: any content is read correctly or rejected with a one-line error."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""History views show what their names say."""
+"""History views show what their names promise."""
 
 from typing import get_args
 

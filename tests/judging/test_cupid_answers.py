@@ -1,4 +1,4 @@
-"""What models write for CUPID is read as they mean it; what cannot be read is said so, never guessed."""
+"""Model output for CUPID is parsed strictly; unparsable output is reported, never guessed."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Probes change the dress of an answer and never its words."""
+"""Probes change the form of an answer and never its words."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Verdicts are read as judges mean them, and what cannot be read is not guessed."""
+"""Verdicts are parsed as judges mean them, and unparsable ones are never guessed."""
 
 import pytest
 from hypothesis import given

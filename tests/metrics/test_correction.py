@@ -1,10 +1,10 @@
-"""Correction for the judge's mistakes: simulated judges, good and bad, and people on some of the items."""
+"""Correction for judge errors: simulated good and bad judges, with human labels on some items."""
 
 import numpy as np
 import pytest
 
+from bowstring.metrics.clusters import Score
 from bowstring.metrics.correction import LEAST, Labelled, corrected
-from bowstring.metrics.intervals import Score
 
 TRUTH = 0.4
 

@@ -1,4 +1,4 @@
-"""Users in groups: ages in decades, occupations by field, incomes in the order of their amounts."""
+"""User groups: ages in decades, occupations by field, incomes in order of amount."""
 
 import pytest
 

@@ -1,10 +1,10 @@
-"""Gaps between groups: found where they are, and not where chance makes them."""
+"""Gaps between groups: real gaps are detected, and chance gaps are not."""
 
 import numpy as np
 import pytest
 
+from bowstring.metrics.clusters import Score
 from bowstring.metrics.fairness import FEWEST, largest_gap
-from bowstring.metrics.intervals import Score
 
 
 def group(name: str, users: int, mean: float, rng: np.random.Generator) -> dict[str, list[Score]]:

@@ -1,9 +1,10 @@
-"""Intervals: by cluster, about as wide as they should be, and marked where they are not to be trusted."""
+"""Intervals: clustered, with the right width, and marked if there are too few clusters."""
 
 import numpy as np
 import pytest
 
-from bowstring.metrics.intervals import Score, estimate
+from bowstring.metrics.clusters import Score
+from bowstring.metrics.intervals import estimate
 
 
 def mean_of(means):

@@ -1,9 +1,9 @@
-"""Win rates at equal length: length is taken out, what is left is known as well as it says, and nothing is made up."""
+"""Length-controlled win rates: the effect of length is removed, and the interval has the right coverage."""
 
 import numpy as np
 import pytest
 
-from bowstring.metrics.intervals import bootstrap_weights
+from bowstring.metrics.clusters import bootstrap_weights
 from bowstring.metrics.length_control import Comparison, fit_logistic, length_controlled
 
 

@@ -1,4 +1,4 @@
-"""A benchmark states its metrics once: their scales, their order, and which of them leads."""
+"""A benchmark defines its metrics once: their scales, their order, and the main metric."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Do people like it less when it is more personalized?"""
+"""Preference by degree of personalization."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""What must hold of agreement whoever the raters are, and whatever the labels are called."""
+"""Properties of agreement that hold for all raters and labels."""
 
 import random
 

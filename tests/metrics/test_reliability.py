@@ -1,4 +1,4 @@
-"""Agreement carries intervals, which know that a user's items are not independent."""
+"""Agreement has clustered intervals: a user's items are not independent."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Which labels have an order, or distances, and which only differ."""
+"""Scales: which labels are nominal, ordinal or interval."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Embedding models: read as their authors meant, and a text's embedding is its own."""
+"""Embedding models: pooled as their authors do, with embeddings that do not depend on the batch."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""`hf/…`: local weights, decoded as trees, give what each prompt would get alone."""
+"""`hf/…`: local weights, decoded as trees, give the same answers as each prompt alone."""
 
 import json
 

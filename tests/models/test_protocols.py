@@ -1,4 +1,4 @@
-"""What goes over the wire: the trunk first and byte-identical, and every server's dialect understood."""
+"""Wire protocols: the trunk comes first and byte-identical, and every server's dialect is parsed."""
 
 import asyncio
 import json

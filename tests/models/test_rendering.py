@@ -1,4 +1,4 @@
-"""Prompts that share a beginning are tokenized as if each were alone."""
+"""Prompts with a shared beginning get the same tokens as each prompt alone."""
 
 import pytest
 

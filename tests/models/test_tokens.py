@@ -1,4 +1,4 @@
-"""Tokens are counted as the embedded model itself counts them."""
+"""Token counts match those of the embedded model itself."""
 
 import json
 import urllib.request

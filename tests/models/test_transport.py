@@ -1,4 +1,4 @@
-"""Servers that fail: what is worth another attempt gets one, and what is not ends clearly."""
+"""Failing servers: retryable errors are retried, and others end with a clear error."""
 
 import asyncio
 import email.utils

@@ -1,4 +1,4 @@
-"""hf/embedded: the embedded weights in PyTorch are the model that llama.cpp runs."""
+"""hf/embedded: the unpacked weights in PyTorch match the model that llama.cpp runs."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The embedded model's weights come from the user's own package index, and only if they are the right ones."""
+"""The embedded model's weights come from the user's package index, and are verified by hash."""
 
 import hashlib
 import zipfile

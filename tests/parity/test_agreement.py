@@ -1,4 +1,4 @@
-"""Agreement is that of scikit-learn, wherever it gives a number."""
+"""Agreement matches scikit-learn wherever that gives a number."""
 
 from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""Signatures for Bedrock are those of botocore, for the same request at the same moment."""
+"""Bedrock signatures match botocore's for the same request at the same time."""
 
 import datetime
 

@@ -1,4 +1,4 @@
-"""BM25 scores are those of rank_bm25's BM25Okapi on the same tokens."""
+"""BM25 scores match rank_bm25's BM25Okapi on the same tokens."""
 
 import numpy as np
 import pytest

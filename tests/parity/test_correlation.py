@@ -1,4 +1,4 @@
-"""Our rank correlation against scipy's, ties included."""
+"""Rank correlation matches scipy, including ties."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Our logistic fit against statsmodels': same coefficients, with ties as halves too."""
+"""The logistic fit matches statsmodels, also with ties as halves."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What `agree` says of any raters is what the published libraries say of the same labels."""
+"""`agree` matches the published libraries on the same labels."""
 
 import krippendorff
 import numpy as np

@@ -1,4 +1,4 @@
-"""Alpha and kappa are those of the published libraries, wherever these give a number."""
+"""Alpha and kappa match the published libraries wherever those give a number."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""BLEU and ROUGE-L are those of the published libraries, to 1e-9."""
+"""BLEU and ROUGE-L match the published libraries to 1e-9."""
 
 import math
 

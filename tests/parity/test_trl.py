@@ -1,4 +1,4 @@
-"""Losses and gradients against TRL's own trainers, on the same token ids."""
+"""Losses and gradients match TRL's trainers on the same token ids."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A file of constants is read as data: what can be told without running it, and nothing else."""
+"""A file of constants is read as data, without executing it."""
 
 import pytest
 

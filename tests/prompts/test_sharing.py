@@ -1,4 +1,4 @@
-"""Prompts that begin alike share a trunk; what they say does not change."""
+"""Prompts with a common beginning share a trunk; their text does not change."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Templates: filled with data that means nothing to them, and split where what is equal for all ends."""
+"""Templates: values are plain data, and prompts are split where their common part ends."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Asking through a store that others write to."""
+"""Requests through a store that other processes write to."""
 
 import asyncio
 

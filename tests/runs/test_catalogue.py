@@ -1,4 +1,4 @@
-"""What is in a folder of runs is found, whatever else lies there; nothing in it is trusted."""
+"""Runs in a folder are listed, whatever else is there; nothing in the folder is trusted."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A run's folder: who is at work in it, and what is said of one that cannot be read."""
+"""A run's folder: its lock, and the errors about folders that cannot be read."""
 
 import errno
 import os

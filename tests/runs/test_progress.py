@@ -1,4 +1,4 @@
-"""A run says how far it is while it goes, and whether somebody is at work on it can be seen without disturbing them."""
+"""Progress is written during a run, and checking whether a run is active does not disturb it."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""One branch of a trunk goes first; the others follow it, ahead of trunks that were opened later."""
+"""The first branch of a trunk is sent alone; the others follow, ahead of later trunks."""
 
 import asyncio
 

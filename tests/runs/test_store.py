@@ -1,4 +1,4 @@
-"""The store: what was put is there, whoever else is writing, and nothing of it depends on a process living on."""
+"""The store: committed responses survive concurrent writers and killed processes."""
 
 import asyncio
 import sqlite3

@@ -1,4 +1,4 @@
-"""What the offline generators make: the same for a seed, like the published sets in size and balance, and hard."""
+"""Offline generators: deterministic by seed, like the published sets in size and balance, and hard."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Flaws that words can tell, and what is none."""
+"""Quality checks: texts with a flaw, and texts without."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""An adapter is what its folder holds: what is not there is said, and nobody on the hub is asked for it."""
+"""Adapter folders: missing files are reported, and never looked up on the hub."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`bowstring train` as its users call it."""
+"""The `bowstring train` command."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""DPO: the reference is the start, and a training that falls apart is noticed."""
+"""DPO: the reference is the initial model, and a collapse is detected."""
 
 import copy
 import json

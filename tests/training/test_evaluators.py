@@ -1,4 +1,4 @@
-"""Judges and matchers learn from a teacher, and are tested on users whom they have not seen."""
+"""Judges and matchers learn from a teacher, and are tested on unseen users."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What assistants are trained on, of either benchmark."""
+"""Training examples of assistants, for both benchmarks."""
 
 from dataclasses import replace
 

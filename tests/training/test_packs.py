@@ -1,4 +1,4 @@
-"""Packs: which examples stand behind one trunk, where there is something to learn, and in which order they come."""
+"""Packs: which examples share a trunk, where the loss applies, and their order."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Models whose attention is no tree's are trained one example at a time, to the same end."""
+"""Models that cannot use tree attention are trained one example at a time, with the same result."""
 
 import pytest
 from safetensors.torch import load_file

@@ -1,4 +1,4 @@
-"""Several processes train what one would; here two, on the CPU, each with the whole model or with half of it."""
+"""Several processes train the same model as one; here two on the CPU, with the full model or half of it each."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The configuration files for several GPUs are ones that accelerate accepts, and what must be in them is asked for."""
+"""The multi-GPU configuration files are valid for accelerate, and required settings are checked."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A training that was ended goes on where it was, and comes out as if nothing had happened."""
+"""An interrupted training resumes and gives the same result as an uninterrupted one."""
 
 import errno
 import json

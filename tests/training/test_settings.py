@@ -1,4 +1,4 @@
-"""Settings of a training: one set for the command and the call, with the published defaults of each method."""
+"""Training settings: one definition for the command and the API, with the published defaults of each method."""
 
 from typing import get_args
 

@@ -1,4 +1,4 @@
-"""SFT on packs is SFT on separate examples: the same loss, the same gradients, the same step."""
+"""SFT on packs equals SFT on separate examples: the same loss, gradients and step."""
 
 import json
 from functools import partial

@@ -1,4 +1,4 @@
-"""A trained adapter is asked like any model, and answers as it was taught."""
+"""A trained adapter is used like any model, and answers as trained."""
 
 import asyncio
 

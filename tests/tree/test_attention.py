@@ -1,4 +1,4 @@
-"""Long causal sequences go to a kernel that plans for every length: they are filled up, to no effect."""
+"""Long causal sequences are padded to few lengths for the cuDNN kernel, without changing the result."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Tokens are drawn with the chances that transformers' own settings give them."""
+"""Tokens are sampled with the same probabilities as in transformers."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""A tree decodes to the tokens that each prompt would get alone."""
+"""A tree decodes to the same tokens as each prompt alone."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Norms as one kernel: the same numbers, and only where the norm means that."""
+"""Fused norms give the same numbers, and are used only where the definition matches."""
 
 import copy
 

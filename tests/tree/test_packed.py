@@ -1,4 +1,4 @@
-"""A packed tree gives each branch the outputs and gradients that it would have by itself."""
+"""A packed tree gives each branch the same outputs and gradients as a separate prompt."""
 
 import pytest
 import torch

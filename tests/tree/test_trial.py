@@ -1,4 +1,4 @@
-"""Whether a model can be a tree is tried, not guessed from its name."""
+"""Whether a model can run as a tree is tested, not guessed from its name."""
 
 import pytest
 import torch

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from bowstring.metrics.clusters import Score
 from bowstring.metrics.comparing import Difference, difference
-from bowstring.metrics.intervals import Estimate, Score, estimate
+from bowstring.metrics.intervals import Estimate, estimate
 
 # fine: the whole interval is in the expected range; problem: the number is outside it; unclear: the data cannot tell;
 # info: a number without an expected range.

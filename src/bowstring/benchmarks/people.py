@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.problems import join_choices
 from bowstring.datasets.ratings import COMPARE, item_id
+from bowstring.files.escaping import replace_surrogates
 from bowstring.labels import NO, TIE, YES, YES_OR_NO
 from bowstring.metrics.measures import Measure, mean
 from bowstring.records import SIDES, Dialogue
@@ -187,7 +188,7 @@ class Curation(Protocol):
 
 def legible(text: str) -> str:
     """A text without surrounding blanks, which could reveal its source; lone surrogates become question marks."""
-    return text.strip().encode("utf-8", "replace").decode()
+    return replace_surrogates(text.strip())
 
 
 def turns_of(dialogue: Dialogue) -> Turns:

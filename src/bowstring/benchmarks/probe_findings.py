@@ -14,8 +14,9 @@ from bowstring.benchmarks.findings import (
     paired_difference,
     with_meaning,
 )
+from bowstring.metrics.clusters import Score
 from bowstring.metrics.comparing import Difference
-from bowstring.metrics.intervals import Estimate, Score
+from bowstring.metrics.intervals import Estimate
 
 Rows = list[tuple[str, float, float]]  # cluster, score before, score after
 

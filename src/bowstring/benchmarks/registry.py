@@ -13,6 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from bowstring.benchmarks.interface import Benchmark
 from bowstring.errors import UsageError
+from bowstring.files.redaction import error_line
 
 GROUP = "bowstring.benchmarks"
 _OURS = {
@@ -37,7 +38,7 @@ def get(name: str) -> Benchmark:
         try:
             found = other.load()
         except Exception as error:  # importing a third-party package can fail in any way
-            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            reason = error_line(error, with_type=True)
             raise UsageError(f"the benchmark {name} ({other.value}) cannot be loaded: {reason}") from error
     else:
         close = difflib.get_close_matches(name, names(), n=1)

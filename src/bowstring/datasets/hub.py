@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bowstring.errors import DataError, FetchError
-from bowstring.files.redaction import redact
+from bowstring.files.redaction import error_line
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
 
@@ -65,7 +65,7 @@ def fetch(
             "(a private one needs HF_TOKEN in the environment)"
         ) from error
     except (OfflineModeIsEnabled, HfHubHTTPError, HTTPError, OSError) as error:
-        return _without_hub(repo_id, revision, into, _first_line(error), error)
+        return _without_hub(repo_id, revision, into, error_line(error), error)
     except (
         ValueError,
         TypeError,
@@ -79,7 +79,7 @@ def fetch(
             repo_id, repo_type="dataset", revision=info.sha or revision, allow_patterns=files, local_dir=into
         )
     except (HfHubHTTPError, HTTPError, OSError, ValueError) as error:
-        raise FetchError(f"{repo_id} could not be fetched from the hub: {_first_line(error)}") from error
+        raise FetchError(f"{repo_id} could not be fetched from the hub: {error_line(error)}") from error
     if into is None:
         _remember(repo_id, revision, info.sha or "", listing)
     return Snapshot(Path(folder), info.sha or "", listing)
@@ -140,7 +140,3 @@ def _cache(repo_id: str) -> Path:
 
 def _listing_file(cache: Path, commit: str) -> Path:
     return cache / ".bowstring" / f"{commit}.json"
-
-
-def _first_line(error: Exception) -> str:
-    return redact((str(error).splitlines() or [type(error).__name__])[0])[:200]

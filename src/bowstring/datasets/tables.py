@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bowstring.datasets.problems import Problem, join_choices, quote_value
+from bowstring.files.redaction import error_line
 
 _KINDS = {
     "integer": pa.int64(),
@@ -101,7 +102,7 @@ def read_rows(root: Path, files: Sequence[str], columns: Sequence[Column], probl
                 present = set(file.schema_arrow.names)
                 tables[name] = file.read(columns=sorted({head for c in columns for head in c.heads} & present))
         except (pa.ArrowException, OSError) as error:
-            reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+            reason = error_line(error)
             problems.append(Problem(name, None, None, f"cannot be read as parquet: {reason}"))
     return rows_of(tables, columns, problems) if len(tables) == len(files) else None
 

@@ -30,6 +30,11 @@ def escape_control_characters(text: str) -> str:
     return _CONTROL.sub(lambda m: f"\\x{ord(m[0]):02x}" if ord(m[0]) < 256 else f"\\u{ord(m[0]):04x}", text)
 
 
+def replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which JSON allows but UTF-8 files cannot hold, with question marks."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def one_line(text: str) -> str:
     return " ".join(escape_control_characters(text).split())
 

@@ -29,6 +29,13 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     return _USER.sub(rf"\1{MARK}@", text)
 
 
+def error_line(error: BaseException, *, with_type: bool = False, limit: int | None = 200) -> str:
+    """Return an exception as one redacted line, cut at `limit` characters; its type's name if it has no message."""
+    name = type(error).__name__
+    message = " ".join(redact(str(error)).split())  # cut after redaction, so that no partial key remains
+    return (f"{name}: {message}" if with_type else message or name)[:limit]
+
+
 def encoded_forms(secret: str) -> tuple[str, ...]:
     """Return the forms in which servers and libraries write a secret: raw, JSON-escaped, as a Python repr,
     URL-encoded."""

@@ -10,6 +10,8 @@ from typing import Any
 
 import yaml
 
+from bowstring.files.redaction import error_line
+
 _LOADER = getattr(
     yaml, "CSafeLoader", yaml.SafeLoader
 )  # the C loader where available: the Python one takes seconds per megabyte
@@ -29,7 +31,7 @@ def parse_safe_yaml(text: str) -> Any:
         raise
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError, AttributeError, TypeError) as error:
         # AttributeError and TypeError: keys that are lists or mappings.
-        raise ParseError(" ".join(str(error).split())[:200] or type(error).__name__) from error
+        raise ParseError(error_line(error)) from error
 
 
 def _check(text: str) -> None:

@@ -13,6 +13,7 @@ import json
 import re
 from typing import Any, NoReturn
 
+from bowstring.files.redaction import error_line
 from bowstring.files.safe_yaml import ParseError
 
 _MAY_HOLD_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
@@ -34,7 +35,7 @@ def parse_strict_json(content: bytes | str) -> Any:
     except RecursionError as error:
         raise ParseError("is nested too deeply") from error
     except ValueError as error:
-        raise ParseError(f"is not JSON: {' '.join(str(error).split())[:200]}") from error
+        raise ParseError(f"is not JSON: {error_line(error)}") from error
     return found
 
 

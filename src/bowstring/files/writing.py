@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -18,9 +20,19 @@ NO_LINKS, _BINARY = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_BINARY", 0)
 
 def write_file(path: Path, content: str | bytes) -> None:
     """Write a file atomically. Lone surrogates become question marks."""
+    with replace_file(path) as file:
+        file.write(content.encode("utf-8", "replace") if isinstance(content, str) else content)
+
+
+@contextmanager
+def replace_file(path: Path, *, durable: bool = False) -> Iterator[IO[bytes]]:
+    """Open a draft that takes the place of `path` if the block succeeds; with `durable`, after an fsync."""
     draft = path.with_name(f".{path.name}.draft")
     with create_file(draft) as file:
-        file.write(content.encode("utf-8", "replace") if isinstance(content, str) else content)
+        yield file
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
     draft.replace(path)
 
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import Estimate, agreement_interval, bootstrap_weights, zero_event_upper_bound
+from bowstring.metrics.clusters import sums_of_draws
+from bowstring.metrics.intervals import Estimate, agreement_interval, zero_event_upper_bound
 
 # Confusion tables: one row per label of the reference, one column per label of the other rater, in the same order. With
 # more axes, the last two are a table's, and the result has one number per table; NaN if undefined.
@@ -98,9 +99,7 @@ def with_intervals(tables: Counts, numbers: Mapping[str, Number]) -> dict[str, E
     alike, the interval allows for unseen clusters."""
     whole = tables.sum(axis=0)
     # Integers are exact as floats, and float matrices multiply much faster.
-    drawn_tables = (
-        np.tensordot(bootstrap_weights(len(tables)), tables.astype(np.float64), 1) if len(tables) else whole[None]
-    )
+    drawn_tables = sums_of_draws(tables.astype(np.float64)) if len(tables) else whole[None]
     draws = np.rint(drawn_tables).astype(np.int64)
     found: dict[str, Estimate | None] = {}
     for name, number in numbers.items():

@@ -20,15 +20,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import (
-    TRUSTED_CLUSTERS,
+from bowstring.metrics.clusters import (
+    ClusterSums,
     Means,
     Score,
     bootstrap_weights,
+    clusters_of,
     draw_cluster_weights,
-    unseen_cluster_bounds,
-    zero_event_upper_bound,
+    percentile_interval,
 )
+from bowstring.metrics.intervals import TRUSTED_CLUSTERS, unseen_cluster_bounds, zero_event_upper_bound
 
 FINE_DRAWS = 10_000  # when every pair is compared: p must stay small after correction for multiple comparisons
 LEVEL = 0.05
@@ -117,18 +118,17 @@ def difference(
     """
     if not first or not all(first.values()) or not all(second.values()):
         return None
-    clusters = sorted({s.cluster for side in (first, second) for scores in side.values() for s in scores})
+    clusters = clusters_of(first, second)
     weights = (_fine_bootstrap_weights if fine else bootstrap_weights)(len(clusters))
-    index = {cluster: n for n, cluster in enumerate(clusters)}
     value, drawn, means = np.zeros(1), np.zeros(len(weights)), []
     for sign, side in ((-1, first), (1, second)):
-        whole, each = _means(side, index, weights)
-        means.append(whole)
-        value = value + sign * statistic(whole)
+        sums = ClusterSums(side, clusters)
+        means.append(sums.means())
+        value = value + sign * statistic(means[-1])
         with np.errstate(invalid="ignore", divide="ignore"):
-            drawn = drawn + sign * statistic(each)
+            drawn = drawn + sign * statistic(sums.drawn_means(weights))
     drawn = drawn[np.isfinite(drawn)]  # a draw may contain no score of some component; it is skipped
-    low, high = np.percentile(drawn, [2.5, 97.5]) if len(drawn) else (value[0], value[0])
+    low, high = percentile_interval(drawn) or (float(value[0]), float(value[0]))
     # With few clusters the bootstrap underestimates the variance by a factor (n-1)/n, as the plain sample variance
     # does.
     widened = math.sqrt(len(clusters) / (len(clusters) - 1)) if len(clusters) > 1 else 0.0
@@ -158,22 +158,6 @@ def _unseen_difference_bounds(
 @lru_cache(maxsize=1)  # 100 MB at the published size
 def _fine_bootstrap_weights(clusters: int) -> Floats:
     return draw_cluster_weights(clusters, FINE_DRAWS)
-
-
-def _means(
-    components: Mapping[str, Sequence[Score]], index: Mapping[str, int], weights: Floats
-) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """Return each component's mean over all clusters, and over the clusters of every draw."""
-    whole, drawn = {}, {}
-    for name, scores in components.items():
-        at = [index[score.cluster] for score in scores]
-        sums, counts = np.zeros(len(index)), np.zeros(len(index))
-        np.add.at(sums, at, [score.value for score in scores])
-        np.add.at(counts, at, 1.0)
-        whole[name] = np.asarray([sums.sum() / counts.sum()])
-        with np.errstate(invalid="ignore", divide="ignore"):
-            drawn[name] = (weights @ sums) / (weights @ counts)
-    return whole, drawn
 
 
 def _p_value(drawn: Floats, clusters: int) -> float:

@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import Estimate, Means, Score, estimate, zero_event_upper_bound
+from bowstring.metrics.clusters import Means, Score
+from bowstring.metrics.intervals import Estimate, estimate, zero_event_upper_bound
 
 Row = tuple[str, float, float]  # cluster, x, y
 _ROUNDING = 1e-9  # rounding error of differences of squares

@@ -14,15 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import (
-    DRAWS,
-    ROUNDING,
-    TRUSTED_CLUSTERS,
-    Means,
-    Score,
-    unseen_cluster_bounds,
-    zero_event_upper_bound,
-)
+from bowstring.metrics.clusters import DRAWS, ClusterSums, Means, Score, draw_cluster_weights, percentile_interval
+from bowstring.metrics.intervals import ROUNDING, TRUSTED_CLUSTERS, unseen_cluster_bounds, zero_event_upper_bound
 
 SHUFFLES = 1000
 FEWEST = 10  # minimum users per compared group, if at least two groups have that many
@@ -51,8 +44,8 @@ def largest_gap(groups: Mapping[str, Mapping[str, Sequence[Score]]], statistic: 
 
     None if there is no gap.
     """
-    tables = {name: _Table(components) for name, components in groups.items() if all(components.values())}
-    large = {name: table for name, table in tables.items() if table.users >= FEWEST}
+    tables = {name: ClusterSums(components) for name, components in groups.items() if all(components.values())}
+    large = {name: table for name, table in tables.items() if len(table.clusters) >= FEWEST}
     tables = large if len(large) > 1 else tables
     if len(tables) < 2:
         return None
@@ -60,25 +53,27 @@ def largest_gap(groups: Mapping[str, Mapping[str, Sequence[Score]]], statistic: 
     best, worst = max(values, key=lambda g: values[g]), min(values, key=lambda g: values[g])
     rng = np.random.default_rng(20250603)
     with np.errstate(invalid="ignore", divide="ignore"):
-        above, below = (statistic(tables[name].resampled(rng)) for name in (best, worst))
+        above, below = (statistic(_drawn_means(tables[name], rng)) for name in (best, worst))
         shuffled = _shuffled_gaps(list(tables.values()), statistic, rng)
     gap = values[best] - values[worst]
     if gap <= 0:
         return None
-    drawn = (above - below)[np.isfinite(above - below)]
-    if min(_spread(above), _spread(below)) > ROUNDING and len(drawn):
-        low, high = np.percentile(drawn, [2.5, 97.5])
+    interval = percentile_interval(above - below)
+    if min(_spread(above), _spread(below)) > ROUNDING and interval is not None:
+        low, high = interval
     else:  # users all alike, or only one: allow for unseen users
         least, most = (
-            unseen_cluster_bounds(tables[name].means(), statistic, _ENDS, zero_event_upper_bound(tables[name].users))
+            unseen_cluster_bounds(
+                tables[name].means(), statistic, _ENDS, zero_event_upper_bound(len(tables[name].clusters))
+            )
             for name in (worst, best)
         )
         low, high = most[0] - least[1], most[1] - least[0]
     # One is added to numerator and denominator: the observed grouping is one of the possible ones.
     p = (1 + int((shuffled >= gap - 1e-9).sum())) / (1 + len(shuffled))
-    users = sum(table.users for table in tables.values())
-    trusted = min(tables[best].users, tables[worst].users) >= TRUSTED_CLUSTERS
-    return Gap(gap, float(low), float(high), users, best, worst, p, trusted)
+    users = sum(len(table.clusters) for table in tables.values())
+    trusted = min(len(tables[best].clusters), len(tables[worst].clusters)) >= TRUSTED_CLUSTERS
+    return Gap(gap, low, high, users, best, worst, p, trusted)
 
 
 def _spread(drawn: Array) -> float:
@@ -86,30 +81,15 @@ def _spread(drawn: Array) -> float:
     return float(np.ptp(found)) if len(found) else 0.0
 
 
-class _Table:
-    """Sums and counts of each component by user."""
-
-    def __init__(self, components: Mapping[str, Sequence[Score]]) -> None:
-        names = sorted({score.cluster for scores in components.values() for score in scores})
-        index = {name: n for n, name in enumerate(names)}
-        self.users = len(names)
-        self.sums, self.counts = ({c: np.zeros(len(names)) for c in components} for _ in range(2))
-        for component, scores in components.items():
-            at = [index[score.cluster] for score in scores]
-            np.add.at(self.sums[component], at, [score.value for score in scores])
-            np.add.at(self.counts[component], at, 1.0)
-
-    def means(self) -> dict[str, Array]:
-        return {c: np.asarray([self.sums[c].sum() / self.counts[c].sum()]) for c in self.sums}
-
-    def resampled(self, rng: np.random.Generator) -> dict[str, Array]:
-        weights = rng.multinomial(self.users, np.full(self.users, 1 / self.users), size=DRAWS).astype(np.float64)
-        return {c: (weights @ self.sums[c]) / (weights @ self.counts[c]) for c in self.sums}
+def _drawn_means(table: ClusterSums, rng: np.random.Generator) -> dict[str, Array]:
+    return table.drawn_means(draw_cluster_weights(len(table.clusters), DRAWS, rng))
 
 
-def _shuffled_gaps(tables: Sequence[_Table], statistic: Callable[[Means], Array], rng: np.random.Generator) -> Array:
+def _shuffled_gaps(
+    tables: Sequence[ClusterSums], statistic: Callable[[Means], Array], rng: np.random.Generator
+) -> Array:
     """Return the largest gaps when users are assigned at random to groups of the same sizes."""
-    sizes = [table.users for table in tables]
+    sizes = [len(table.clusters) for table in tables]
     starts = np.cumsum([0, *sizes[:-1]])
     order = rng.permuted(np.tile(np.arange(sum(sizes)), (SHUFFLES, 1)), axis=1)
     means = {}

@@ -8,22 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-DRAWS = 2000
+from bowstring.metrics.clusters import ClusterSums, Means, Score, bootstrap_weights, percentile_interval
+
 TRUSTED_CLUSTERS = 30  # with fewer, the interval is reported but marked
 ROUNDING = 1e-12  # a spread this small is rounding error
-
-Means = Mapping[str, npt.NDArray[np.float64]]
-
-
-class Score(NamedTuple):
-    cluster: str
-    value: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,26 +56,17 @@ def estimate(
     """
     if not components or not all(components.values()):
         return None
-    clusters = sorted({score.cluster for scores in components.values() for score in scores})
-    index = {cluster: i for i, cluster in enumerate(clusters)}
-    sums = {name: np.zeros(len(clusters)) for name in components}
-    counts = {name: np.zeros(len(clusters)) for name in components}
-    for name, scores in components.items():
-        at = [index[score.cluster] for score in scores]
-        np.add.at(sums[name], at, [score.value for score in scores])
-        np.add.at(counts[name], at, 1.0)
-    means = {name: np.asarray([sums[name].sum() / counts[name].sum()]) for name in components}
-    value = statistic(means)[0]
-    weights = bootstrap_weights(len(clusters))
+    sums = ClusterSums(components)
+    clusters = len(sums.clusters)
+    means = sums.means()
+    value = float(statistic(means)[0])
     with np.errstate(invalid="ignore", divide="ignore"):
-        # A draw may contain no score of some component; it is skipped.
-        drawn = statistic({name: (weights @ sums[name]) / (weights @ counts[name]) for name in components})
-    drawn = drawn[np.isfinite(drawn)]
-    low, high = np.percentile(drawn, [2.5, 97.5]) if len(drawn) else (value, value)
+        drawn = statistic(sums.drawn_means(bootstrap_weights(clusters)))
+    low, high = percentile_interval(drawn) or (value, value)
     if ends is not None and high - low < ROUNDING:
-        low, high = unseen_cluster_bounds(means, statistic, ends, zero_event_upper_bound(len(clusters)))
+        low, high = unseen_cluster_bounds(means, statistic, ends, zero_event_upper_bound(clusters))
     n = sum(len(scores) for scores in components.values())
-    return Estimate(float(value), float(low), float(high), n, len(clusters))
+    return Estimate(value, low, high, n, clusters)
 
 
 def unseen_cluster_bounds(
@@ -108,9 +92,9 @@ def agreement_interval(
     If all clusters are alike, the interval allows for unseen clusters that agree fully or not at all. Not at all is 0,
     or, for a chance-corrected measure at or below chance level, -1.
     """
-    low, high = np.percentile(drawn[np.isfinite(drawn)], [2.5, 97.5])
-    if high - low >= ROUNDING and not _alike(rows):
-        return float(low), float(high)
+    interval = percentile_interval(drawn)
+    if interval is not None and interval[1] - interval[0] >= ROUNDING and not _alike(rows):
+        return interval
     other, least = zero_event_upper_bound(len(rows)), -1 if signed and value < ROUNDING else 0
     return (1 - other) * value + other * least, (1 - other) * value + other
 
@@ -120,15 +104,3 @@ def _alike(rows: npt.NDArray[Any]) -> bool:
     flat = rows.reshape(len(rows), -1)
     shares = flat / np.abs(flat).sum(axis=1, keepdims=True)
     return bool(np.ptp(shares, axis=0).max() < ROUNDING)
-
-
-@lru_cache(maxsize=8)
-def bootstrap_weights(clusters: int) -> npt.NDArray[np.float64]:
-    """Return how often each cluster is drawn in each resample; the same for every statistic, so that intervals
-    compare."""
-    return draw_cluster_weights(clusters, DRAWS)
-
-
-def draw_cluster_weights(clusters: int, draws: int) -> npt.NDArray[np.float64]:
-    rng = np.random.default_rng(20250601)
-    return rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=draws).astype(np.float64)

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import Estimate, Score, bootstrap_weights, estimate
+from bowstring.metrics.clusters import Score, sums_of_draws
+from bowstring.metrics.intervals import Estimate, estimate
 
 Floats = npt.NDArray[np.float64]
 _STEPS = 50
@@ -113,8 +114,7 @@ def _drawn(outcomes: Floats, x: Floats, at: npt.NDArray[np.intp], clusters: int,
     of_items = _parts(outcomes, x, beta)
     np.add.at(gradient, at, of_items[0])
     np.add.at(hessian, at, of_items[1])
-    weights = bootstrap_weights(clusters)
-    drawn: Floats = beta + _solved(weights @ hessian, weights @ gradient)
+    drawn: Floats = beta + _solved(sums_of_draws(hessian), sums_of_draws(gradient))
     return drawn
 
 

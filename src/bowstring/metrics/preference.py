@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bowstring.labels import COMPARED_SCORES, PREFERRED_SCORES, TIE
-from bowstring.metrics.intervals import Estimate, Means, Score, estimate
+from bowstring.metrics.clusters import Means, Score
+from bowstring.metrics.intervals import Estimate, estimate
 from bowstring.metrics.scales import normalize_label, parse_number
 from bowstring.records import Rating
 

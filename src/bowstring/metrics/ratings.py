@@ -27,7 +27,8 @@ from bowstring.metrics.agreement import (
     macro_f1,
     with_intervals,
 )
-from bowstring.metrics.intervals import Estimate, Score, estimate
+from bowstring.metrics.clusters import Score
+from bowstring.metrics.intervals import Estimate, estimate
 from bowstring.metrics.reliability import Level, fleiss_kappa, krippendorff_alpha
 from bowstring.metrics.scales import Scale, scale_of
 from bowstring.records import Rating

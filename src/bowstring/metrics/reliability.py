@@ -16,7 +16,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.intervals import Estimate, agreement_interval, bootstrap_weights
+from bowstring.metrics.clusters import sums_of_draws
+from bowstring.metrics.intervals import Estimate, agreement_interval
 
 Item = Mapping[str, Any]  # rater: label
 Level = Literal["nominal", "ordinal", "interval"]
@@ -106,7 +107,7 @@ def _estimate(by_cluster: Floats, statistic: Callable[[Floats], Floats], n: int)
     value = statistic(by_cluster.sum(axis=0)[None])[0]
     if not np.isfinite(value):
         return None
-    drawn = statistic(np.tensordot(bootstrap_weights(len(by_cluster)), by_cluster, 1))
+    drawn = statistic(sums_of_draws(by_cluster))
     low, high = agreement_interval(float(value), drawn, by_cluster, signed=True)
     return Estimate(float(value), low, high, n, len(by_cluster))
 

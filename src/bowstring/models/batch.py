@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from typing import Any
 
 from bowstring.errors import ModelError
 from bowstring.files.strict_json import parse_strict_json
-from bowstring.files.writing import create_file
+from bowstring.files.writing import replace_file
 from bowstring.models.endpoint import Endpoint, read_completion
 from bowstring.models.interface import NotYet, RequestFailed
 from bowstring.models.transport import NotFound, is_too_long
@@ -59,12 +58,8 @@ class Entry:
 
     def write(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        draft = self.path.with_suffix(".draft")
-        with create_file(draft) as file:
+        with replace_file(self.path, durable=True) as file:
             file.write(json.dumps({k: v for k, v in fields_of(self).items() if k != "path"}, indent=1).encode())
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self.path)
 
 
 class Batch:

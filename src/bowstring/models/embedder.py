@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowstring.errors import DataError, UsageError
+from bowstring.files.redaction import error_line
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.models.hubfiles import model_folder
@@ -64,7 +65,7 @@ class Embedder:
         try:
             model = sentence_transformers.SentenceTransformer(str(self._folder), local_files_only=True)
         except Exception as error:  # the library raises many kinds of errors
-            reason = " ".join(str(error).split())[:200]
+            reason = error_line(error)
             raise DataError(f"--retriever {self.name}: cannot be loaded as an embedding model: {reason}") from error
         if self._plain:
             model.tokenizer.padding_side = "right"

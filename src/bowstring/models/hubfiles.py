@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import FetchError, UsageError
-from bowstring.files.redaction import redact
+from bowstring.files.redaction import error_line
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
 
@@ -94,7 +94,7 @@ def model_folder(name: str, label: str, tell: Callable[[str], None]) -> Path:
     except Exception as error:  # network libraries raise many kinds of errors
         if isinstance(error, RepositoryNotFoundError) and not isinstance(error, GatedRepoError):
             raise UsageError(f"{label}: no such folder, and no accessible model of that id on the hub") from error
-        reason = redact((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
+        reason = error_line(error)
         raise FetchError(f"{label}: no such folder, and the download failed: {reason}") from error
 
 

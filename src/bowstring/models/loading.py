@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import BowstringError, DataError, UsageError
+from bowstring.files.redaction import error_line
 from bowstring.models.rendering import Rendering
 
 
@@ -63,11 +64,11 @@ def _try_tree_attention(model: Any) -> str | None:
         model.set_attn_implementation(NAME)
         why = tree_mismatch(model.eval())
     except Exception as error:  # any error means that tree attention is not possible
-        why = str(error)
+        why = error_line(error)
     if why is None:
         return None
     model.set_attn_implementation(before)
-    return f"tree attention failed the trial run ({' '.join(why.split())[:200]})"
+    return f"tree attention failed the trial run ({why})"
 
 
 class as_load_error:  # noqa: N801 - reads as a statement
@@ -80,7 +81,7 @@ class as_load_error:  # noqa: N801 - reads as a statement
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, Exception) and not isinstance(error, BowstringError):  # libraries raise many kinds
-            reason = " ".join(str(error).split())[:200]
+            reason = error_line(error)
             raise DataError(f"hf/{self._folder}: the model cannot be loaded: {reason}") from error
 
 

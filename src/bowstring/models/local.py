@@ -178,8 +178,7 @@ def _with_adapter(model: Any, adapter: Path) -> Any:
         from peft import PeftModel
     except ImportError as error:
         raise UsageError("an adapter needs PEFT: pip install 'bowstring[local]'") from error
-    # In the model's own precision, as in training; in float32 a tree takes 1.6 times as long. Merging a small change
-    # into large half-precision weights would round it away, so there the adapter stays separate.
+    # In the model's own precision, as in training; in float32 a tree takes 1.6 times as long.
     found = PeftModel.from_pretrained(model, str(adapter), autocast_adapter_dtype=False)
-    # Half precision has no room for a small change of a large weight: there an adapter stays beside the weights.
+    # Merging into half-precision weights would round small changes away, so there the adapter stays separate.
     return found.merge_and_unload() if model.dtype == require_torch().float32 else found

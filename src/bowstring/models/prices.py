@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from bowstring.errors import UsageError
+from bowstring.files.redaction import error_line
 from bowstring.files.safe_yaml import ParseError, parse_safe_yaml
 from bowstring.records import Usage
 
@@ -62,7 +63,7 @@ def load_prices(override: Path | None = None) -> Prices:
     try:
         rows: Any = parse_safe_yaml(override.read_text(encoding="utf-8"))
     except (OSError, ParseError, UnicodeDecodeError) as error:
-        raise UsageError(f"{override} cannot be read as prices: {' '.join(str(error).split())}") from error
+        raise UsageError(f"{override} cannot be read as prices: {error_line(error)}") from error
     if not isinstance(rows, dict):
         raise UsageError(
             f"{override}: expected one line per model: openai/NAME: {{input: 1.0, cached: 0.5, output: 4.0}}"

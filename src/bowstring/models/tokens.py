@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError, FetchError
-from bowstring.files.redaction import redact
+from bowstring.files.redaction import error_line
 from bowstring.models import gguf, weights
 
 _BATCH = 4096  # texts encoded at once: keeps all cores busy with little memory
@@ -84,7 +84,7 @@ def _from_hub(name: str) -> Path:
     except HFValidationError as error:
         raise DataError(f"{name}: tokenizer not found; expected embedded, a tokenizer.json or a hub id") from error
     except (EntryNotFoundError, HfHubHTTPError, OSError) as error:  # OSError: offline and not in the cache
-        reason = redact((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
+        reason = error_line(error)
         raise FetchError(f"the tokenizer of {name} could not be downloaded: {reason}") from error
 
 

@@ -24,7 +24,7 @@ from contextlib import suppress
 from typing import Any, get_args
 
 from bowstring.errors import UsageError
-from bowstring.files.redaction import redact
+from bowstring.files.redaction import error_line
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
 from bowstring.records import Completion, Finish, Prompt, Sampling, Usage, fields_of
@@ -49,7 +49,9 @@ class UserModel:
             if inspect.isawaitable(answer):
                 answer = await answer
         except (Exception, SystemExit) as error:  # any error of user code fails only this request
-            raise RequestFailed("server", f"{self.name} raised {error_in_words(error)}") from error
+            raise RequestFailed(
+                "server", f"{self.name} raised {error_line(error, with_type=True, limit=None)}"
+            ) from error
         if isinstance(answer, Completion):
             return self._checked(answer)
         if not isinstance(answer, str):
@@ -116,7 +118,9 @@ def load_attribute(name: str) -> Any:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # user code may raise anything
-        raise UsageError(f"{name}: {module_name} cannot be imported: {error_in_words(error)}") from error
+        raise UsageError(
+            f"{name}: {module_name} cannot be imported: {error_line(error, with_type=True, limit=None)}"
+        ) from error
     found = getattr(module, attribute, None)
     if found is None:
         raise UsageError(f"{name}: {module_name} has no {attribute}")
@@ -139,17 +143,14 @@ def user_model(found: Any) -> UserModel:
     return UserModel(_callable(found, name), name, identity)
 
 
-def error_in_words(error: BaseException) -> str:
-    """What the user's code raised. Whatever it asks may have quoted a key to it."""
-    return f"{type(error).__name__}: {redact(str(error))}"
-
-
 def _callable(found: Any, name: str) -> Callable[..., Any]:
     if inspect.isclass(found):
         try:
             found = found()
         except Exception as error:  # user code may raise anything
-            raise UsageError(f"{name}: instantiating it without arguments raised {error_in_words(error)}") from error
+            raise UsageError(
+                f"{name}: instantiating it without arguments raised {error_line(error, with_type=True, limit=None)}"
+            ) from error
     if not callable(found):
         raise UsageError(f"{name} is not callable; expected a function or a class with __call__")
     return found  # type: ignore[no-any-return]

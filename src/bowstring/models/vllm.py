@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError, ModelError, UsageError
+from bowstring.files.redaction import error_line
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.models.gathering import GatheringModel, Request
@@ -74,7 +75,7 @@ class _Engine:
 
         self._name = name
         self._lora = LoRARequest("adapter", 1, str(files.adapter)) if files.adapter else None
-        with _in_one_line(f"{name} cannot be loaded"):
+        with _as_model_error(f"{name} cannot be loaded"):
             more = {"enable_lora": True, "max_lora_rank": _rank(files.adapter)} if files.adapter else {}
             self._rendering = Rendering(AutoTokenizer.from_pretrained(files.folder, trust_remote_code=False))
             self._llm = vllm.LLM(str(files.folder), enable_prefix_caching=True, trust_remote_code=False, **more)
@@ -102,7 +103,7 @@ class _Engine:
 
     def _generated(self, sent: dict[Request, list[int]]) -> dict[Request, Completion | Exception]:
         vllm = _vllm()
-        with _in_one_line(f"{self._name}: vLLM failed"):
+        with _as_model_error(f"{self._name}: vLLM failed"):
             outputs = self._llm.generate(
                 [vllm.TokensPrompt(prompt_token_ids=tokens) for tokens in sent.values()],
                 [vllm.SamplingParams(**self._settings(request.sampling)) for request in sent],
@@ -144,12 +145,11 @@ def _rank(adapter: Path) -> int:
 
 
 @contextmanager
-def _in_one_line(what: str) -> Iterator[None]:
+def _as_model_error(what: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # vLLM raises many kinds of errors, and none is recoverable
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise ModelError(f"{what}: {reason}") from error
+        raise ModelError(f"{what}: {error_line(error)}") from error
 
 
 def _vllm() -> Any:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field, replace
 
+from bowstring.files.escaping import replace_surrogates
 from bowstring.models.interface import Model, NotYet, RequestFailed
 from bowstring.models.prices import Price
 from bowstring.records import Completion, Prompt, Sampling, Usage, request_key
@@ -127,9 +128,9 @@ class Asker:
             turn.warms = failed.kind == "context"
             raise
         turn.warms = True
-        # Half a surrogate pair, which JSON lets through, fits into no file: what is stored must be what is used.
-        text = _whole(completion.text)
-        reasoning = _whole(completion.reasoning) if completion.reasoning is not None else None
+        # What is used must equal what is stored, and files cannot hold lone surrogates.
+        text = replace_surrogates(completion.text)
+        reasoning = replace_surrogates(completion.reasoning) if completion.reasoning is not None else None
         as_it_is = text == completion.text and reasoning == completion.reasoning
         return completion if as_it_is else replace(completion, text=text, reasoning=reasoning)
 
@@ -144,10 +145,6 @@ class Asker:
             self.tally.cost += cost
             if self._budget:
                 self._budget.spend(self._price, cost, prompt, completion.usage)
-
-
-def _whole(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
 
 
 def trunk_share(prompt: Prompt) -> float:

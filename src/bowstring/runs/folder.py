@@ -26,7 +26,7 @@ from typing import IO, Any
 from bowstring.errors import DataError, RunError, UsageError, quote_value
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
-from bowstring.files.writing import create_file, make_folder, open_lock
+from bowstring.files.writing import make_folder, open_lock, replace_file
 from bowstring.runs.codec import KEYS_ONLY, Codec, ConfigurationForm, NotARecord, problem_in, problem_with_schema
 
 AUDIT_NAME = "audit.json"
@@ -206,9 +206,13 @@ class RunFolder:
 
     def _write(self, name: str, content: str | Iterable[str], *, lasting: bool = True) -> None:
         """Write atomically: a reader never sees half a file."""
-        draft = self.path / f".{name}.draft"
+        checksum = hashlib.sha256()
         try:
-            self._write_draft(draft, name, content, lasting=lasting)
+            with replace_file(self.path / name, durable=lasting) as file:
+                for part in [content] if isinstance(content, str) else content:
+                    raw = part.encode("utf-8", "replace")
+                    checksum.update(raw)
+                    file.write(raw)
         except OSError as error:
             if not lasting:
                 raise
@@ -216,20 +220,8 @@ class RunFolder:
                 f"{self.path / name} cannot be written: {error.strerror}; free some space and run the same command "
                 "again: answers are in the store"
             ) from error
-        draft.replace(self.path / name)
-
-    def _write_draft(self, draft: Path, name: str, content: str | Iterable[str], *, lasting: bool) -> None:
-        found = hashlib.sha256()
-        with create_file(draft) as file:
-            for part in [content] if isinstance(content, str) else content:
-                raw = part.encode("utf-8", "replace")
-                found.update(raw)
-                file.write(raw)
-            file.flush()
-            if lasting:
-                os.fsync(file.fileno())
         if lasting:
-            self.written[name] = found.hexdigest()
+            self.written[name] = checksum.hexdigest()
 
 
 def is_running(path: Path) -> bool:

@@ -52,7 +52,7 @@ class RunOptions:
     )
     concurrency: int | None = field(
         default=None,
-        metadata=option("Requests in flight to a model at a time.", min=1, shown_default="the model's own"),
+        metadata=option("Maximum requests in flight per model.", min=1, shown_default="the model's own"),
     )
     out: Path | None = field(
         default=None, metadata=option("Folder of the run.", shown_default="one in runs/, named by configuration")
@@ -61,7 +61,7 @@ class RunOptions:
         default=None, metadata=option("Store of responses.", shown_default="responses.sqlite beside the run")
     )
     runs: Path = Path("runs")
-    fresh: bool = field(default=False, metadata=option("Ask everything again, even what the store has."))
+    fresh: bool = field(default=False, metadata=option("Send all requests again, even those in the store."))
     batch: bool = field(
         default=False, metadata=option("Send requests through OpenAI's batch API: half the price, within a day.")
     )

@@ -27,6 +27,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bowstring.errors import StoreError
+from bowstring.files.escaping import replace_surrogates
 from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, Usage, fields_of
 from bowstring.runs.rows import COLUMNS, Row, is_intact, row_checksum
 from bowstring.runs.salvage import Salvaged, keep_damaged_copy, salvage, unpack
@@ -345,20 +346,15 @@ def _row(response: Response) -> Row:
         response.prompt.trunk.digest,
         json.dumps([[m.role, *m.parts] for m in response.prompt.branch]),
         json.dumps(fields_of(response.sampling), sort_keys=True),
-        _storable(completion.text),
+        replace_surrogates(completion.text),
         completion.finish,
-        None if completion.reasoning is None else _storable(completion.reasoning),
+        None if completion.reasoning is None else replace_surrogates(completion.reasoning),
         completion.usage.prompt,
         completion.usage.cached,
         completion.usage.completion,
         time.time(),
     )
     return (*row, row_checksum(row))
-
-
-def _storable(text: str) -> str:
-    """SQLite holds UTF-8; half a surrogate pair, which JSON lets through, becomes a question mark."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _pack(trunk: Trunk) -> bytes:

@@ -16,6 +16,7 @@ from typing import Any
 
 from bowstring.benchmarks.of_run import installed_benchmark
 from bowstring.errors import UsageError
+from bowstring.metrics.clusters import Score
 from bowstring.metrics.comparing import (
     CorrectedDifference,
     Difference,
@@ -25,7 +26,7 @@ from bowstring.metrics.comparing import (
     minimum_holm_factors,
     rank_ranges,
 )
-from bowstring.metrics.intervals import Estimate, Score
+from bowstring.metrics.intervals import Estimate
 from bowstring.metrics.measures import Measure, MetricSet, Parts
 from bowstring.runs.running import Run
 from bowstring.settings import suggest_keywords

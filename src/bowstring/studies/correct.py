@@ -18,8 +18,8 @@ from bowstring.benchmarks.interface import require_part
 from bowstring.benchmarks.people import JudgedScore
 from bowstring.datasets.ratings import read_ratings
 from bowstring.errors import DataError, UsageError
+from bowstring.metrics.clusters import Score
 from bowstring.metrics.correction import LEAST, Corrected, Labelled, corrected
-from bowstring.metrics.intervals import Score
 from bowstring.metrics.measures import Measure
 from bowstring.runs.folder import EndedRun
 from bowstring.runs.runner import Record

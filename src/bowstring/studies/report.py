@@ -14,6 +14,7 @@ from bowstring.benchmarks.of_run import installed_benchmark, open_run
 from bowstring.datasets.dataset import DataSet
 from bowstring.errors import BowstringError, DataError, UsageError, check_choice
 from bowstring.files.names import safe_file_name
+from bowstring.files.redaction import error_line
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.writing import make_folder, write_file
 from bowstring.reports import plots
@@ -111,8 +112,9 @@ def make_report(
         raise
     except Exception as error:  # a template fails on a malformed file in any way
         name = "metrics.json" + (f" or {AUDIT_NAME}" if (folder / AUDIT_NAME).is_file() else "")
+        reason = error_line(error, with_type=True)
         raise DataError(
-            f"{folder / name} is malformed ({_describe(error)}); run the evaluation again (responses are in the store)"
+            f"{folder / name} is malformed ({reason}); run the evaluation again (responses are in the store)"
         ) from error
 
 
@@ -136,12 +138,9 @@ def _of_sweep(folder: Path, out: Path) -> Report:
     except BowstringError:
         raise
     except Exception as error:  # as above
-        raise UsageError(f"{folder / 'sweep.json'} cannot be read ({_describe(error)}); run the sweep again") from error
-
-
-def _describe(error: Exception) -> str:
-    """The error in one line, so that a bug of ours can be told from a malformed file."""
-    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise UsageError(
+            f"{folder / 'sweep.json'} cannot be read ({error_line(error, with_type=True)}); run the sweep again"
+        ) from error
 
 
 def data_of(run: EndedRun, given: str | None = None, *, fetch: bool = True) -> tuple[DataSet | None, str | None]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError, FetchError, UsageError
-from bowstring.files.redaction import redact
+from bowstring.files.redaction import error_line
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
 
@@ -121,5 +121,5 @@ def _from_hub(source: str) -> Path:
     except UsageError:
         raise
     except Exception as error:  # network libraries raise many kinds of errors
-        reason = redact((str(error).strip() or type(error).__name__).splitlines()[0])[:200]
+        reason = error_line(error)
         raise FetchError(f"--seeds {source} could not be downloaded: {reason}") from error

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.errors import UsageError
+from bowstring.files.redaction import error_line
 from bowstring.models.loading import require_torch
 from bowstring.training.settings import TrainSettings
 
@@ -60,7 +61,7 @@ def trainer_arguments(
             ddp_find_unused_parameters=False,
         )
     except (ImportError, ValueError, RuntimeError) as error:
-        raise UsageError(f"training cannot start: {' '.join(str(error).split())[:200]}") from error
+        raise UsageError(f"training cannot start: {error_line(error)}") from error
     made.mixed_precision = "bf16" if bf16 else "no"  # overrides accelerate's configuration
     if made.n_gpu > 1:
         # Trainer would split batches over all GPUs in one process, and a tree cannot be split.
@@ -75,7 +76,7 @@ def _check_split() -> None:
     for name, wanted in _SPLIT.items():
         found = os.environ.get(name.upper(), "not set")
         if found.lower() != wanted.lower():
-            where = "in accelerate's configuration; recipes/accelerate/fsdp.yaml has all that is needed"
+            where = "in accelerate's configuration; recipes/accelerate/fsdp.yaml has the required settings"
             raise UsageError(f"{name} is {found}, but must be {wanted} {where}")
 
 

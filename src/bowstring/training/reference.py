@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from bowstring.files.writing import write_file
 from bowstring.training.objectives import by_answer, log_probabilities
 from bowstring.training.trainer import collate
 
@@ -41,9 +42,7 @@ def reference(trainer: Any, folder: Path, *, without_tree: bool) -> dict[str, tu
         if args.process_index == 0:
             parts = [folder / f".reference-{n}.json" for n in range(args.world_size)]
             found = {key: pair for p in parts for key, pair in json.loads(p.read_text()).items()}
-            draft = folder / ".reference.draft"
-            draft.write_text(json.dumps(found))
-            draft.replace(whole)
+            write_file(whole, json.dumps(found))
             for p in parts:
                 p.unlink()
         trainer.accelerator.wait_for_everyone()

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from bowstring.files.redaction import error_line
 from bowstring.tree.cache import TreeState
 from bowstring.tree.layers import NAME
 from bowstring.tree.packed import Packed
@@ -31,7 +32,7 @@ def tree_mismatch(model: Any) -> str | None:
         try:
             ways = {"packed": _packed(model), "decoded": _decoded(model)}
         except Exception as error:  # any error means that the model cannot run as a tree
-            return f"{type(error).__name__}: {error}"
+            return error_line(error, with_type=True)
     for way, found in ways.items():
         off = float((found - wanted).abs().mean() / wanted.std())
         if not off <= _ROUNDING:

@@ -21,6 +21,7 @@ from urllib.parse import quote, urlencode
 from bowstring.benchmarks.of_run import open_run
 from bowstring.benchmarks.view import Histories
 from bowstring.errors import BowstringError, UsageError
+from bowstring.files.redaction import error_line
 from bowstring.reports import page
 from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.reports.tables import COUNTS, notes_of
@@ -226,7 +227,7 @@ def _histories(folder: Path) -> tuple[Histories | None, str | None]:
     try:
         data, why = data_of(open_run(folder), fetch=False)
     except Exception as error:  # run.json may be malformed; the page works without histories
-        return None, " ".join(str(error).split())[:200]
+        return None, error_line(error)
     return (histories_of(data), None) if data else (None, why)
 
 

@@ -22,7 +22,8 @@ from bowstring.datasets.display import ItemDisplay
 from bowstring.datasets.layout import Parts
 from bowstring.datasets.problems import Problem, join_choices, quote_value
 from bowstring.files.names import safe_file_name
-from bowstring.files.writing import create_file, make_folder, write_file
+from bowstring.files.redaction import error_line
+from bowstring.files.writing import make_folder, replace_file, write_file
 from bowstring.models.tokens import TokenCounter
 from bowstring.records import Dialogue, History, Message
 
@@ -184,7 +185,7 @@ def _raw_rows(root: Path, files: Sequence[str], problems: list[Problem]) -> Iter
             problems.append(Problem(name, None, None, "cannot be read as JSON: it is nested too deeply"))
         except (ValueError, OSError, pa.ArrowException) as error:  # ValueError: JSON and text decoding
             kind = "JSON" if name.endswith(".json") else "parquet"
-            problems.append(Problem(name, None, None, f"cannot be read as {kind}: {_first_line(error)}"))
+            problems.append(Problem(name, None, None, f"cannot be read as {kind}: {error_line(error)}"))
 
 
 def _parquet_rows(root: Path, name: str, problems: list[Problem]) -> Iterator[tuple[str, int, object]]:
@@ -206,15 +207,11 @@ def _parquet_rows(root: Path, name: str, problems: list[Problem]) -> Iterator[tu
                 try:
                     yield name, at, batch.slice(i, 1).to_pylist()[0]
                 except UnicodeDecodeError as error:
-                    message = f"holds text that is not UTF-8: {_first_line(error)}"
+                    message = f"holds text that is not UTF-8: {error_line(error)}"
                     problems.append(Problem(name, at, None, message))
                 except (ValueError, OverflowError) as error:
-                    problems.append(Problem(name, at, None, f"holds a value that cannot be read: {_first_line(error)}"))
+                    problems.append(Problem(name, at, None, f"holds a value that cannot be read: {error_line(error)}"))
                 at += 1
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
 def _to_instance(name: str, row: int | None, raw: object, problems: list[Problem]) -> Instance | None:
@@ -297,10 +294,8 @@ def write_parquet(instances: Sequence[Instance], folder: Path) -> list[Path]:
     path = make_folder(folder) / "test.parquet"
     known = any(i.category for i in instances)
     schema = SCHEMA.append(pa.field("preference_category", pa.string())) if known else SCHEMA
-    draft = path.with_suffix(".draft")
-    with create_file(draft) as file:
+    with replace_file(path) as file:
         pq.write_table(pa.Table.from_pylist([to_row(i) for i in instances], schema=schema), file)
-    draft.replace(path)
     return [path]
 
 

@@ -25,9 +25,9 @@ from bowstring.benchmarks.findings import (
 )
 from bowstring.benchmarks.probe_findings import ProbeFindings, Rows
 from bowstring.metrics.agreement import cohen_kappa, count_by_cluster, with_intervals
+from bowstring.metrics.clusters import Score
 from bowstring.metrics.comparing import difference
 from bowstring.metrics.correlation import correlation, rank_correlation
-from bowstring.metrics.intervals import Score
 from bowstring.runs.runner import Record
 
 _F1 = measures("bowstring")["inference.f1"]

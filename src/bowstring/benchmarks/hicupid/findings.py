@@ -26,8 +26,9 @@ from bowstring.benchmarks.probe_findings import ProbeFindings
 from bowstring.judging.verdicts import TREATMENTS
 from bowstring.labels import COMPARED, TIE, WIN, YES_OR_NO
 from bowstring.metrics.agreement import cohen_kappa, count_by_cluster, with_intervals
+from bowstring.metrics.clusters import Score
 from bowstring.metrics.correlation import rank_correlation
-from bowstring.metrics.intervals import Estimate, Score
+from bowstring.metrics.intervals import Estimate
 from bowstring.metrics.length_control import length_controlled
 from bowstring.runs.runner import Record
 

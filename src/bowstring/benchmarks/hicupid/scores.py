@@ -14,8 +14,8 @@ from bowstring.benchmarks.hicupid import demographics
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question
 from bowstring.benchmarks.hicupid.validity import validity_of
 from bowstring.labels import COMPARED, LOSE, TIE, WIN
+from bowstring.metrics.clusters import Means
 from bowstring.metrics.fairness import largest_gap
-from bowstring.metrics.intervals import Means
 from bowstring.metrics.measures import SHARE, Family, Measure, MetricSet, Parts, Scale, mean
 from bowstring.runs.runner import Record
 

@@ -11,7 +11,8 @@ from typing import Any
 from bowstring.benchmarks.findings import rate_of
 from bowstring.benchmarks.hicupid.types import Persona
 from bowstring.judging import builtin, verdicts
-from bowstring.metrics.intervals import Estimate, Score
+from bowstring.metrics.clusters import Score
+from bowstring.metrics.intervals import Estimate
 from bowstring.metrics.length_control import Comparison, length_controlled
 from bowstring.runs.runner import Record
 

@@ -37,8 +37,9 @@ from bowstring.concurrency import gather_in_order
 from bowstring.history.stages import Shown
 from bowstring.judging import probes
 from bowstring.metrics.agreement import cohen_kappa, count_by_cluster, with_intervals
+from bowstring.metrics.clusters import Score
 from bowstring.metrics.correlation import correlation
-from bowstring.metrics.intervals import Estimate, Score
+from bowstring.metrics.intervals import Estimate
 from bowstring.models.interface import RequestFailed
 from bowstring.records import Known, Planned, Prompt, Sampling
 from bowstring.runs.asking import Asker

@@ -1,7 +1,7 @@
 """Stages between a history and a prompt; they may call models themselves.
 
-    search    keyword search (BM25) and dense search
-    summary   a summary of each dialogue, which a model writes
+    search      keyword search (BM25) and dense search
+    summary     a summary of each dialogue, written by a model
     user_stage  a user-supplied stage, `python:module:Class`
 
 A stage is opened for a user, ingests their dialogues in order, and returns what to show for each question.

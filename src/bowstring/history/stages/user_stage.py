@@ -25,9 +25,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bowstring.errors import UsageError
+from bowstring.files.redaction import error_line
 from bowstring.history.stages.interface import Ask, Shown
 from bowstring.models.interface import RequestFailed
-from bowstring.models.user_code import call_on_thread, error_in_words, load_attribute, source_hash
+from bowstring.models.user_code import call_on_thread, load_attribute, source_hash
 from bowstring.records import Dialogue, Message, Prompt, Sampling, Trunk
 
 _METHODS = ("open", "ingest", "retrieve")
@@ -77,7 +78,7 @@ class UserStage:
         try:
             self._stage = made(self._asks) if _takes_ask(made) else made()
         except Exception as error:  # user code may raise anything
-            raise RequestFailed("server", f"{called} raised {error_in_words(error)}") from error
+            raise RequestFailed("server", f"{called} raised {error_line(error, with_type=True, limit=None)}") from error
 
     async def open(self, user: str) -> None:
         await self._call("open", user)
@@ -102,7 +103,9 @@ class UserStage:
         except RequestFailed:
             raise
         except (Exception, SystemExit) as error:
-            raise RequestFailed("server", f"{self._called}.{method} raised {error_in_words(error)}") from error
+            raise RequestFailed(
+                "server", f"{self._called}.{method} raised {error_line(error, with_type=True, limit=None)}"
+            ) from error
 
     def _shown(self, found: Any) -> Shown:
         if isinstance(found, Shown):

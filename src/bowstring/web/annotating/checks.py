@@ -123,5 +123,5 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
                     yield f"{path} line {n}", row
     except DataError:
         raise
-    except (ValueError, csv.Error) as error:  # NotPlain is a ValueError
+    except (ValueError, csv.Error) as error:  # ParseError is a ValueError
         raise DataError(f"{path} cannot be read: {error}; expected rows with item and label") from error

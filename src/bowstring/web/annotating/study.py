@@ -28,6 +28,7 @@ from pydantic import BaseModel, Field, TypeAdapter
 
 from bowstring.benchmarks.people import Task, Unit
 from bowstring.errors import StoreError, UsageError
+from bowstring.files.redaction import error_line
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.writing import NO_LINKS
 from bowstring.web.annotating.dealing import Turn
@@ -63,7 +64,7 @@ _FORMAT = 0x426F7741  # SQLite's application id: the kind of the file
 _PATIENCE_S = 30.0
 _LATEST = 32_503_680_000.0  # the year 3000
 _UNIT: TypeAdapter[Unit] = TypeAdapter(Unit)
-_MALFORMED = (ValueError, KeyError, TypeError, AttributeError)  # NotPlain and ValidationError are ValueErrors
+_MALFORMED = (ValueError, KeyError, TypeError, AttributeError)  # ParseError and ValidationError are ValueErrors
 _COLUMNS = "a.choices, a.criteria, a.edits, a.comment, a.seconds, a.at, a.changes"
 
 
@@ -261,8 +262,7 @@ class Study:
             yield Assignment(page, annotator, place, bool(swapped), sent_at, unit, annotation)
 
     def _damaged(self, error: Exception) -> StoreError:
-        reason = " ".join(str(error).split())[:200]
-        return StoreError(f"{self.path} is damaged: {reason}")
+        return StoreError(f"{self.path} is damaged: {error_line(error)}")
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:

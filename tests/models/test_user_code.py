@@ -1,4 +1,4 @@
-"""A user's own Python as a model: a function or a class, sync or async."""
+"""User-supplied Python as a model: a function or a class, sync or async."""
 
 import asyncio
 import sys
