@@ -23,7 +23,7 @@ from bowstring.web.annotating.opening import open_study
 from bowstring.web.annotating.pages import _keys, add_pages
 from bowstring.web.annotating.results import export, standings
 from bowstring.web.annotating.study import Study
-from bowstring.web.annotating.tasks import Said
+from bowstring.web.annotating.tasks import PageResponse
 from tests.support.command import bowstring as command
 
 TEMPLATES = Path(__file__).parents[1] / "plugin" / "diary" / "templates"
@@ -119,8 +119,8 @@ def annotated(run, db, label=lambda record: "yes" if record["score"] else "no"):
     """A study in which one person said of every item what `label` says; its export."""
     study = open_study([run], checks=0, annotators="ann", db=db)
     by_key = {record["key"]: record for record in records(run)}
-    for given in list(study.everything()):
-        study.save(given.page, Said((label(by_key[given.unit.key]),)), 1.0)
+    for given in list(study.assignments()):
+        study.save(given.page, PageResponse((label(by_key[given.unit.key]),)), 1.0)
     path = db.with_suffix(".jsonl")
     path.write_text("".join(json.dumps(line) + "\n" for line in export(study)))
     study.close()
@@ -130,7 +130,7 @@ def annotated(run, db, label=lambda record: "yes" if record["score"] else "no"):
 def test_a_page_shows_the_question_the_right_answer_and_what_it_comes_from(run, tmp_path):
     study = open_study([run], checks=0.25, annotators="ann", db=tmp_path / "s.sqlite")
     assert study.task.name == "verdict"
-    given = [g for g in study.everything() if not g.unit.expected]
+    given = [g for g in study.assignments() if not g.unit.expected]
     by_key = {record["key"]: record for record in records(run)}
     for unit in (g.unit for g in given):
         record = by_key[unit.key]
@@ -141,7 +141,7 @@ def test_a_page_shows_the_question_the_right_answer_and_what_it_comes_from(run, 
         )
         assert unit.cluster == record["user"]
         assert unit.dialogues == ((("user", f"I live in {record['user']}."),),)
-    checks = [g.unit for g in study.everything() if g.unit.expected]
+    checks = [g.unit for g in study.assignments() if g.unit.expected]
     assert [unit.expected for unit in checks] == [(("no",),)] * standings(study)[0].checks
     assert checks
     app = FastAPI()
@@ -170,7 +170,7 @@ def test_people_and_judges_meet_on_the_same_answers(run, tmp_path):
     others = found["verdict"]["reference"]["others"]
     assert {name: one["accuracy"]["value"] for name, one in others.items()} == {"builtin": 1.0, "lenient": 0.5}
     shown = command("agree", f"builtin={run}", people).out
-    assert shown.startswith("verdict: is the answer right?")
+    assert shown.startswith("verdict: is the answer correct?")
     assert "resampled by household" in shown
 
 

@@ -145,7 +145,7 @@ def test_annotate_makes_a_study_of_it(diary, place):
 
     study = open_study([place / "runs" / "knows"], annotators="anna,ben", db=place / "study.sqlite")
     try:
-        given = next(study.everything())
+        given = next(study.assignments())
         assert study.task.name == "verdict"
         assert given.unit.asked
         assert given.unit.dialogues, "what holds the answer is shown"
@@ -172,7 +172,7 @@ def test_an_audit_finds_a_judge_that_accepts_everything(diary, place):
     (place / "lenient.py").write_text("def judge(messages):\n    return 'Fine.\\nCorrect: YES'\n")
     ran = diary("audit", "runs/forgets", "--judge", "python:lenient:judge", "--json")
     findings = json.loads(ran.out)["findings"]
-    misplaced = next(f for f in findings if f["check"] == "probes" and f["name"].startswith("the answer to another"))
+    misplaced = next(f for f in findings if f["check"] == "probes" and f["name"].startswith("answer to another"))
     assert misplaced["value"] == 100.0
     assert misplaced["verdict"] != "fine"
 
@@ -244,3 +244,28 @@ def test_a_conformance_test_tells_a_stage_that_mixes_users():
 
     with pytest.raises(AssertionError, match=r"shared between instances|another user"):
         check_stage(Mixing)
+
+
+def test_a_package_that_cannot_be_imported_breaks_no_other_benchmark(tmp_path):
+    (tmp_path / "broken.py").write_text("raise ImportError('no module named quantum')")
+    about = tmp_path / "broken-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[bowstring.benchmarks]\nbroken = broken:BENCHMARK\n")
+    with installed(tmp_path):
+        for command in ("eval", "synth"):
+            helped = bowstring(command, "--help", cwd=tmp_path)
+            assert helped.code == 0, helped.err
+            assert "hicupid" in helped.out
+            assert bowstring(command, "hicupid", "--help", cwd=tmp_path).code == 0
+            refused = bowstring(command, "broken", "--model", "embedded", cwd=tmp_path)
+            assert refused.code == 2
+            assert refused.err == (
+                "the benchmark broken (broken:BENCHMARK) cannot be loaded: ImportError: no module named quantum\n"
+            )
+
+
+def test_the_nearest_benchmark_is_suggested(tmp_path):
+    refused = bowstring("eval", "hicupd", "--model", "embedded", cwd=tmp_path)
+    assert refused.code == 2
+    assert refused.err == "'hicupd' is not a benchmark; did you mean hicupid?\n"

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperGroup
 
 from bowstring.api.evaluate import eval_options
 from bowstring.benchmarks import registry
+from bowstring.cli.benchmark_groups import BenchmarkGroup
 from bowstring.cli.options import add_command
 from bowstring.errors import UsageError
 from bowstring.runs.sweep import Sweep
@@ -26,8 +26,14 @@ _COMMAND_OPTIONS = (
 )
 
 
-class _RepeatableGroup(TyperGroup):
+class _RepeatableGroup(BenchmarkGroup):
     """`bowstring eval --like RUN` means `bowstring eval NAME --like RUN`, where NAME is the benchmark of the run."""
+
+    @staticmethod
+    def add(app: typer.Typer, name: str) -> None:
+        benchmark = registry.get(name)
+        options = (*eval_options(benchmark), *_COMMAND_OPTIONS)
+        add_command(app, name, lambda given: _evaluate(name, given), options, help=benchmark.about)
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         if args and args[0].startswith("-") and (run := _run_of(args)) is not None:
@@ -64,16 +70,6 @@ app = typer.Typer(
 @app.callback()
 def _group() -> None:
     """Keep benchmarks as subcommands even if there is only one."""
-
-
-def _add(name: str) -> None:
-    benchmark = registry.get(name)
-    options = (*eval_options(benchmark), *_COMMAND_OPTIONS)
-    add_command(app, name, lambda given: _evaluate(name, given), options, help=benchmark.about)
-
-
-for _name in registry.names():
-    _add(_name)
 
 
 def _evaluate(benchmark: str, given: dict[str, Any]) -> int:

@@ -10,6 +10,7 @@ import typer
 
 from bowstring.benchmarks import registry
 from bowstring.benchmarks.interface import require_part
+from bowstring.cli.benchmark_groups import BenchmarkGroup
 from bowstring.cli.options import add_command
 from bowstring.settings import Option, options_of
 from bowstring.synthesis.settings import SynthesisOptions
@@ -18,7 +19,19 @@ if TYPE_CHECKING:
     from bowstring.api.synthesize import PreparedSynthesis, SynthesisResult
     from bowstring.benchmarks.synthesis import Synthesis
 
+
+class _Group(BenchmarkGroup):
+    @staticmethod
+    def add(app: typer.Typer, name: str) -> None:
+        synthesis = registry.get(name).synthesis()
+        if synthesis is not None:
+            add_command(app, name, partial(_synthesize, name), _options(synthesis), help=synthesis.about)
+        else:
+            add_command(app, name, partial(_refuse, name), (), help="", hidden=True)
+
+
 app = typer.Typer(
+    cls=_Group,
     help="Generate a data set in a benchmark's published layout: with any model, or offline from word banks.\n\n"
     "Run the same command again to resume; no request is sent twice.",
     add_completion=False,
@@ -37,15 +50,6 @@ _DRY_RUN = Option(
 @app.callback()
 def _group() -> None:
     """Keep benchmarks as subcommands even if there is only one."""
-
-
-def _add_commands() -> None:
-    for benchmark in registry.all_benchmarks():
-        if (synthesis := benchmark.synthesis()) is not None:
-            run = partial(_synthesize, benchmark.name)
-            add_command(app, benchmark.name, run, _options(synthesis), help=synthesis.about)
-        else:
-            add_command(app, benchmark.name, partial(_refuse, benchmark.name), (), help="", hidden=True)
 
 
 def _refuse(name: str, given: dict[str, Any]) -> int:  # noqa: ARG001
@@ -126,6 +130,3 @@ def _print_result(made: SynthesisResult, benchmark: str) -> int:
     print(f"\n{made.folder}\nnext: bowstring data validate {made.folder}")
     print(f"      bowstring eval {benchmark} --data {made.folder} --model …")
     return 0
-
-
-_add_commands()
