@@ -137,7 +137,7 @@ def test_a_page_shows_the_question_the_right_answer_and_what_it_comes_from(run, 
         assert (unit.asked, unit.answers, unit.facts) == (
             record["question"],
             (record["answer"],),
-            (("right answer", record["gold"]),),
+            (("correct answer", record["gold"]),),
         )
         assert unit.cluster == record["user"]
         assert unit.dialogues == ((("user", f"I live in {record['user']}."),),)
