@@ -152,7 +152,7 @@ def test_a_page_shows_the_question_the_right_answer_and_what_it_comes_from(run, 
 
     client = TestClient(as_ann)
     start = client.get("/").text
-    assert "On each page you see what a user asked, the right answer, and an answer to rate." in start
+    assert "Each page shows a user's question, the correct answer, and an answer to rate." in start
     assert "<kbd>Y</kbd> </dt><dd>yes</dd>" in start
     page = client.get(f"/item/{given[0].page}").text
     assert "<h2>What is right</h2>" in page
