@@ -16,7 +16,7 @@ from tests.support.training import as_options
 CONSTANTS = "INFERENCE_PROMPTS = {'zero/system': [{'role': 'system', 'content': 'Answer like a pirate.'}]}\n"
 WORDS = {
     "eval": "eval hicupid --model python:json:dumps --limit 2 --out new",
-    "synth": "synth hicupid --offline --users 6 --dimensions 2 --turns 2 --schedules 1 --profile-questions 1 --out new",
+    "synth": "synth hicupid --offline --users 6 --dimensions 2 --turns 2 --schedules 1 --profile-questions 1 --out set",
     "report": "report runs/a",
     "compare": "compare runs/a runs/b",
     "agree": "agree runs/a --metrics",

@@ -60,7 +60,7 @@ def bowstring_process(*arguments: str | Path, env: dict[str, str] | None = None,
         errors="replace",
         env=os.environ | SETTINGS | (env or {}),
         cwd=cwd,
-        timeout=300,
+        timeout=3600,
         check=False,
     )
     return Ran(done.returncode, done.stdout, done.stderr)
