@@ -1,6 +1,7 @@
 """A benchmark of questions with a yes/no judge is annotated, compared with people and corrected by their labels."""
 
 import json
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -152,10 +153,10 @@ def test_a_page_shows_the_question_the_right_answer_and_what_it_comes_from(run, 
 
     client = TestClient(as_ann)
     start = client.get("/").text
-    assert "Each page shows a user's question, the correct answer, and an answer to rate." in start
+    assert "Each page shows a user's question, the correct answer, and an answer to rate." in unescape(start)
     assert "<kbd>Y</kbd> </dt><dd>yes</dd>" in start
     page = client.get(f"/item/{given[0].page}").text
-    assert "<h2>What is right</h2>" in page
+    assert "<h2>Correct answer</h2>" in page
     assert 'value="no" data-keys="n"' in page
     study.close()
 
