@@ -145,7 +145,7 @@ def test_annotate_makes_a_study_of_it(diary, place):
 
     study = open_study([place / "runs" / "knows"], annotators="anna,ben", db=place / "study.sqlite")
     try:
-        given = next(study.everything())
+        given = next(study.assignments())
         assert study.task.name == "verdict"
         assert given.unit.asked
         assert given.unit.dialogues, "what holds the answer is shown"
@@ -172,7 +172,7 @@ def test_an_audit_finds_a_judge_that_accepts_everything(diary, place):
     (place / "lenient.py").write_text("def judge(messages):\n    return 'Fine.\\nCorrect: YES'\n")
     ran = diary("audit", "runs/forgets", "--judge", "python:lenient:judge", "--json")
     findings = json.loads(ran.out)["findings"]
-    misplaced = next(f for f in findings if f["check"] == "probes" and f["name"].startswith("the answer to another"))
+    misplaced = next(f for f in findings if f["check"] == "probes" and f["name"].startswith("answer to another"))
     assert misplaced["value"] == 100.0
     assert misplaced["verdict"] != "fine"
 

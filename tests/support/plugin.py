@@ -29,7 +29,7 @@ def install(folder: Path) -> Path:
 
 
 @contextmanager
-def installed_benchmark(folder: Path):
+def installed(folder: Path):
     """With the package on the path of this process, as it is on that of an environment it is installed in."""
     sys.path.insert(0, str(folder))
     _forget()
