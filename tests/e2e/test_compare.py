@@ -314,16 +314,16 @@ def _rewrite(folder: Path, *, status: str | None = None, fingerprint: str | None
     [
         (["runs/weak"], "one run to compare"),
         (["runs/weak", "runs/../runs/weak"], "one run to compare"),
-        (["runs/weak", "runs/vague"], "their benchmark differs, hicupid and cupid"),
-        (["runs/vague", "runs/upstream"], "their --scoring differs, bowstring and upstream"),
+        (["runs/weak", "runs/vague"], "their benchmark differs: hicupid and cupid"),
+        (["runs/vague", "runs/upstream"], "their --scoring differs: bowstring and upstream"),
         (["runs/weak", "runs/nowhere"], "runs/nowhere is not a run"),
         (["runs/weak", "set"], "set is not a run"),
         (["runs/weak", "runs/strong", "--baseline", "nowhere"], "nowhere is not a run"),
-        (["runs/weak", "runs/strong", "--metric", "charm"], "--metric charm: the runs have no such number in common"),
+        (["runs/weak", "runs/strong", "--metric", "charm"], "--metric charm: not a metric of all runs"),
         (["runs/weak", "runs/strong", "--detect", "0"], "--detect 0: expected a difference above 0"),
         (["runs/weak", "runs/strong", "--detect", "nan"], "--detect nan"),
         (["runs/weak", "runs/strong", "--out", "page"], "--out page: expected a file"),
-        (["runs/weak", "runs/strong", "--json", "--format", "csv"], "leave out one"),
+        (["runs/weak", "runs/strong", "--json", "--format", "csv"], "exclude each other"),
         (["runs/weak", "runs/strong", "--format", "word"], "'word' is not one of"),
         ([], "Missing argument 'RUN...'"),
     ],
@@ -346,7 +346,7 @@ def test_runs_of_other_data_or_still_running_are_refused(made, tmp_path):
     _rewrite(tmp_path / "other", fingerprint="f" * 64)
     ran = compare(made, "runs/weak", tmp_path / "other")
     assert ran.code == 2
-    assert "their data differ, set (" in ran.err
+    assert "their data differs: set (" in ran.err
     assert "(ffffffff)" in ran.err
     _rewrite(tmp_path / "running", status="running")
     ran = compare(made, "runs/weak", tmp_path / "running")
@@ -410,7 +410,7 @@ def test_what_to_keep_in_mind_is_under_the_tables_and_on_the_page(made, browser)
     builtin = "judged by the builtin word counter: a smoke test, not a measurement"
     notes = compared(made, *runs)["notes"]
     assert any(note.endswith(builtin) for note in notes)
-    assert any("failed and 0 could not be read" in note and " 0 failed" not in note for note in notes)
+    assert any("failed and 0 unparsed" in note and " 0 failed" not in note for note in notes)
     assert any("the generator's own truth" in note for note in notes)
     markdown = compare(made, *runs, "--format", "markdown").out.splitlines()
     latex = compare(made, *runs, "--format", "latex").out.partition("\\end{tabular}")[2].splitlines()

@@ -92,7 +92,7 @@ def test_a_set_that_moved_is_found_where_it_is_now(run, data, tmp_path):
     data.rename(tmp_path / "elsewhere")
     ran = bowstring("report", run, "--figures", "none", "--tables", "none")
     assert ran.code == 0
-    assert "Without histories" in ran.err
+    assert "No histories" in ran.err
     page = (run / "report.html").read_text()
     assert "history-0" not in page
     assert "Histories are not shown: " in page

@@ -52,7 +52,7 @@ def test_ctrl_c_once_finishes_what_is_in_flight_and_says_how_to_go_on(tmp_path):
         _, err = process.communicate(timeout=LIMIT)
         asked = len(server.requests)
         assert process.returncode == 130
-        assert "the same command goes on from there" in err
+        assert "run the same command again to resume" in err
         with sqlite3.connect(tmp_path / "responses.sqlite") as db:
             assert db.execute("SELECT count(*) FROM responses").fetchone() == (asked,), "nothing in flight was lost"
         assert not metrics(tmp_path / "r")["complete"]

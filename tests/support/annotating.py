@@ -41,7 +41,7 @@ class Study:
         """A line that it prints; True with the last before it serves."""
         if found := re.search(r"^(.+?)\s{2,}\d[\d,]* of .* (http\S+)$", line.rstrip()):
             self.links[found[1]] = found[2]
-        return line.startswith("Ctrl-C")
+        return line.startswith("Press Ctrl-C")
 
     @property
     def origin(self):

@@ -145,7 +145,7 @@ def test_nobody_meets_a_question_or_a_text_of_a_check_twice(runs, tmp_path, run,
     study = open_study([runs / run], task=task, db=tmp_path / "s.sqlite", tell=said.append, **settings)
     all_units = collect_units(read_runs([runs / run]), TASKS[task]).units
     kept = len(all_units) - study.items
-    assert ("limit" in settings) or any(line.startswith(f"{kept} left out: kept") for line in said) == (kept > 0)
+    assert ("limit" in settings) or any(line.startswith(f"{kept} left out: reserved") for line in said) == (kept > 0)
     for name in study.about["settings"]["annotators"]:
         mine = [given.unit for given in study.assignments() if given.annotator == name]
         checks = [unit for unit in mine if unit.expected]
@@ -163,8 +163,8 @@ def test_too_few_checks_are_said(runs, tmp_path):
     study = open_study([runs / "one"], checks=1, overlap=1, db=tmp_path / "s.sqlite", tell=said.append)
     (standing,) = standings(study)
     assert 0 < standing.checks < study.items
-    found = next(line for line in said if "gold checks could be made" in line)
-    assert found.startswith(f"{standing.checks} of {study.items} gold checks could be made: too few")
+    found = next(line for line in said if "gold checks could be generated" in line)
+    assert found.startswith(f"{standing.checks} of {study.items} gold checks could be generated: there are too few")
     study.close()
 
 
@@ -220,7 +220,7 @@ def test_runs_of_other_data_are_not_put_together(tmp_path, hicupid_folder):
     assert ran.code == 2
     prints = [json.loads((tmp_path / n / "run.json").read_text())["config"]["data"] for n in ("one", "other")]
     shown = " and ".join(f"{hicupid_folder} ({p['fingerprint'][:8]})" for p in prints)
-    assert f"cannot be annotated together: their data differ, {shown}" in ran.err
+    assert f"cannot be annotated together: their data differ: {shown}" in ran.err
     assert len(ran.err.splitlines()) == 1
 
 
@@ -231,7 +231,7 @@ def of_splits(data, folder):
 
 
 def test_runs_of_other_splits_are_not_put_together(tmp_path, hicupid_folder):
-    with pytest.raises(UsageError, match="their splits differ, test_1 and test_2"):
+    with pytest.raises(UsageError, match="their splits differ: test_1 and test_2"):
         read_runs(of_splits(str(hicupid_folder), tmp_path))
 
 
@@ -389,7 +389,7 @@ def test_another_study_in_the_same_file_is_refused(runs, tmp_path, change, named
     again = open_study([runs / "one"], **same)
     assert again.links() == links
     again.close()
-    with pytest.raises(UsageError, match=re.escape(f"holds another study, with other {named}")):
+    with pytest.raises(UsageError, match=re.escape(f"contains another study, with different {named}")):
         open_study([runs / "one"], **same | change)
     with pytest.raises(UsageError, match="with other runs"):
         open_study([runs / "two"], **same)
@@ -436,13 +436,13 @@ def test_conversations_are_found_from_any_folder_and_missed_where_the_set_is_gon
         (["{}/cupid", "--task", "compare"], "these are cupid: rate or coverage"),
         (["{}/one", "--task", "comparr"], "--task 'comparr' is not a task of hicupid runs; did you mean compare?"),
         (["{}/cupid", "--task", "xyz"], "--task 'xyz' is not a task of cupid runs; expected rate or coverage"),
-        (["{}/one", "--annotators", "anna,anna"], "anna is there twice"),
+        (["{}/one", "--annotators", "anna,anna"], "anna appears twice"),
         (["{}/one", "--annotators", "0"], "expected names such as anna,ben"),
         (["{}/one", "--criteria", "a,,b"], "--criteria a,,b"),
         (["{}/one", "--public-url", "nonsense"], "--public-url nonsense"),
-        (["--overlap", "1"], "which runs?"),
-        (["--db", "{}/responses.sqlite"], "is no study"),
-        (["export", "{}/nothing.sqlite"], "is not there"),
+        (["--overlap", "1"], "no run was given"),
+        (["--db", "{}/responses.sqlite"], "is not a study"),
+        (["export", "{}/nothing.sqlite"], "does not exist"),
         (["status", "{}/one/run.json"], "cannot be used for a study"),
         (["--curate", "{}/nothing"], "nothing"),
     ],
