@@ -253,7 +253,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path):
         (("empty",), "empty is not a run; expected a run's folder, such as runs/NAME"),
         (("alone.csv",), "there is only one rater, ann (2); add another run, a file of ratings, or --metrics"),
         (("open.csv",), "there are no ratings to compare: 1 left open"),
-        (("a.csv", "--reference", "cy"), "--reference 'cy': no such rater; there are ann, bob"),
+        (("a.csv", "--reference", "cy"), "--reference 'cy': no such rater; the raters are ann, bob"),
         (("a.csv", "--rater", "cy"), "no rater is called 'cy'; there are ann, bob"),
         (("a.csv", "--level", "interval"), "--level: interval needs numbers; the labels are bad, good"),
         (("a.csv", "--level", "high"), "Invalid value for '--level'"),
