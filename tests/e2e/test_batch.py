@@ -103,7 +103,7 @@ def test_a_setting_that_is_refused_in_a_batch_is_left_out_of_the_next(tmp_path):
         ran = bowstring(*command(server, tmp_path / "r", "--batch", "--limit", "5"))
     assert ran.code == 0, ran.err
     assert [len(server.inputs(n)) for n in range(3)] == [5, 5, 5]
-    assert "refused top_k" in ran.out
+    assert "rejected top_k" in ran.out
 
 
 def test_a_batch_that_the_server_refuses_ends_the_run_and_is_not_waited_for_again(tmp_path):
@@ -134,7 +134,7 @@ def test_a_server_without_a_batch_api_is_named(tmp_path):
 def test_models_without_a_batch_api_are_told(tmp_path):
     ran = bowstring("eval", "hicupid", "--model", "embedded", "--batch", "--out", tmp_path / "r")
     assert ran.code == 2
-    assert "no model here speaks OpenAI's batch API" in ran.err
+    assert "none of the models has the OpenAI batch API" in ran.err
 
 
 def test_a_batch_costs_half_and_caches_nothing(tmp_path):

@@ -42,7 +42,10 @@ def test_every_option_has_a_sentence_of_help(command):
         (("data", "show", "mini", "0+crofter"), "has 3 instances; choose one: 0+crofter+consistent"),
         (("data", "export", "mini", "/tmp/x"), "choose one: mini/hicupid or mini/cupid"),
         (("data", "export", "mini/hicupid", "/dev/null"), "is a file; expected a folder"),
-        (("data", "export", "mini/hicupid", "OUT", "--format", "json"), "--format json: hicupid data sets are written as parquet"),
+        (
+            ("data", "export", "mini/hicupid", "OUT", "--format", "json"),
+            "--format json: hicupid data sets are written as parquet",
+        ),
         (
             ("data", "export", "mini/hicupid", "OUT", "--split", "train"),
             "has no split 'train'; it has test_1 or test_2",

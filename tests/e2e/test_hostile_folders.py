@@ -231,7 +231,7 @@ def test_folders_that_are_links_are_not_written_into(around, outside, name):
     else:
         ran = here("report", run, "--figures", "svg", "--tables", "csv")
     assert ran.code == 2
-    assert f"{name} is a link" in ran.err
+    assert f"{name} is a symbolic link" in ran.err
     assert_untouched(outside)
 
 
@@ -246,7 +246,7 @@ def test_links_in_the_place_of_a_runs_own_files(around, outside):
     linked(out / ".lock", to=outside / "file")
     ran = here(*asked)
     assert ran.code == 2
-    assert ".lock is a link" in ran.err
+    assert ".lock is a symbolic link" in ran.err
     assert_untouched(outside)
 
 

@@ -297,7 +297,7 @@ def test_repeating_a_run_needs_a_model_and_the_same_data(place):
     export(bowstring.load_hicupid("mini"), place / "set", users=1, overwrite=True)
     ran = command("eval", "--like", "first", "--model", "python:stages:note", "--out", "second", cwd=place)
     assert ran.code == 2
-    assert "is not what it was" in ran.err
+    assert "has changed since" in ran.err
 
 
 def test_retrieval_alone_works_from_python(tmp_path):

@@ -97,7 +97,7 @@ def test_a_judge_agrees_with_its_teacher_on_users_it_has_not_seen(tmp_path):
         )  # fmt: skip
     assert ran.code == 0, ran.err
     metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
-    assert not any("other words" in note for note in metrics["notes"])
+    assert not any("other prompts" in note for note in metrics["notes"])
     rows = [json.loads(line) for line in (tmp_path / "r" / "records.jsonl").read_text().splitlines()]
     assert metrics["n"] == len(rows) == sum(question.type == "persona" for question in QUESTIONS)
     assert {row["answer"] for row in rows} == {GOOD, BAD}

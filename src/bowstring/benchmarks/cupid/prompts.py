@@ -44,7 +44,10 @@ class CupidPrompts:
 
     def notes(self) -> list[str]:
         if self._tuned and not self._matcher.is_override:
-            return ["the matcher is fine-tuned, and ran on other words than it was trained on: import them (--prompts)"]
+            return [
+                "the matcher is fine-tuned, but was used with other prompts than in its training; import those "
+                "prompts (--prompts)"
+            ]
         return []
 
     def tasks(self, instance: Instance, sessions: Sequence[str], tasks: Sequence[str]) -> dict[str, Prompt]:
