@@ -92,7 +92,7 @@ def test_people_join_the_judge_by_items_and_are_its_reference(tmp_path):
     assert sum(map(sum, other["confusion"])) == len(rows)
     assert sum(score["n"] for score in other["labels"].values()) == len(rows)
     shown = bowstring("agree", tmp_path / "people.csv", tmp_path / "r", "--reference", "ann")
-    assert "against 1, ann" in shown.out
+    assert "compared with 1, ann" in shown.out
     assert "macro F1" in shown.out
     assert "precision" in shown.out
 
@@ -253,8 +253,8 @@ def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path):
         (("empty",), "empty holds no run; expected the folder of one, such as runs/NAME"),
         (("alone.csv",), "there is only one rater, ann (2); add another run, a file of ratings, or --metrics"),
         (("open.csv",), "there are no ratings to compare: 1 left open"),
-        (("a.csv", "--reference", "cy"), "--reference 'cy': no such rater; there are ann, bob"),
-        (("a.csv", "--rater", "cy"), "no rater is called 'cy'; there are ann, bob"),
+        (("a.csv", "--reference", "cy"), "--reference 'cy': no such rater; the raters are ann, bob"),
+        (("a.csv", "--rater", "cy"), "no rater is called 'cy'; the raters are ann, bob"),
         (("a.csv", "--level", "interval"), "--level: interval needs numbers; the labels are bad, good"),
         (("a.csv", "--level", "high"), "Invalid value for '--level'"),
         (("a.csv", "--labels", "bad,best"), "--labels bad,best lacks good; expected every label of a task"),

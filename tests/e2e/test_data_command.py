@@ -26,7 +26,7 @@ def test_every_option_has_a_sentence_of_help(command):
     ("arguments", "message"),
     [
         ((), ""),
-        (("dta",), "no command 'dta'; did you mean data?"),
+        (("dta",), "'dta' is not a command; did you mean data?"),
         (("data",), "bowstring data: Missing command (see bowstring data --help)"),
         (("data", "info"), "Missing argument 'SRC'"),
         (("data", "info", "mini", "--frobnicate"), "No such option: --frobnicate"),
@@ -39,8 +39,8 @@ def test_every_option_has_a_sentence_of_help(command):
         (("data", "show", "mini", "9" * 5000), "is not in mini/hicupid or mini/cupid"),
         (("data", "export", "mini/cupid", "OUT", "--split", "dev"), "mini/cupid has no split 'dev'; it has test"),
         (("data", "show", "mini", "99"), "'99' is not in mini/hicupid or mini/cupid; users go from 0 to 5"),
-        (("data", "show", "mini", "0+crofter"), "has 3 instances; say which: 0+crofter+consistent"),
-        (("data", "export", "mini", "/tmp/x"), "say which: mini/hicupid or mini/cupid"),
+        (("data", "show", "mini", "0+crofter"), "has 3 instances; choose one: 0+crofter+consistent"),
+        (("data", "export", "mini", "/tmp/x"), "choose one: mini/hicupid or mini/cupid"),
         (("data", "export", "mini/hicupid", "/dev/null"), "is a file; expected a folder"),
         (("data", "export", "mini/hicupid", "OUT", "--format", "json"), "--format json is for CUPID"),
         (
@@ -48,7 +48,7 @@ def test_every_option_has_a_sentence_of_help(command):
             "has no split 'train'; it has test_1 or test_2",
         ),
         (("data", "pull", "not-an-id"), "is not a hub id"),
-        (("data", "card", "mini"), "say which"),
+        (("data", "card", "mini"), "choose one"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(arguments, message, tmp_path):
@@ -130,7 +130,7 @@ def test_validate_finds_personal_information_when_asked(cupid_folder):
     ran = bowstring("data", "validate", cupid_folder, "--pii")
     assert ran.code == 2
     assert "request: phone number: (212) 867-5309" in ran.out
-    assert bowstring("data", "validate", "mini", "--pii").out == "mini: all is well\n"
+    assert bowstring("data", "validate", "mini", "--pii").out == "mini: no problems\n"
 
 
 def test_show_makes_control_characters_visible_instead_of_obeying_them(cupid_folder):
@@ -157,7 +157,7 @@ def test_show_reads_a_user_a_question_and_an_instance():
 
 def test_export_then_validate_then_use(tmp_path):
     assert bowstring("data", "export", "mini/hicupid", tmp_path / "h", "--users", "1").code == 0
-    assert bowstring("data", "validate", tmp_path / "h").out.endswith("all is well\n")
+    assert bowstring("data", "validate", tmp_path / "h").out.endswith("no problems\n")
     again = bowstring("data", "export", "mini/hicupid", tmp_path / "h")
     assert again.code == 2
     assert "is not empty; choose another folder, or --overwrite" in again.err

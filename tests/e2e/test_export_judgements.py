@@ -113,7 +113,7 @@ def test_a_teacher_that_is_no_model_is_said_to_be_none(tmp_path):
     assert ran.code == 0, ran.err
     first, second = ran.out.splitlines()
     assert first.startswith("60 judgements by builtin from 1 run")
-    assert second.startswith("note: builtin is no model")
+    assert second.startswith("note: builtin is not a model")
 
 
 def test_labels_of_a_matcher_come_back_with_what_was_held_against_what(tmp_path):

@@ -54,7 +54,7 @@ def test_a_sweep_and_its_points(tmp_path, broken_view, monkeypatch):
     ran = bowstring(*EVAL, "--history", "bm25/dialogue/2", "--out", sweep)
     assert ran.code == 0, ran.err
     folders = [sweep, sweep / "bm25-dialogue-1", sweep / "bm25-dialogue-2"]
-    lines = [line for line in ran.err.splitlines() if "could not be drawn" in line]
+    lines = [line for line in ran.err.splitlines() if "could not be written" in line]
     assert [line.partition(" could")[0] for line in lines] == [str(folder / "report.html") for folder in folders]
     assert [line.partition("; ")[2] for line in lines] == [
         f"to try again: bowstring report {folder}" for folder in folders

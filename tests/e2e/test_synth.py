@@ -156,7 +156,7 @@ def test_a_persona_that_cannot_be_made_is_dropped_with_its_reason(tmp_path, part
     with Server(Writer(lambda what, n: "no" if what == part else None).answer) as server:
         ran = bowstring(*cupid(server, tmp_path / "s", "--personas", "1"))
     assert ran.code == 1
-    assert "Nothing could be made" in ran.err
+    assert "No item could be generated" in ran.err
     assert "dropped: 1 " in ran.err
     assert not (tmp_path / "s").exists()
 
@@ -235,7 +235,7 @@ def test_a_preview_shows_two_writes_nothing_and_is_kept(tmp_path):
         assert ran.code == 0, ran.err
         assert ran.out.count("the first session") == 2
         assert "The preview cost $" in ran.out
-        assert "all 4 about $" in ran.out
+        assert "all 4 would cost about $" in ran.out
         assert not (tmp_path / "s").exists()
         asked = len(server.requests)
         assert bowstring(*args).code == 0
@@ -261,7 +261,7 @@ def test_a_failing_server_leaves_no_half_set(tmp_path):
     with Server(Writer().answer, faults=fault) as server:
         ran = bowstring(*hicupid(server, tmp_path / "s"))
         assert ran.code == 1
-        assert "Nothing was written" in ran.err
+        assert "nothing was written" in ran.err
         assert not (tmp_path / "s").exists()
         server.faults = lambda request: None
         assert bowstring(*hicupid(server, tmp_path / "s")).code == 0
@@ -270,11 +270,11 @@ def test_a_failing_server_leaves_no_half_set(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["cupid"], "synth cupid needs --model, or --offline"),
-        (["hicupid"], "synth hicupid needs --model, or --offline"),
+        (["cupid"], "synth cupid needs --model or --offline"),
+        (["hicupid"], "synth hicupid needs --model or --offline"),
         (["cupid", "--model", "embedded", "--sessions", "12"], "--sessions 12: expected a whole number from 13 to 60"),
         (["cupid", "--model", "embedded", "--factors", "2"], "--factors 2: expected"),
-        (["hicupid", "--offline", "--model", "embedded"], "--offline asks no model"),
+        (["hicupid", "--offline", "--model", "embedded"], "--offline uses no model"),
         (["hicupid", "--offline", "--users", "0"], "--users 0: expected a whole number from 1"),
         (["hicupid", "--offline", "--dimensions", "26"], "--dimensions 26: expected a whole number from 1 to 25"),
         (["hicupid", "--model", "embedded", "--seeds", "no/such file"], "no such file, and no hub id"),

@@ -34,7 +34,8 @@ _RATE = Task(
     shape="scale",
     labels=tuple(map(str, range(_LEAST, _MOST + 1))),
     asks="How well does the answer meet the user's preference?",
-    advice="1: it contradicts or misses the preference. 10: it meets every point of the list. Only the preference of this "
+    advice="1: it contradicts or misses the preference. 10: it meets every point of the list. Only the preference "
+    "of this "
     "user counts, not yours.",
     meaning="scores of responses",
     expects=f"a number from {_LEAST} to {_MOST}",
@@ -46,7 +47,8 @@ _COVERAGE = Task(
     shape="parts",
     labels=COVERAGE_LABELS,
     asks="How well does the description cover each point?",
-    advice="Fully: an answer that follows the description meets the point. Partially: it may meet a part of it, or only "
+    advice="Fully: an answer that follows the description meets the point. Partially: it may meet a part of it, or "
+    "only "
     "sometimes. Not: the description does not mention the point, or contradicts it.",
     meaning="how well a preference covers a checklist item",
 )
