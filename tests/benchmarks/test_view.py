@@ -159,5 +159,5 @@ def test_tables_and_sweeps_have_its_columns(trivia):
 
 
 def test_without_its_package_a_page_says_what_is_missing():
-    with pytest.raises(UsageError, match="a run of the benchmark trivia, which is not installed here"):
+    with pytest.raises(UsageError, match="a run of the benchmark trivia, which is not installed"):
         write_page(metrics_of(RECORDS), RECORDS)

@@ -202,7 +202,7 @@ def test_upstreams_arithmetic_is_reproduced_on_request_and_named(tmp_path):
     assert mine["metrics"]["inference.recall"]["value"] == 50.0
     assert upstream["metrics"]["inference.recall"]["value"] == pytest.approx(50 * 27 / 36)
     assert upstream["metrics"]["inference.precision"]["value"] == 50.0
-    assert "upstream's arithmetic" in theirs.out
+    assert "the rules of the authors" in theirs.out
     assert upstream["scoring"] == "upstream"
 
 
@@ -318,8 +318,8 @@ def test_scores_and_correlation_by_hand(tmp_path):
     [
         (["--history", "bm25/utterance/5"], "--history bm25/utterance/5: expected full, gold, none"),
         (["--history", "last:0"], "expected full, gold, none, last:N"),
-        (["--task", "inference", "--oracle-preference"], "--oracle-preference is for generation"),
-        (["--matcher", "embedded"], "--matcher needs --judge"),
+        (["--task", "inference", "--oracle-preference"], "--oracle-preference is only for generation"),
+        (["--matcher", "embedded"], "--matcher needs a model as --judge"),
         (["--data", "mini/hicupid"], "is not a cupid data set"),
         (["--scoring", "mine"], "--scoring mine"),
     ],
@@ -366,7 +366,7 @@ def test_upstreams_prompts_are_imported_word_for_word_and_run(tmp_path):
     make_checkout(tmp_path / "CUPID")
     done = bowstring("prompts", "import", "cupid", tmp_path / "CUPID", "--out", tmp_path / "words")
     assert done.code == 0, done.err
-    assert "so the built-in ones serve: synthesis/persona_generator" in done.out
+    assert "the built-in prompts are used for: synthesis/persona_generator" in done.out
     with Server(answer) as server:
         ran = bowstring(*command(server, tmp_path / "r", "--prompts", str(tmp_path / "words")))
         dry = ["--prompts", str(tmp_path / "words"), "--dry-run", "--json", "--fresh"]

@@ -106,7 +106,7 @@ def test_the_newest_turns_that_fit_are_shown(tmp_path):
 def test_recall_is_a_hit_rate_and_for_profiles_the_mean_of_two(tmp_path):
     ran = bowstring("eval", "hicupid", "--retrieval-only", "--history", "bm25/dialogue/3", "--out", tmp_path / "r")
     assert ran.code == 0, ran.err
-    assert "no model was asked" in ran.out
+    assert "no model was used" in ran.out
     by_type: dict[str, list[float]] = {}
     for row in records(tmp_path / "r"):
         question = QUESTIONS[row["key"]]
@@ -353,7 +353,7 @@ def test_a_tuned_judge_on_other_words_is_told(tmp_path):
         judge = server.model("Llama-3.2-3B-HiCUPID-evaluator")
         out = ["--out", str(tmp_path / "r"), "--limit", "1"]
         ran = bowstring("eval", "hicupid", "--model", server.model("m"), "--judge", judge, *out)
-    assert "ran on other words than it was trained on" in ran.out
+    assert "was used with other prompts than in its training" in ran.out
 
 
 def test_a_dry_run_of_a_sweep_counts_what_is_equal_once(tmp_path):
