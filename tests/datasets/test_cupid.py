@@ -210,5 +210,5 @@ def test_a_set_of_the_other_benchmark_is_named(hicupid_folder):
 
 
 def test_mini_alone_is_two_sets():
-    with pytest.raises(UsageError, match="say which: mini/hicupid or mini/cupid"):
+    with pytest.raises(UsageError, match="choose one: mini/hicupid or mini/cupid"):
         load("mini")

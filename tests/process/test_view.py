@@ -57,7 +57,7 @@ def test_an_empty_folder_is_served(tmp_path):
 def test_a_folder_that_is_not_there_is_one_line(tmp_path):
     ran = bowstring("view", cwd=tmp_path)
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == "runs does not exist; expected a folder of runs, (bowstring demo creates one)\n"
+    assert ran.err == "runs does not exist; expected a folder of runs (bowstring demo creates one)\n"
     (tmp_path / "file").write_text("x")
     assert bowstring("view", "file", cwd=tmp_path).err.startswith("file is not a folder; expected")
 
@@ -68,4 +68,4 @@ def test_a_port_that_is_taken_is_one_line(tmp_path):
     ran = bowstring("view", tmp_path, "--port", port, cwd=tmp_path)
     end(process)
     assert ran.code == 2
-    assert ran.err == f"127.0.0.1:{port} cannot be listened on: Address already in use; try another --port\n"
+    assert ran.err == f"cannot listen on 127.0.0.1:{port}: Address already in use; try another --port\n"

@@ -145,7 +145,7 @@ def test_a_page_without_scripts_is_a_plain_form(browser, asked, tmp_path):
     db = tmp_path / "study.sqlite"
     with Annotating(asked["secret-alpha"], "--limit", "2", "--checks", "0", "--db", db) as study:
         page = enter(browser, study.links["annotator-1"], java_script_enabled=False)
-        page.get_by_role("link", name="Begin").click()
+        page.get_by_role("link", name="Start").click()
         for _ in range(2):
             side = side_of(page, "Whimsy")
             page.get_by_role("button", name=f"Answer {side}").click()

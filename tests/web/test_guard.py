@@ -224,5 +224,5 @@ def test_an_address_to_come_by_opens_any_host(host):
 
 
 def test_a_port_that_is_taken_is_said(served):
-    with pytest.raises(UsageError, match="cannot be listened on"):
+    with pytest.raises(UsageError, match="cannot listen on"):
         bind("127.0.0.1", served.address.port)

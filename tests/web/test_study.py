@@ -391,7 +391,7 @@ def test_another_study_in_the_same_file_is_refused(runs, tmp_path, change, named
     again.close()
     with pytest.raises(UsageError, match=re.escape(f"contains another study, with different {named}")):
         open_study([runs / "one"], **same | change)
-    with pytest.raises(UsageError, match="with other runs"):
+    with pytest.raises(UsageError, match="with different runs"):
         open_study([runs / "two"], **same)
 
 

@@ -166,7 +166,7 @@ def test_hostile_names_and_contents_are_text(browser, runs):
     with Viewer(runs) as seen, opened(browser) as (page, errors):
         page.goto(seen.link)
         for name in [*map(escape_control_characters, NAMES), "killed"]:
-            page.get_by_role("checkbox", name=f"mark {name}", exact=True).check()
+            page.get_by_role("checkbox", name=f"select {name}", exact=True).check()
             link = page.get_by_role("rowheader").get_by_role("link", name=name, exact=True)
             link.click()
             expect(page.locator("body")).to_contain_text(EVIL)

@@ -190,7 +190,7 @@ def curate(
         return
     with closing(opened()) as study:
         done = write_curated(study, write, license=license)
-    names = {"accept": "accepted", "edit": "mended", "reject": "rejected", "open": "undecided (left out)"}
+    names = {"accept": "accepted", "edit": "edited", "reject": "rejected", "open": "undecided (left out)"}
     if done.counts["undealt"]:
         names["undealt"] = "not reviewed (left out)"
     print(", ".join(f"{done.counts[k]:,} {name}" for k, name in names.items()))

@@ -160,7 +160,7 @@ def _no_history(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iter
             "no-history",
             "model without the sessions, F1 0–100",
             _F1.estimate((cluster_of(r), v) for r, v in read),
-            "low: the request does not reveal the preference",
+            "low (the request does not reveal the preference)",
             lambda e: "A model that knows nothing about the user scores this much; treat it as the floor.",
             left_out=len(there) - len(read),
         )

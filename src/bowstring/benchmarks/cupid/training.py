@@ -36,7 +36,7 @@ class CupidTraining:
     method_help: Mapping[str, str] = {
         "sft": "gold preferences",
         "dpo": "replies that satisfied the user over those that did not",
-        "matcher": "coverage of checklists",
+        "matcher": "coverage labels of checklist items",
     }
     assistant_prompts: tuple[str, ...] = ("cupid/evaluation/preference_inferrer", "cupid/evaluation/response_generator")
     evaluator_prompts: tuple[str, ...] = ("cupid/evaluation/preference_matcher",)

@@ -73,23 +73,23 @@ def _both(audited: Sequence[Record], name: str, than: str = "answer") -> tuple[l
 
 
 _BASELINES: Mapping[tuple[str, str], tuple[str, str]] = {
-    ("gold", "compared"): ("gold answer against itself, score 0–100", "45 to 55: the two are equal"),
-    ("gold", "satisfied"): ("gold answer, % of schedule questions satisfied", "95 or more: it notices every conflict"),
+    ("gold", "compared"): ("gold answer against itself, score 0–100", "45 to 55 (the two are equal)"),
+    ("gold", "satisfied"): ("gold answer, % of schedule questions satisfied", "95 or more (it notices every conflict)"),
     ("general", "compared"): (
         "general answer, score 0–100 (50 = as good as gold)",
-        "25 or less: it is not personalized",
+        "25 or less (it is not personalized)",
     ),
     ("general", "satisfied"): (
         "general answer, % of schedule questions satisfied",
-        "10 or less: it ignores the calendar",
+        "10 or less (it ignores the calendar)",
     ),
     ("no-history", "compared"): (
         "model without the history, score 0–100 (50 = as good as gold)",
-        "25 or less: it knows nothing about the user",
+        "25 or less (it knows nothing about the user)",
     ),
     ("no-history", "satisfied"): (
         "model without the history, % of schedule questions satisfied",
-        "10 or less: it does not know the calendar",
+        "10 or less (it does not know the calendar)",
     ),
 }
 

@@ -34,7 +34,7 @@ class HicupidTraining:
     method_help: Mapping[str, str] = {
         "sft": "personalized answers",
         "dpo": "personalized over general answers",
-        "judge": "answers of the test set, compared with the gold answers",
+        "judge": "transcripts of verdicts on answers",
     }
     assistant_prompts: tuple[str, ...] = ("hicupid/ask",)
     evaluator_prompts: tuple[str, ...] = ("hicupid/judge_",)
