@@ -147,7 +147,7 @@ def test_those_who_listen_hear_a_table(browser, seen):
             assert re.search(r"- table \"Runs and sweeps, by when, downwards", heard)
             assert "- rowheader" in heard
             assert re.search(r"- columnheader \"score\"", heard)
-            assert re.search(r"- checkbox \"mark gold\"", heard)
+            assert re.search(r"- checkbox \"select gold\"", heard)
             assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
@@ -171,8 +171,8 @@ def test_hostile_names_and_contents_are_text(browser, runs):
             link.click()
             expect(page.locator("body")).to_contain_text(EVIL)
             page.goto(seen.url)
-        page.get_by_role("checkbox", name=f"mark {NAMES[0]}", exact=True).check()
-        page.get_by_role("checkbox", name=f"mark {NAMES[1]}", exact=True).check()
+        page.get_by_role("checkbox", name=f"select {NAMES[0]}", exact=True).check()
+        page.get_by_role("checkbox", name=f"select {NAMES[1]}", exact=True).check()
         page.get_by_role("button", name="Compare selected").click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("2 runs compared")
         assert page.locator("img, script[src*=alert]").count() == 0
@@ -188,13 +188,13 @@ def test_a_running_run_is_watched_moving_and_ending(browser, runs):
     with Server() as server, Viewer(runs) as seen, opened(browser) as (page, errors):
         server.allowed = 3
         page.goto(seen.link)
-        page.get_by_role("checkbox", name="mark gold", exact=True).check()
+        page.get_by_role("checkbox", name="select gold", exact=True).check()
         process = start_run(server, runs / "moving", "--limit", "30", "--concurrency", "1")
         try:
             row = page.locator('tr[data-run="moving"]')
             expect(row).to_contain_text("running")
             expect(row.locator("progress")).to_be_visible()
-            expect(page.get_by_role("checkbox", name="mark gold", exact=True)).to_be_checked()
+            expect(page.get_by_role("checkbox", name="select gold", exact=True)).to_be_checked()
             row.get_by_role("link").click()
             line, bar = page.locator("#line"), page.locator("#done")
             expect(line).to_contain_text("of 30 items")
@@ -222,14 +222,14 @@ def test_the_list_says_when_a_run_ends(browser, runs):
             while "moving" not in page.content():
                 page.reload()
             row = page.locator('tr[data-run="moving"]')
-            page.get_by_role("checkbox", name="mark moving").check()
+            page.get_by_role("checkbox", name="select moving").check()
             row.get_by_role("link").focus()
             server.allowed = math.inf
             expect(row.locator(".status")).to_have_text("complete")
             expect(row).to_contain_text("score.total")
             expect(page.locator("#news")).to_have_text("moving: complete")
             assert focused(page) == "moving"
-            expect(page.get_by_role("checkbox", name="mark moving")).to_be_checked()
+            expect(page.get_by_role("checkbox", name="select moving")).to_be_checked()
         finally:
             process.kill()
             process.communicate()
