@@ -146,10 +146,11 @@ def test_a_page_without_scripts_is_a_plain_form(browser, asked, tmp_path):
     with Annotating(asked["secret-alpha"], "--limit", "2", "--checks", "0", "--db", db) as study:
         page = enter(browser, study.links["annotator-1"], java_script_enabled=False)
         page.get_by_role("link", name="Start").click()
-        for _ in range(2):
+        for number in (1, 2):
+            page.get_by_text(f"{number} of 2").first.wait_for()
             side = side_of(page, "Whimsy")
             page.get_by_role("button", name=f"Answer {side}").click()
-        assert "Thank you" in page.content()
+        page.get_by_text("Thank you").first.wait_for()
     lines = exported(db)
     assert [line["label"] for line in lines] == ["win", "win"]
     assert all(line["seconds"] > 0 for line in lines)

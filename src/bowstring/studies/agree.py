@@ -98,8 +98,7 @@ def _run_preference(ratings: Sequence[Rating], notes: Sequence[str], *, judged: 
         return {}
     note = (
         "people compared two runs with each other, but judges compare an answer with the gold answer, so no "
-        "verdict of a "
-        "judge is about the same items"
+        "verdict of a judge is about the same items"
     )
     return {
         "sides": list(sides),
