@@ -121,7 +121,7 @@ def enter(opened, link, **how):
 
 
 def begin(page):
-    page.get_by_role("link", name=re.compile("^(Begin|Go on)$")).click()
+    page.get_by_role("link", name=re.compile("^(Start|Continue)$")).click()
     page.wait_for_selector(READY, state="attached")
 
 

@@ -182,7 +182,7 @@ def test_a_digit_is_for_the_criterion_that_has_the_focus(browser, asked, tmp_pat
         *("--criteria", "personalization,logical-validity"),
     ) as study:
         page = enter(browser, study.links["annotator-1"])
-        assert "where a criterion has the focus" in page.locator("dl.keys").inner_text()
+        assert "rate the criterion that has the focus" in page.locator("dl.keys").inner_text()
         begin(page)
         whimsy = side_of(page, "Whimsy")
         rated = page.get_by_role("group", name=f"personalization, answer {whimsy}")
@@ -369,7 +369,7 @@ def test_two_runs_that_people_compared_are_told_as_such(asked, tmp_path):
     assert "secret-alpha against secret-beta: win, tie or lose, from the side of secret-alpha" in shown
     assert "win rate of secret-alpha against secret-beta, 0–100" in shown
     assert "(gold check)" in shown
-    assert "! two runs were compared with each other: judges compare one answer with the gold one" in shown
+    assert "! people compared two runs with each other, but judges compare an answer with the gold answer" in shown
     alone = command("agree", people, "--rater", "anna")
     assert alone.code == 0, "one person's preference is an answer too"
     assert "rater anna" in alone.out
@@ -379,5 +379,5 @@ def test_two_runs_that_people_compared_are_told_as_such(asked, tmp_path):
     assert ran.code == 2
     assert ran.err.strip() == (
         f"{people}: its labels compare two runs, secret-alpha and secret-beta, and cannot correct a score; those that "
-        f"can are of a run's answers against the gold ones: bowstring annotate {both[0]}"
+        f"can answers against gold answers with: bowstring annotate {both[0]}"
     )

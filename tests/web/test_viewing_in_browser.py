@@ -144,7 +144,7 @@ def test_those_who_listen_hear_a_table(browser, seen):
         with opened(browser, viewport={"width": width, "height": 800}) as (page, _):
             page.goto(seen.link)
             heard = page.locator("main").aria_snapshot()
-            assert re.search(r"- table \"Runs and sweeps, by when, downwards", heard)
+            assert re.search(r"- table \"Runs and sweeps, by when, descending", heard)
             assert "- rowheader" in heard
             assert re.search(r"- columnheader \"score\"", heard)
             assert re.search(r"- checkbox \"select gold\"", heard)
