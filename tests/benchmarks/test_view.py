@@ -93,7 +93,7 @@ def test_its_page_has_its_own_words_and_scales(trivia):
     assert "right: 0 to 100, higher is better; 80 is as good as an expert." in text
     assert "words: 0 to 500, higher is better." in text
     assert "fewer than 30 teams" in text
-    assert "1 failed, 0 could not be read" in text
+    assert "1 failed, 0 unparsed" in text
     assert 'aria-label="Search riddles, answers and verdicts"' in page
     for word in ("CUPID", "persona", "users", "questions"):
         assert word not in text
@@ -153,7 +153,7 @@ def test_tables_and_sweeps_have_its_columns(trivia):
     summary = {"benchmark": "trivia", "points": points, "notes": [], "tokenizer": "t"}
     summary["config"] = {name: value for name, value in metrics["config"].items() if name != "settings"}
     page = words(write_sweep_page(summary))
-    assert "by resampling teams" in page
+    assert "bootstrap over teams" in page
     assert "history shown, tokens per riddle" in page
     assert sweep_tables(summary)[0].columns == ["history", "tokens", "right", "words"]
 

@@ -176,7 +176,7 @@ def test_without_a_script_the_numbers_are_there(tmp_path, browser):
     page = context.new_page()
     page.goto((run.folder / "report.html").as_uri())
     assert "score.total" in page.locator("table").first.inner_text()
-    assert "records.jsonl has them all" in page.locator("#items").inner_text()
+    assert "records.jsonl has all items" in page.locator("#items").inner_text()
     context.close()
 
 

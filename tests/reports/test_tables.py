@@ -92,10 +92,10 @@ def test_what_makes_a_number_meaningless_is_under_it_wherever_it_is_pasted():
     for table in tables_of(metrics):
         *_, luck, _, lost = to_markdown(table).splitlines()
         assert luck == "Note: judged by 50% \\<b\\>luck\\</b\\>."
-        assert lost == "Note: of 1,200 items 1,100 failed, 3 unparsed."
+        assert lost == "Note: of 1,200 items: 1,100 failed, 3 unparsed."
         beneath = to_latex(table).partition("\\end{tabular}\n")[2].splitlines()
         assert r"Note: judged by 50\% \textless{}b\textgreater{}luck\textless{}/b\textgreater{}.\par" in beneath
-        assert r"Note: of 1,200 items 1,100 failed, 3 unparsed.\par" in beneath
+        assert r"Note: of 1,200 items: 1,100 failed, 3 unparsed.\par" in beneath
         assert len(to_csv(table).splitlines()) == 2, "a program would take a note for a row"
 
 
@@ -103,4 +103,4 @@ def test_a_sweeps_table_says_which_points_lack_items():
     point = {"n": 9, "failed": 2, "context_tokens": None, "metrics": {}}
     summary = {**OF, "notes": ["a smoke test"], "points": {"none": point, "full": point | {"failed": 0}}}
     (table,) = sweep_tables(summary)
-    assert table.notes == ["a smoke test", "none: of 9 items 2 failed"]
+    assert table.notes == ["a smoke test", "none: of 9 items: 2 failed"]
