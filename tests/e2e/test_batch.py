@@ -134,7 +134,7 @@ def test_a_server_without_a_batch_api_is_named(tmp_path):
 def test_models_without_a_batch_api_are_told(tmp_path):
     ran = bowstring("eval", "hicupid", "--model", "embedded", "--batch", "--out", tmp_path / "r")
     assert ran.code == 2
-    assert "no model here speaks OpenAI's batch API" in ran.err
+    assert "none of the models has the OpenAI batch API" in ran.err
 
 
 def test_a_batch_costs_half_and_caches_nothing(tmp_path):
