@@ -378,6 +378,6 @@ def test_two_runs_that_people_compared_are_told_as_such(asked, tmp_path):
     ran = command("audit", both[0], "--checks", "length", "--labels", people)
     assert ran.code == 2
     assert ran.err.strip() == (
-        f"{people}: its labels compare two runs, secret-alpha and secret-beta, and cannot correct a score; those that "
-        f"can are of a run's answers against the gold ones: bowstring annotate {both[0]}"
+        f"{people}: its labels compare two runs, secret-alpha and secret-beta, and cannot correct a score; collect "
+        f"labels of answers against gold answers with: bowstring annotate {both[0]}"
     )

@@ -170,4 +170,4 @@ def test_a_curation_is_one_of_its_data(tmp_path):
     assert (ran.code, "has no accepted items" in ran.err) == (2, True)
     assert not (tmp_path / "out").exists()
     ran = bowstring("annotate", "curate", source, "--annotators", "3", "--write", tmp_path / "out")
-    assert (ran.code, "with other --annotators" in ran.err) == (2, True)
+    assert (ran.code, "with different --annotators" in ran.err) == (2, True)
