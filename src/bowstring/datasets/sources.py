@@ -62,7 +62,7 @@ def locate(
     path = _as_path(name)
     if path is not None and path.exists():
         if revision is not None:
-            raise UsageError(f"--revision is for hub data sets; {name} is on this disk")
+            raise UsageError(f"--revision is only for hub data sets; {name} is on this disk")
         form, source, choice = (
             _in_folder(name, path, asked, choice) if path.is_dir() else _of_file(name, path, asked, choice)
         )
@@ -89,7 +89,7 @@ def locate_config(name: str, config: str, benchmark: str, *, revision: str | Non
     path = _as_path(name)
     if path is not None and path.exists():
         if revision is not None:
-            raise UsageError(f"--revision is for hub data sets; {name} is on this disk")
+            raise UsageError(f"--revision is only for hub data sets; {name} is on this disk")
         if path.is_dir():
             return replace(parts_of(files_below(path)), root=path)
         return Source(name, benchmark, path.parent, {config: {path.stem: [path.name]}})
