@@ -48,7 +48,7 @@ def test_where_there_are_no_locks_a_run_goes_on_and_says_so_once(tmp_path, numbe
     for _ in range(2):  # the second finds the number of a process that has ended
         done = python(tmp_path, *command.split())
         assert done.returncode == 0, done.stderr
-        said = [line for line in done.stderr.splitlines() if "locked" in line]
+        said = [line for line in done.stderr.splitlines() if "locks" in line]
         why = os.strerror(number)
         assert said == [
             f"runs/r: the file system does not support locks ({why}), so two processes could write to the same run"
