@@ -122,7 +122,7 @@ def test_a_training_without_a_checkpoint_says_that_it_begins_anew(folder, users,
 
 
 def test_checkpoints_every_zero_steps_are_none(folder, users, tmp_path):
-    with pytest.raises(UsageError, match="--save-every 0: expected 1 or more"):
+    with pytest.raises(UsageError, match="--save-every 0: expected a whole number of at least 1"):
         small("sft", folder, users, tmp_path / "a", save_every=0)
 
 
