@@ -139,7 +139,7 @@ def test_fresh_removes_a_training_and_nothing_else(train, tmp_path):
     (tmp_path / "a" / "thesis.txt").write_text("mine")
     code, _, lines = train("sft", "--fresh")
     assert code == 2
-    assert "is not empty, and no training of ours" in lines[-1]
+    assert "is not empty and not a training of Bowstring" in lines[-1]
     assert (tmp_path / "a" / "thesis.txt").read_text() == "mine"
     (tmp_path / "a" / "thesis.txt").unlink()
     assert train()[0] == 0
@@ -247,7 +247,7 @@ def test_every_option_has_a_sentence_of_help(method):
 def test_out_is_never_what_the_training_starts_from(train, folder):
     code, _, lines = train("sft", "--out", folder, "--fresh")
     assert code == 2
-    assert "is what the training starts from" in lines[-1]
+    assert "is the model that the training starts from" in lines[-1]
     assert (folder / "model.safetensors").is_file()
 
 
@@ -275,7 +275,7 @@ def test_an_adapter_to_go_on_from_brings_its_own_rank(train, tmp_path):
     assert train()[0] == 0
     code, _, lines = train("sft", "--init-from", tmp_path / "a", "--out", tmp_path / "b")
     assert code == 2
-    assert "--rank and --alpha are those of the adapter" in lines[-1]
+    assert "--rank and --alpha are fixed by the adapter" in lines[-1]
 
 
 def test_a_loss_that_is_no_number_ends_the_training(train, tmp_path):

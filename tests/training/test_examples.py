@@ -170,5 +170,5 @@ def test_what_a_benchmark_does_not_have_is_refused(data, given, message, folder,
 
 
 def test_pairs_of_cupid_have_all_earlier_sessions_before_them(cupid):
-    with pytest.raises(UsageError, match="pairs of CUPID stand behind all earlier sessions"):
+    with pytest.raises(UsageError, match="CUPID pairs need all earlier sessions"):
         of_cupid(cupid, "dpo", history="gold")

@@ -52,7 +52,7 @@ def test_a_killed_training_comes_out_like_one_that_was_not(folder, users, tmp_pa
 
     told: list[str] = []
     again = small("sft", folder, users, tmp_path / "a", **given, tell=told.append)
-    assert any(line.startswith("Going on from step ") for line in told)
+    assert any(line.startswith("Resuming from step ") for line in told)
     whole = small("sft", folder, users, tmp_path / "b", **given)
     assert_same_training(again, whole)
     assert sorted(p.name for p in again.folder.iterdir()) == sorted(p.name for p in whole.folder.iterdir())
@@ -84,7 +84,7 @@ def test_a_checkpoint_that_was_not_written_to_its_end_is_passed_over(folder, use
     (checkpoints / "checkpoint-3" / "adapter_model.safetensors").write_bytes(b"half")
     told: list[str] = []
     again = small("sft", folder, users, tmp_path / "a", **given, tell=told.append)
-    assert "Going on from step 2." in told
+    assert "Resuming from step 2." in told
     assert_same_training(again, small("sft", folder, users, tmp_path / "b", **given))
 
 
@@ -103,7 +103,7 @@ def test_a_short_training_leaves_checkpoints_without_being_told_to(folder, users
     assert found == ["checkpoint-12", "checkpoint-14"]
     told: list[str] = []
     again = small("sft", folder, users, tmp_path / "a", **given, tell=told.append)
-    assert "Going on from step 14." in told
+    assert "Resuming from step 14." in told
     assert not any(line.startswith("No checkpoint yet") for line in told)
     assert_same_training(again, small("sft", folder, users, tmp_path / "b", **given))
 
@@ -197,5 +197,5 @@ def test_changed_weights_are_another_training(folder, users, tmp_path):
     small("sft", model, users, tmp_path / "a", limit=4)
     config = json.loads((model / "config.json").read_text())
     (model / "config.json").write_text(json.dumps(config | {"rms_norm_eps": 1e-3}))
-    with pytest.raises(UsageError, match="holds another training"):
+    with pytest.raises(UsageError, match="contains another training"):
         small("sft", model, users, tmp_path / "a", limit=4)
