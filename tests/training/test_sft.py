@@ -128,4 +128,4 @@ def test_where_prompts_share_little_packs_hold_fewer_and_a_step_takes_more(folde
     assert after["packs_per_step"] > 2
     assert after["examples"] == before["examples"]
     assert abs(after["steps"] - before["steps"]) <= 1, "of as many examples"
-    assert any("a pack holds fewer questions than it might, and a step more packs" in line for line in told)
+    assert any("packs hold fewer questions and a step has more packs" in line for line in told)
