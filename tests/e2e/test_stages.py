@@ -1,6 +1,7 @@
 """Stages between a history and a prompt: a user's own class, what it asks, and what is measured of it."""
 
 import json
+from typing import ClassVar
 
 import pytest
 
@@ -253,6 +254,17 @@ def test_the_conformance_test_passes_what_keeps_the_rules():
 def test_the_conformance_test_tells_what_is_not_repeatable():
     with pytest.raises(AssertionError, match=r"not deterministic|asked again"):
         check_stage(Random)
+
+
+def test_the_conformance_test_finds_state_that_users_share():
+    class Shared(Notes):
+        everybody: ClassVar[list[str]] = []
+
+        def open(self, user):
+            self.said = self.everybody
+
+    with pytest.raises(AssertionError, match=r"something different|text of another user"):
+        check_stage(Shared)
 
 
 def test_the_conformance_test_tells_what_raises():

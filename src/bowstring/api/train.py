@@ -332,8 +332,7 @@ class _Job:
         times = packing.separate_tokens / packing.packed_tokens
         notes.append(
             f"{packing.examples:,} examples in {len(packing.packs):,} packs of {packing.packed_tokens:,} "
-            f"tokens; unpacked "
-            f"they would be {packing.separate_tokens:,} ({times:.1f} times as many)"
+            f"tokens; unpacked they would be {packing.separate_tokens:,} ({times:.1f} times as many)"
         )
         return [f"Note: {note}." for note in notes]
 

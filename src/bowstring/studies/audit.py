@@ -187,7 +187,7 @@ def prepare_audit(
     }
     folder = path / FOLDER / fingerprint(audited)[:8]
     if linked := next((place for place in (folder.parent, folder) if place.is_symlink()), None):
-        raise UsageError(f"{linked} is a link, and links are not followed; remove it")
+        raise UsageError(f"{linked} is a symbolic link; Bowstring does not write through links: remove it")
     evaluation = Evaluation(benchmark.name, items, audited, folder)
     running = Running([evaluation], roles.models, opened.options, opened.prices, watch)
     return Audit(path, running, about)

@@ -56,8 +56,7 @@ def correct(run: EndedRun, records: Sequence[Record], labels: Path) -> dict[str,
     if not given and (sides := next((rating.sides for _, rating in read.rows if rating.sides), None)):
         raise UsageError(
             f"{labels}: its labels compare two runs, {' and '.join(sides)}, and cannot correct a score; "
-            f"collect labels of "
-            f"answers against gold answers with: bowstring annotate {run.path}"
+            f"collect labels of answers against gold answers with: bowstring annotate {run.path}"
         )
     if not given:
         raise UsageError(

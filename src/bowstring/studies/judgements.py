@@ -82,7 +82,7 @@ def _new_file(out: Path, config: str) -> Path:
         raise UsageError(f"--out {out}: expected a .parquet file or a folder")
     folder = out / config
     if folder.is_symlink():
-        raise UsageError(f"{folder} is a link, and links are not followed; choose another --out")
+        raise UsageError(f"{folder} is a symbolic link; Bowstring does not write through links: choose another --out")
     if folder.is_dir() and any(folder.iterdir()):
         raise UsageError(f"{folder} is not empty; choose another --out")
     return folder / "train.parquet"

@@ -115,8 +115,7 @@ def _check_data(benchmark: Benchmark, ended: Sequence[EndedRun], records: Sequen
             )
         notes = [
             f"the runs use different splits of one set; only the shared {benchmark.item.many} could be "
-            f"checked for equality, "
-            "not the histories"
+            "checked for equality, not the histories"
         ]
     return notes
 

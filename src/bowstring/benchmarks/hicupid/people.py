@@ -34,8 +34,7 @@ from bowstring.metrics.text import bleu, rouge_l
 SWAPPED = ", sides swapped"
 _BETTER = (
     "Choose the answer that is better for this user: it fits what is known about the user, and it is correct "
-    "and to the "
-    "point. Mentioning facts that do not matter here does not make an answer better."
+    "and to the point. Mentioning facts that do not matter here does not make an answer better."
 )
 _COMPARE = Task(
     name=COMPARE,

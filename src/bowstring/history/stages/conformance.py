@@ -77,7 +77,7 @@ def _history(user: str) -> list[Dialogue]:
             10 * n,
             "session",
             (
-                Message("user", (f"By the way, {user.title()} here: I am someone who {topic}.",)),
+                Message("user", (f"{user.title()} here. A few words about me: {topic}.",)),
                 Message("assistant", ("I see.",)),
             ),
             when=f"2025-0{n}-14",

@@ -122,8 +122,7 @@ def _make(
     if planned.generated < planned.wanted:
         tell(
             f"{planned.generated:,} of {planned.wanted:,} gold checks could be generated: there are too few "
-            f"unused questions "
-            "and answers"
+            "unused questions and answers"
         )
     units: Sequence[Unit] = planned.units
     if task.shape != "parts":  # those tasks compare two texts only
