@@ -12,9 +12,14 @@
     from_keywords(Drawing, {"sede": 1}, where="draw()")   # draw() has no setting 'sede'; did you mean seed?
     from_keywords(Drawing, {"seed": -1}, where="draw()")  # --seed -1: expected a whole number of at least 0
 
-`cli/options.py` builds command-line options from the same fields. A field may be a str, int, float, bool, Path or
-Literal, one of these or None, or a tuple of them; its type must resolve at run time. A field without `option()` is a
-setting of the Python API only. A field of any other type accepts any value.
+A function with few settings states them in its signature instead:
+
+    @checked_call
+    def draw(data: str, *, seed: Annotated[int, option("Seed of the sampling.", min=0)] = 0) -> list[str]: ...
+
+`cli/options.py` builds command-line options from the same fields or keywords. One may be a str, int, float, bool, Path
+or Literal, one of these or None, or a tuple or Sequence of them; its type must resolve at run time. Without `option()`
+it belongs to the Python API only. Any other type accepts any value.
 """
 
 from __future__ import annotations
@@ -29,7 +34,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, TypeVar, Union
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union
 
 from bowstring.errors import UsageError, check_choice, quote_value
 
@@ -117,26 +122,47 @@ def option(
     }
 
 
-def options_of(kind: type[Any]) -> tuple[Option, ...]:
-    """Return the options of a settings dataclass, in field order."""
-    hints = typing.get_type_hints(kind)
-    return tuple(_option(f, hints[f.name]) for f in dataclasses.fields(kind) if f.init)
+def options_of(source: Callable[..., Any]) -> tuple[Option, ...]:
+    """Return the options of a settings dataclass, or of a function that states them in its signature, in order."""
+    if not dataclasses.is_dataclass(source):
+        return _options_of_signature(source)
+    hints = typing.get_type_hints(source)
+    return tuple(
+        _option(
+            f.name,
+            hints[f.name],
+            f.default_factory() if f.default_factory is not MISSING else f.default,
+            f.metadata.get(_METADATA),
+        )
+        for f in dataclasses.fields(source)
+        if f.init
+    )
 
 
-def _option(field: dataclasses.Field[Any], hint: Any) -> Option:
-    metadata = dict(field.metadata.get(_METADATA, {"offered": False}))
-    flag = metadata.pop("flag", None) or f"--{field.name.replace('_', '-')}"
+def _options_of_signature(function: Callable[..., Any]) -> tuple[Option, ...]:
+    hints = typing.get_type_hints(function, include_extras=True)
+    options = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if typing.get_origin(hints.get(name)) is Annotated:
+            hint, *notes = typing.get_args(hints[name])
+            default = MISSING if parameter.default is inspect.Parameter.empty else parameter.default
+            options.append(_option(name, hint, default, next(note[_METADATA] for note in notes)))
+    return tuple(options)
+
+
+def _option(name: str, hint: Any, default: Any, given: Mapping[str, Any] | None) -> Option:
+    metadata = dict(given or {"offered": False})
+    flag = metadata.pop("flag", None) or f"--{name.replace('_', '-')}"
     nullable, hint = _without_none(hint)
-    several = typing.get_origin(hint) is tuple
+    several = typing.get_origin(hint) in (tuple, Sequence)
     if several:
         hint = typing.get_args(hint)[0]
     choices: tuple[Any, ...] = ()
     if typing.get_origin(hint) is Literal:
         choices = typing.get_args(hint)
         hint = type(choices[0])
-    default = field.default_factory() if field.default_factory is not MISSING else field.default
     return Option(
-        field.name,
+        name,
         flag,
         hint if hint in _SCALARS else None,
         default,
@@ -158,11 +184,15 @@ def _without_none(hint: Any) -> tuple[bool, Any]:
 def check_settings(settings: Any) -> None:
     """Check every field against its type, choices and limits; raise a UsageError for the first invalid one."""
     for one in options_of(type(settings)):
-        value = getattr(settings, one.field)
-        if value is None and one.nullable:
-            continue
-        for each in value if one.several else (value,):
-            check_value(one, each)
+        check_option(one, getattr(settings, one.field))
+
+
+def check_option(one: Option, value: Any) -> None:
+    """Check the value of a setting, or each of its values if it holds several."""
+    if value is None and one.nullable:
+        return
+    for each in value if one.several else (value,):
+        check_value(one, each)
 
 
 def check_value(one: Option, value: Any) -> None:
@@ -238,16 +268,25 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def suggest_keywords(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function whose keywords are settings: an unknown keyword raises a UsageError with a did-you-mean."""
+def checked_call(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function that states its settings in its signature: keywords are converted and checked as the
+    command's options are, and an unknown one raises a UsageError with a did-you-mean."""
+    options = {one.field: one for one in options_of(function)}
     known = list(inspect.signature(function).parameters)
 
     @functools.wraps(function)
     def checked(*args: P.args, **keywords: P.kwargs) -> R:
-        for name in keywords:
+        given: dict[str, Any] = {}
+        for name, value in keywords.items():
             if name not in known:
                 raise UsageError(f"{function.__name__}() has no setting {name!r}; {did_you_mean(name, known)}")
-        return function(*args, **keywords)
+            one = options.get(name)
+            if one is None:
+                given[name] = value
+            elif value is not None or one.nullable:
+                given[name] = value = convert_value(one, value)
+                check_option(one, value)
+        return function(*args, **given)
 
     return checked
 

@@ -1,16 +1,17 @@
 """Options of a command are made from settings dataclasses, and calls are checked against the same fields."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 import typer
 
 from bowstring.cli.options import add_command, changed
 from bowstring.errors import UsageError
-from bowstring.settings import check_settings, from_keywords, option, options_of, split_keywords
+from bowstring.settings import check_settings, checked_call, from_keywords, option, options_of, split_keywords
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +152,43 @@ def test_keywords_are_sorted_by_the_dataclass_that_they_belong_to():
         {"data": "x", "shots": [0, 1]},
         {"json": True},
     )
+
+
+@checked_call
+def draw(
+    data: str,
+    *,
+    seed: Annotated[int, option("Seed of the sampling.", min=0)] = 0,
+    splits: Annotated[Sequence[str], option("A split.", name="--split")] = (),
+    order: Annotated[Literal["random", "sorted"], option("Order of the items.")] = "random",
+    out: Annotated[Path | None, option("The folder.")] = None,
+    tell: Any = None,
+) -> tuple[Any, ...]:
+    return data, seed, splits, order, out, tell
+
+
+def test_a_function_states_its_settings_in_its_signature():
+    assert [(one.flag, one.default, one.several) for one in options_of(draw)] == [
+        ("--seed", 0, False),
+        ("--split", (), True),
+        ("--order", "random", False),
+        ("--out", None, False),
+    ]
+    assert draw("x") == ("x", 0, (), "random", None, None)
+    assert draw("x", seed=3, splits="a", out="here", tell=print) == ("x", 3, ("a",), "random", Path("here"), print)
+    assert draw("x", seed=None, order=None) == ("x", 0, (), "random", None, None), "None means: not given"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"seed": -1}, "--seed -1: expected a whole number of at least 0"),
+        ({"splits": [1]}, "--split 1: expected text"),
+        ({"order": "none"}, "--order none: expected random or sorted"),
+        ({"sede": 3}, "draw() has no setting 'sede'; did you mean seed?"),
+    ],
+)
+def test_a_call_of_such_a_function_is_checked(given, said):
+    with pytest.raises(UsageError) as error:
+        draw("x", **given)
+    assert str(error.value) == said

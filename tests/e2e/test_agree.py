@@ -248,7 +248,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path):
     (tmp_path / "cluster.csv").write_text("item,rater,label,task,cluster\n1,ann,x,rate,u\n1,bob,x,rate,v\n")
     (tmp_path / "empty").mkdir()
     for arguments, message in [
-        ((), "Missing argument 'SOURCE...'"),
+        ((), "Missing argument 'SOURCE…'"),
         (("nowhere",), "nowhere does not exist; expected the folder of a run, or a .jsonl or .csv file of ratings"),
         (("empty",), "empty is not a run; expected a run's folder, such as runs/NAME"),
         (("alone.csv",), "there is only one rater, ann (2); add another run, a file of ratings, or --metrics"),
@@ -256,7 +256,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path):
         (("a.csv", "--reference", "cy"), "--reference 'cy': no such rater; the raters are ann, bob"),
         (("a.csv", "--rater", "cy"), "no rater is called 'cy'; the raters are ann, bob"),
         (("a.csv", "--level", "interval"), "--level: interval needs numbers; the labels are bad, good"),
-        (("a.csv", "--level", "high"), "Invalid value for '--level'"),
+        (("a.csv", "--level", "high"), "--level high: expected auto, nominal, ordinal or interval"),
         (("a.csv", "--labels", "bad,best"), "--labels bad,best lacks good; expected every label of a task"),
         (("a.csv", "--merge", "bad"), "--merge: expected LABEL=OTHER, such as tie=lose"),
         (("a.csv", "--metrics"), "--metrics: no source is a HiCUPID run with judged comparisons"),

@@ -324,8 +324,8 @@ def _rewrite(folder: Path, *, status: str | None = None, fingerprint: str | None
         (["runs/weak", "runs/strong", "--detect", "nan"], "--detect nan"),
         (["runs/weak", "runs/strong", "--out", "page"], "--out page: expected a file"),
         (["runs/weak", "runs/strong", "--json", "--format", "csv"], "exclude each other"),
-        (["runs/weak", "runs/strong", "--format", "word"], "'word' is not one of"),
-        ([], "Missing argument 'RUN...'"),
+        (["runs/weak", "runs/strong", "--format", "word"], "--format word: expected markdown, csv or latex"),
+        ([], "Missing argument 'RUN…'"),
     ],
 )
 def test_what_cannot_be_compared_is_told_in_a_line(made, arguments, said):

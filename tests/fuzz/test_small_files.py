@@ -315,7 +315,7 @@ def test_judgements_and_labels_of_any_type(judged, tmp_path, name, load, data):
 @pytest.fixture(scope="module")
 def study(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("study") / "s.sqlite"
-    made = open_curation("mini/cupid", curators="anna", limit=2, db=path)
+    made = open_curation("mini/cupid", annotators="anna", limit=2, db=path)
     for given_ in list(made.assignments()):
         made.save(given_.page, PageResponse(("accept",), {}, {"request": "better"}, "fine"), 1.5)
     made.close()

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import partial
+from dataclasses import MISSING
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from bowstring.benchmarks import registry
+from bowstring.cli.options import add_command, changed
+from bowstring.settings import Limits, Option, options_of
+from bowstring.web.annotating.curation import open_curation
+from bowstring.web.annotating.opening import open_study
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -47,86 +51,78 @@ def _task_help() -> str:
     return "; ".join(f"{title}: {', '.join(f'{t.name} ({t.meaning})' for t in some)}" for title, some in tasks) + "."
 
 
-Annotators = Annotated[
-    str, typer.Option(help="Names, such as anna,ben, or a number of people. Each person gets a link.")
-]
-Seed = Annotated[int, typer.Option(help="Seed of the assignment of items, their order and their sides.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")]
-Host = Annotated[
-    str, typer.Option(help="Address to listen on; a loopback address is reachable from this machine only.")
-]
-PublicUrl = Annotated[str | None, typer.Option(help="Start of the links, if people use another address than --host.")]
+_ADDRESS = (
+    Option("port", "--port", int, 8000, limits=Limits(0, 65535), help="Port to listen on; 0 picks a free one."),
+    Option(
+        "host",
+        "--host",
+        str,
+        "127.0.0.1",
+        metavar="ADDRESS",
+        help="Address to listen on; a loopback address is reachable from this machine only.",
+    ),
+    Option(
+        "public_url",
+        "--public-url",
+        str,
+        None,
+        metavar="URL",
+        help="Start of the links, if people use another address than --host.",
+    ),
+)
+_RUNS = Option(
+    "runs",
+    "RUN",
+    Path,
+    None,
+    several=True,
+    metavar="RUN",
+    help="Folders of runs. Without any, the study in --db is opened.",
+)
+_DATA = Option("data", "DATA", str, MISSING, metavar="DATA", help="The data set to curate.")
+_WRITE = (
+    Option(
+        "write",
+        "--write",
+        Path,
+        None,
+        metavar="FOLDER",
+        help="Write the accepted items to this folder as a data set, instead of serving pages.",
+    ),
+    Option(
+        "license",
+        "--license",
+        str,
+        None,
+        help="With --write: license of the result, if the set does not state one.",
+    ),
+)
 DbArgument = Annotated[
     Path, typer.Argument(metavar="DB", help="File of the study, or the folder that contains annotations.sqlite.")
 ]
 
 
-@app.command()
-def start(
-    runs: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="RUN", help="Folders of runs. Without any, the study in --db is opened.", show_default=False
-        ),
-    ] = None,
-    task: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            show_default=False,
-            help=f"Task of the runs' benchmark; by default its first one. compare also takes two runs. {_task_help()}",
-        ),
-    ] = None,
-    annotators: Annotators = "1",
-    overlap: Annotated[float, typer.Option(min=0, max=1, help="Share of items that all annotators get.")] = 0.2,
-    limit: Annotated[int | None, typer.Option(min=1, help="Use a random sample of N items.")] = None,
-    checks: Annotated[
-        float, typer.Option(min=0, max=1, help="Number of gold checks to generate, as a share of an annotator's items.")
-    ] = 0.05,
-    gold: Annotated[
-        Path | None,
-        typer.Option(
-            help="A .jsonl or .csv file of items with known labels, to use as gold checks.", exists=True, dir_okay=False
-        ),
-    ] = None,
-    criteria: Annotated[
-        str, typer.Option(help="Additional criteria to rate from 1 to 5, such as personalization,logical-validity.")
-    ] = "",
-    seed: Seed = 0,
-    port: Port = 8000,
-    host: Host = "127.0.0.1",
-    public_url: PublicUrl = None,
-    db: Annotated[
-        Path | None,
-        typer.Option(help="File of the study; by default annotations.sqlite in the folder of the first run."),
-    ] = None,
-) -> None:
-    """Start or resume a study: print a link for each annotator and serve the pages until Ctrl-C."""
-    from bowstring.cli.output import plain, tell
-    from bowstring.web.annotating.opening import open_study
+def _start_options() -> tuple[Option, ...]:
+    about = f"Task of the runs' benchmark; compare also takes two runs. {_task_help()}"
+    return (*changed(options_of(open_study), "task", help=about), *_ADDRESS)
 
-    with _listening(host, port, public_url) as (pages, address):
-        study = open_study(
-            runs or [],
-            task=task,
-            annotators=annotators,
-            overlap=overlap,
-            limit=limit,
-            checks=checks,
-            gold=gold,
-            criteria=criteria,
-            seed=seed,
-            db=db,
-            tell=tell,
-        )
+
+def _start(given: dict[str, Any]) -> int:
+    from bowstring.cli.output import plain, tell
+
+    with _listening(given) as (pages, address):
+        study = open_study(given.pop("runs", []), tell=tell, **given)
         _serve(study, pages, address, f"bowstring annotate export {plain(str(study.path))}")
+    return 0
 
 
 @contextmanager
-def _listening(host: str, port: int, public_url: str | None) -> Iterator[tuple[FastAPI, Address]]:
-    """Bind the address before a study is created: a study that cannot be served should not exist."""
+def _listening(given: dict[str, Any]) -> Iterator[tuple[FastAPI, Address]]:
+    """Take the address from the options and bind it before a study is created: a study that cannot be served should
+    not exist."""
     from bowstring.web.serving import application, bind
 
+    port, host, public_url = (given.pop(one.field, one.default) for one in _ADDRESS)
     app = application("annotate")
     address = bind(host, port, public_url)
     with closing(address.listening):
@@ -157,44 +153,32 @@ def _serve(study: Study, app: FastAPI, address: Address, afterwards: str) -> Non
         study.close()
 
 
-@app.command()
-def curate(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="The data set to curate.", show_default=False)],
-    annotators: Annotators = "1",
-    split: Annotated[list[str] | None, typer.Option(help="Use only this split; repeatable.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Use a random sample of N items.")] = None,
-    seed: Seed = 0,
-    port: Port = 8000,
-    host: Host = "127.0.0.1",
-    public_url: PublicUrl = None,
-    db: Annotated[
-        Path | None, typer.Option(help="File of the decisions; by default DATA.curation.sqlite next to the set.")
-    ] = None,
-    write: Annotated[
-        Path | None,
-        typer.Option(help="Write the accepted items to this folder as a data set, instead of serving pages."),
-    ] = None,
-    license: Annotated[
-        str | None, typer.Option(help="With --write: license of the result, if the set does not state one.")
-    ] = None,
-) -> None:
-    """Let people accept, edit or reject the items of a data set; --write writes the accepted ones."""
+def _curate(given: dict[str, Any]) -> int:
     from bowstring.cli.output import plain
     from bowstring.web.annotating.curated import write_curated
-    from bowstring.web.annotating.curation import open_curation
 
-    opened = partial(open_curation, data, curators=annotators, splits=split or (), limit=limit, seed=seed, db=db)
+    data, write, license = given.pop("data"), given.pop("write", None), given.pop("license", None)
     if write is None:
-        with _listening(host, port, public_url) as (pages, address):
-            _serve(opened(), pages, address, "the same command with --write OUT")
-        return
-    with closing(opened()) as study:
+        with _listening(given) as (pages, address):
+            _serve(open_curation(data, **given), pages, address, "the same command with --write OUT")
+        return 0
+    for one in _ADDRESS:
+        given.pop(one.field, None)
+    with closing(open_curation(data, **given)) as study:
         done = write_curated(study, write, license=license)
     names = {"accept": "accepted", "edit": "edited", "reject": "rejected", "open": "undecided (left out)"}
     if done.counts["undealt"]:
         names["undealt"] = "not reviewed (left out)"
     print(", ".join(f"{done.counts[k]:,} {name}" for k, name in names.items()))
     print(f"{plain(str(done.folder))}\nnext: bowstring data validate {plain(str(done.folder))}")
+    return 0
+
+
+_START_HELP = "Start or resume a study: print a link for each annotator and serve the pages until Ctrl-C."
+_CURATE_HELP = "Let people accept, edit or reject the items of a data set; --write writes the accepted ones."
+add_command(app, "start", _start, _start_options(), help=_START_HELP, arguments=[_RUNS])
+_CURATE_OPTIONS = (*options_of(open_curation), *_ADDRESS, *_WRITE)
+add_command(app, "curate", _curate, _CURATE_OPTIONS, help=_CURATE_HELP, arguments=[_DATA])
 
 
 @app.command()

@@ -2,83 +2,60 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from dataclasses import MISSING
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
 import typer
+
+from bowstring.cli.options import add_command, changed
+from bowstring.errors import UsageError
+from bowstring.settings import Option, options_of
+from bowstring.studies.compare import compare
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _ON_PAGE = 20  # items on the page unless --items is given
+_RUNS = Option(
+    "runs", "RUN", Path, MISSING, several=True, metavar="RUN", help="Folders of runs or sweeps on the same data."
+)
+_COMMAND_OPTIONS = (
+    Option("out", "--out", Path, None, metavar="FILE", help="Write an HTML page to this file, such as compare.html."),
+    Option("format", "--format", str, None, ("markdown", "csv", "latex"), help="Print a table for a paper instead."),
+    Option("json", "--json", bool, False, help="Print everything as JSON."),
+)
+_HELP = """Compare runs on the same data, with paired differences.
+
+Each difference is run − baseline (the first run, or --baseline) on the items that both were scored on. Its 95%
+interval and p-value come from a paired bootstrap over clusters, such as users or personas.
+"""
 
 
-class Format(StrEnum):
-    markdown = "markdown"
-    csv = "csv"
-    latex = "latex"
-
-
-@app.command()
-def compare(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN...", help="Folders of runs or sweeps on the same data.", show_default=False),
-    ],
-    baseline: Annotated[
-        Path | None,
-        typer.Option(help="Run to compare the others with.", show_default="the first"),
-    ] = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            help="Metric that ranks the runs and selects the items.", show_default="the benchmark's main metric"
-        ),
-    ] = None,
-    detect: Annotated[
-        float | None,
-        typer.Option(
-            help="A difference, in points of the metric: print how large a data set would be needed to detect it.",
-            show_default=False,
-        ),
-    ] = None,
-    items: Annotated[
-        int | None,
-        typer.Option(min=0, help="Show the N items on which the runs differ most.", show_default="0; 20 on the page"),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Write an HTML page to this file, such as compare.html.", show_default=False)
-    ] = None,
-    format_: Annotated[
-        Format | None,
-        typer.Option("--format", help="Print a table for a paper instead.", show_default=False),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
-) -> int:
-    """Compare runs on the same data, with paired differences.
-
-    Each difference is run − baseline (the first run, or --baseline) on the items that both were scored on. Its 95%
-    interval and p-value come from a paired bootstrap over clusters, such as users or personas.
-    """
+def _compare(given: dict[str, Any]) -> int:
     from bowstring.cli.compare_views import print_comparison
     from bowstring.cli.output import console, print_json
-    from bowstring.errors import UsageError
-    from bowstring.studies.compare import compare as compare_runs
     from bowstring.studies.compare_page import save_page
     from bowstring.studies.compare_tables import write_table
 
-    if json and format_:
+    out, form, json = given.pop("out", None), given.pop("format", None), given.pop("json", False)
+    if json and form:
         raise UsageError("--json and --format exclude each other; give one of them")
-    shown = items if items is not None else _ON_PAGE if out else 0
-    compared = compare_runs(runs, baseline=baseline, metric=metric, detect=detect, items=shown)
+    printed = given.get("items", 0)
+    if out:
+        given.setdefault("items", _ON_PAGE)
+    compared = compare(given.pop("runs"), **given)
     if out:
         save_page(compared, out)
     if json:
         print_json(compared.as_json())
-    elif format_:
-        print(write_table(compared, format_.value), end="")
+    elif form:
+        print(write_table(compared, form), end="")
     else:
-        print_comparison(compared, items or 0, console())
+        print_comparison(compared, printed, console())
         if out:
             print(f"\n{out}")
     return 0
+
+
+_OPTIONS = (*changed(options_of(compare), "items", shown_default="0; 20 on the page"), *_COMMAND_OPTIONS)
+add_command(app, "compare", _compare, _OPTIONS, help=_HELP, arguments=[_RUNS])

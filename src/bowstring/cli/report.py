@@ -2,53 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from enum import StrEnum
+from dataclasses import MISSING
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
 import typer
 
+from bowstring.cli.options import add_command
+from bowstring.settings import Option, options_of
+from bowstring.studies.report import report
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
+_RUN = Option("run", "RUN", Path, MISSING, metavar="RUN", help="Folder of a run or a sweep.")
+_HELP = """Rewrite the page of a run or a sweep, and write figures (svg, pdf, png) and tables (Markdown, CSV, LaTeX).
 
-class FigureFormat(StrEnum):
-    svg = "svg"
-    pdf = "pdf"
-    png = "png"
-    none = "none"
-
-
-class TableFormat(StrEnum):
-    md = "md"
-    csv = "csv"
-    tex = "tex"
-    none = "none"
+report.html is one self-contained file. Figures and tables go to figures/ and tables/ in the same folder; figures
+need matplotlib (pip install 'bowstring[plots]').
+"""
 
 
-@app.command()
-def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run or a sweep.", show_default=False)],
-    out: Annotated[Path | None, typer.Option(help="Folder to write to; by default the folder of the run.")] = None,
-    figures: Annotated[
-        list[FigureFormat] | None,
-        typer.Option(help="Format of figures; repeatable. By default all, if matplotlib is installed."),
-    ] = None,
-    tables: Annotated[
-        list[TableFormat] | None, typer.Option(help="Format of tables; repeatable. By default all.")
-    ] = None,
-    data: Annotated[str | None, typer.Option(help="Current location of the run's data set, if it was moved.")] = None,
-) -> int:
-    """Rewrite the page of a run or a sweep, and write figures (svg, pdf, png) and tables (Markdown, CSV, LaTeX).
-
-    report.html is one self-contained file. Figures and tables go to figures/ and tables/ in the same folder; figures
-    need matplotlib (pip install 'bowstring[plots]').
-    """
+def _report(given: dict[str, Any]) -> int:
     from bowstring.cli.output import counted, tell
-    from bowstring.studies.report import report as write
 
-    folder = out or run
-    written = write(run, out=folder, figures=_forms(figures), tables=_forms(tables), data=data, tell=tell)
+    run = given.pop("run")
+    folder = Path(given.get("out", run))
+    written = report(run, tell=tell, **given)
     names = {path.parent.name for path in written[1:]}
     for name in sorted(names):
         files = [path for path in written if path.parent.name == name]
@@ -58,6 +37,4 @@ def report(
     return 0
 
 
-def _forms(given: Sequence[StrEnum] | None) -> list[str] | None:
-    """The requested formats; None for the default."""
-    return None if given is None else [one.value for one in given if one.value != "none"]
+add_command(app, "report", _report, options_of(report), help=_HELP, arguments=[_RUN])

@@ -6,7 +6,7 @@ agree(["runs/gpt-4o", "runs/proxy", "people.jsonl"], reference="ann")["tasks"]["
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from bowstring.datasets.ratings import COMPARE, PERSONAL
 from bowstring.errors import UsageError
@@ -15,25 +15,37 @@ from bowstring.metrics.preference import prefer_first, prefer_personalized
 from bowstring.metrics.ratings import compare_raters
 from bowstring.metrics.reliability import Level
 from bowstring.records import Rating
-from bowstring.settings import suggest_keywords
+from bowstring.settings import checked_call, option
 from bowstring.studies.ratings import RatingCollection, collect_ratings
 
 UNNAMED = "ratings"  # task of files that do not name one
 
 
-@suggest_keywords
+@checked_call
 def agree(
     sources: Sequence[str],
     *,
-    reference: str | None = None,
-    level: Level | None = None,
-    labels: Sequence[str] = (),
-    merge: Mapping[str, str] | None = None,
-    raters: Sequence[str] = (),
-    metrics: bool = False,
-    items: int = 5,
+    reference: Annotated[
+        str | None, option("Rater to compare the others with: accuracy, macro F1, confusion matrix.", metavar="RATER")
+    ] = None,
+    raters: Annotated[
+        Sequence[str],
+        option("Use only this rater; repeatable.", name="--rater", metavar="RATER", shown_default="all"),
+    ] = (),
+    level: Annotated[
+        Literal["auto", Level], option("Level of measurement of the labels; auto uses all that fit.")
+    ] = "auto",
+    labels: Annotated[Sequence[str], option("Labels in ascending order.", metavar="LABELS")] = (),
+    merge: Annotated[
+        Mapping[str, str] | None, option("Count one label as another, such as tie=lose; repeatable.")
+    ] = None,
+    metrics: Annotated[
+        bool, option("Add BLEU, ROUGE-L and length as raters: is the answer closer to the personalized gold answer?")
+    ] = False,
+    items: Annotated[int, option("Number of most disputed items to show.", min=0)] = 5,
 ) -> dict[str, Any]:
     """Measure the agreement of raters, as `bowstring agree` does; the result can be written as JSON."""
+    at_level = None if level == "auto" else level
     collection = collect_ratings(sources, metrics=metrics, raters=raters, merge=merge)
     by_task = collection.tasks()
     known = {rating.rater for rating in collection.ratings}
@@ -46,7 +58,7 @@ def agree(
         lacking = ", ".join(sorted(given - set(labels)))
         raise UsageError(f"--labels {','.join(labels)} lacks {lacking}; expected every label of a task")
     found = {
-        task or UNNAMED: _task(ratings, collection, reference=reference, level=level, labels=labels, items=items)
+        task or UNNAMED: _task(ratings, collection, reference=reference, level=at_level, labels=labels, items=items)
         for task, ratings in by_task.items()
     }
     personal = prefer_personalized(

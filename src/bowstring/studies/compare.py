@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from bowstring.benchmarks.of_run import installed_benchmark
 from bowstring.errors import UsageError
@@ -29,7 +29,7 @@ from bowstring.metrics.comparing import (
 from bowstring.metrics.intervals import Estimate
 from bowstring.metrics.measures import Measure, MetricSet, Parts
 from bowstring.runs.running import Run
-from bowstring.settings import suggest_keywords
+from bowstring.settings import checked_call, option
 from bowstring.studies.differing import Example, most_different
 from bowstring.studies.loading import Contender, common_keys, open_contenders
 
@@ -126,14 +126,27 @@ def _group_as_json(found: Mapping[str, Mapping[str, GroupValue]]) -> dict[str, A
     }
 
 
-@suggest_keywords
+@checked_call
 def compare(
     runs: Iterable[str | PathLike[str] | Run],
     *,
-    baseline: str | PathLike[str] | Run | None = None,
-    metric: str | None = None,
-    detect: float | None = None,
-    items: int = 0,
+    baseline: Annotated[
+        str | PathLike[str] | Run | None,
+        option("Run to compare the others with.", metavar="RUN", shown_default="the first"),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        option(
+            "Metric that ranks the runs and selects the items.",
+            metavar="NAME",
+            shown_default="the benchmark's main metric",
+        ),
+    ] = None,
+    detect: Annotated[
+        float | None,
+        option("A difference, in points of the metric: print how large a data set would be needed to detect it."),
+    ] = None,
+    items: Annotated[int, option("Show the N items on which the runs differ most.", min=0)] = 0,
 ) -> Comparison:
     """Compare runs of one data set, as `bowstring compare` does: folders, or runs that `evaluate` returned.
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Annotated, Literal
 
 from bowstring.benchmarks.figures import Figure
 from bowstring.benchmarks.loading import bundled_sets, load
 from bowstring.benchmarks.of_run import installed_benchmark, open_run
 from bowstring.datasets.dataset import DataSet
-from bowstring.errors import BowstringError, DataError, UsageError, check_choice
+from bowstring.errors import BowstringError, DataError, UsageError
 from bowstring.files.names import safe_file_name
 from bowstring.files.redaction import error_line
 from bowstring.files.strict_json import parse_strict_json
@@ -25,8 +26,11 @@ from bowstring.reports.sweep_page import sweep_figures, write_sweep_page
 from bowstring.reports.tables import FORMATS, Table, sweep_tables, tables_of
 from bowstring.runs.folder import AUDIT_NAME, EndedRun, read_metrics
 from bowstring.runs.running import Run
-from bowstring.settings import suggest_keywords
+from bowstring.settings import checked_call, option
 from bowstring.studies.validity import with_audit
+
+FigureFormat = Literal["svg", "pdf", "png", "none"]
+TableFormat = Literal["md", "csv", "tex", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +58,22 @@ class Report:
         return written
 
 
-@suggest_keywords
+@checked_call
 def report(
     run: str | PathLike[str] | Run,
     *,
-    out: str | PathLike[str] | None = None,
-    figures: Sequence[str] | None = None,
-    tables: Sequence[str] | None = None,
-    data: str | None = None,
+    out: Annotated[
+        str | PathLike[str] | None,
+        option("Folder to write to.", metavar="FOLDER", shown_default="the folder of the run"),
+    ] = None,
+    figures: Annotated[
+        Sequence[FigureFormat] | None,
+        option("Format of figures; repeatable.", shown_default="all, if matplotlib is installed"),
+    ] = None,
+    tables: Annotated[
+        Sequence[TableFormat] | None, option("Format of tables; repeatable.", shown_default="all")
+    ] = None,
+    data: Annotated[str | None, option("Current location of the run's data set, if it was moved.")] = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> list[Path]:
     """Write the page of a run or a sweep, its figures and its tables, as `bowstring report` does. Return the
@@ -72,17 +84,15 @@ def report(
     """
     folder = run.folder if isinstance(run, Run) else Path(run)
     into = folder if out is None else Path(out)
-    wanted = plots.FORMATS if figures is None else tuple(figures)
-    for name, known, asked in (("figures", plots.FORMATS, wanted), ("tables", tuple(FORMATS), tables or ())):
-        for form in asked:
-            check_choice(name, form, known)
+    wanted = plots.FORMATS if figures is None else tuple(form for form in figures if form != "none")
+    as_tables = tuple(FORMATS) if tables is None else tuple(form for form in tables if form != "none")
     if wanted and not plots.is_available():
         if figures is not None:
             raise UsageError(f"--figures {wanted[0]}: {plots.NEEDED}")
         tell(f"No figures: {plots.NEEDED}")
         wanted = ()
     result = make_report(folder, data=data, out=into, tell=tell)
-    return result.write(into, figures=wanted, as_tables=tuple(FORMATS) if tables is None else tuple(tables))
+    return result.write(into, figures=wanted, as_tables=as_tables)
 
 
 def make_report(

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated
 
 from bowstring.benchmarks import registry
 from bowstring.benchmarks.interface import require_part
@@ -16,24 +17,31 @@ from bowstring.benchmarks.loading import load
 from bowstring.benchmarks.people import CURATE, Curation
 from bowstring.datasets.dataset import DataSet
 from bowstring.errors import UsageError
+from bowstring.settings import checked_call, option
 from bowstring.web.annotating.dealing import chosen, deal, units_by_annotator
-from bowstring.web.annotating.opening import Settings, check_same, names_of
+from bowstring.web.annotating.opening import Annotators, Limit, Seed, Settings, check_same, names_of
 from bowstring.web.annotating.study import Study, create, is_created
 
 
+@checked_call
 def open_curation(
     name: str,
     *,
-    curators: str = "1",
-    splits: Sequence[str] = (),
-    limit: int | None = None,
-    seed: int = 0,
-    db: Path | None = None,
+    annotators: Annotators = "1",
+    splits: Annotated[
+        Sequence[str], option("Use only this split; repeatable.", name="--split", shown_default="all")
+    ] = (),
+    limit: Limit = None,
+    seed: Seed = 0,
+    db: Annotated[
+        Path | None,
+        option("File of the decisions.", metavar="FILE", shown_default="DATA.curation.sqlite next to the set"),
+    ] = None,
 ) -> Study:
     """The curation of this data set: created by the first call, opened by later ones."""
     data = load(name, splits=splits)
     curation = curation_of(data)
-    settings = Settings(CURATE.name, names_of(curators), overlap=0.0, limit=limit, checks=0.0, seed=seed)
+    settings = Settings(CURATE.name, names_of(annotators), 0.0, limit, checks=0.0, gold=None, criteria=(), seed=seed)
     about = {
         "settings": asdict(settings),
         "data": {"name": name, "fingerprint": data.fingerprint, "splits": list(splits)},

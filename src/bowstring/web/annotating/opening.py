@@ -7,13 +7,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from bowstring.benchmarks import registry
 from bowstring.benchmarks.people import Task, Unit
 from bowstring.errors import UsageError
 from bowstring.files.escaping import escape_control_characters
 from bowstring.runs.folder import EndedRun
+from bowstring.settings import checked_call, option
 from bowstring.web.annotating.checks import given_checks
 from bowstring.web.annotating.planning import StudyRequest, plan
 from bowstring.web.annotating.study import Study, create, is_created
@@ -29,13 +30,13 @@ class Settings:
     """The settings of a study; other settings mean another study."""
 
     task: str
-    annotators: tuple[str, ...] = ("annotator-1",)
-    overlap: float = 0.2
-    limit: int | None = None
-    checks: float = 0.05
-    gold: str | None = None  # a hash of the file
-    criteria: tuple[str, ...] = ()
-    seed: int = 0
+    annotators: tuple[str, ...]
+    overlap: float
+    limit: int | None
+    checks: float
+    gold: str | None  # a hash of the file
+    criteria: tuple[str, ...]
+    seed: int
 
 
 def names_of(given: str) -> tuple[str, ...]:
@@ -59,18 +60,40 @@ def criteria_of(given: str) -> tuple[str, ...]:
     return names
 
 
+Annotators = Annotated[
+    str,
+    option("Names, such as anna,ben, or a number of people. Each person gets a link.", metavar="NAMES"),
+]
+Limit = Annotated[int | None, option("Use a random sample of N items.", min=1, metavar="N", shown_default="all")]
+Seed = Annotated[int, option("Seed of the assignment of items, their order and their sides.")]
+
+
+@checked_call
 def open_study(
     paths: Sequence[Path],
     *,
-    task: str | None = None,
-    annotators: str = "1",
-    overlap: float = 0.2,
-    limit: int | None = None,
-    checks: float = 0.05,
-    gold: Path | None = None,
-    criteria: str = "",
-    seed: int = 0,
-    db: Path | None = None,
+    task: Annotated[
+        str | None, option("Task of the runs' benchmark.", metavar="NAME", shown_default="the first")
+    ] = None,
+    annotators: Annotators = "1",
+    overlap: Annotated[float, option("Share of items that all annotators get.", min=0, max=1)] = 0.2,
+    limit: Limit = None,
+    checks: Annotated[
+        float, option("Number of gold checks to generate, as a share of an annotator's items.", min=0, max=1)
+    ] = 0.05,
+    gold: Annotated[
+        Path | None,
+        option("A .jsonl or .csv file of items with known labels, to use as gold checks.", metavar="FILE"),
+    ] = None,
+    criteria: Annotated[
+        str,
+        option("Additional criteria to rate from 1 to 5, such as personalization,logical-validity.", metavar="NAMES"),
+    ] = "",
+    seed: Seed = 0,
+    db: Annotated[
+        Path | None,
+        option("File of the study.", metavar="FILE", shown_default="annotations.sqlite in the folder of the first run"),
+    ] = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Study:
     """The study of these runs and settings. Without runs, the study in `db`, whatever its settings are."""
@@ -81,6 +104,8 @@ def open_study(
     runs = read_runs(paths)
     benchmark = registry.get(runs[0].configuration["benchmark"])
     kind = task_named(task, benchmark)
+    if gold is not None and not gold.is_file():
+        raise UsageError(f"--gold {gold}: there is no such file")
     print_ = hashlib.sha256(gold.read_bytes()).hexdigest() if gold else None
     settings = Settings(kind.name, names_of(annotators), overlap, limit, checks, print_, criteria_of(criteria), seed)
     collection = collect_units(runs, kind)
