@@ -277,7 +277,10 @@ def test_a_failing_server_leaves_no_half_set(tmp_path):
         (["hicupid", "--offline", "--model", "embedded"], "--offline uses no model"),
         (["hicupid", "--offline", "--users", "0"], "--users 0: expected a whole number from 1"),
         (["hicupid", "--offline", "--dimensions", "26"], "--dimensions 26: expected a whole number from 1 to 25"),
-        (["hicupid", "--model", "embedded", "--seeds", "no/such file"], "neither an existing file nor a valid hub id"),
+        (
+            ["hicupid", "--model", "embedded", "--seeds", "no/such file"],
+            "neither an existing file or folder nor a valid hub id",
+        ),
         (["cupid", "--offline", "--out", "."], "is not empty"),
         (["hicupid", "--offline", "--preview", "2"], "--offline uses no model; leave out --preview"),
         (["cupid", "--offline", "--sessions", "20"], "--offline uses no model; leave out --sessions"),

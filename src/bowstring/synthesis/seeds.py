@@ -8,13 +8,12 @@ proj-persona/PersonaHub:instruction      a data set on the hub, a part of it, an
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from bowstring.errors import DataError, FetchError, UsageError
-from bowstring.files.redaction import error_line
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
 
@@ -103,23 +102,21 @@ def _from_parquet(path: Path, field: str) -> Iterator[str]:
 
 
 def _from_hub(source: str) -> Path:
-    import logging
+    from bowstring.datasets.hub import fetch
 
-    from huggingface_hub import hf_hub_download, list_repo_files
-    from huggingface_hub.errors import HFValidationError
-
-    logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
     name, _, part = source.partition(":")
-    try:
-        listed = list_repo_files(name, repo_type="dataset")
-        fitting = [f for f in listed if f.endswith((".jsonl", ".parquet", ".txt")) and part in f]
+
+    def first_fitting(files: Iterable[str]) -> list[str]:
+        fitting = [f for f in files if f.endswith((".jsonl", ".parquet", ".txt")) and part in f]
         if not fitting:
             raise UsageError(f"--seeds {source}: {name} has no .jsonl, .parquet or .txt file with {part!r} in its name")
-        return Path(hf_hub_download(name, fitting[0], repo_type="dataset"))
-    except HFValidationError as error:
-        raise UsageError(f"--seeds {source}: neither an existing file nor a valid hub id") from error
-    except UsageError:
-        raise
-    except Exception as error:  # network libraries raise many kinds of errors
-        reason = error_line(error)
-        raise FetchError(f"--seeds {source} could not be downloaded: {reason}") from error
+        return fitting[:1]
+
+    try:
+        snapshot = fetch(name, None, first_fitting)
+    except FetchError as error:
+        raise FetchError(f"--seeds {source}: {error}") from error
+    except DataError as error:
+        raise UsageError(f"--seeds {source}: {error}") from error
+    present = (path.relative_to(snapshot.folder).as_posix() for path in sorted(snapshot.folder.rglob("*")))
+    return snapshot.folder / first_fitting(present if snapshot.listing is None else snapshot.listing)[0]
