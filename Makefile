@@ -7,6 +7,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# Tests wait for servers and browsers a third of their time, so there are half as many processes again as cores.
+WORKERS ?= $(shell $(BIN)/python -c 'import os; print(max(2, (os.cpu_count() or 1) * 3 // 2))')
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: demo test test-slow test-faults browser lock audit clean
@@ -18,7 +20,7 @@ test: .venv/.for-test browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto --dist loadfile -m "not slow"
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not slow"
 
 test-slow: .venv/.for-test
 	$(BIN)/pytest -n auto -m slow

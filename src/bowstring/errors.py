@@ -33,7 +33,8 @@ class UsageError(BowstringError):
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
     """Raise a UsageError unless an option has one of its allowed values."""
     if value not in choices:
-        raise UsageError(f"--{name} {value}: expected {', '.join(map(str, choices[:-1]))} or {choices[-1]}")
+        given = quote_value(value) if len(str(value)) > 60 else value
+        raise UsageError(f"--{name} {given}: expected {', '.join(map(str, choices[:-1]))} or {choices[-1]}")
 
 
 class MissingSplit(UsageError):

@@ -493,3 +493,30 @@ def test_every_run_says_its_score_at_equal_length_and_the_audit_is_on_its_page(t
     ran = bowstring("report", run)
     assert (ran.code, len(ran.err.splitlines())) == (2, 1)
     assert "audit.json cannot be read; audit the run again" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        (("options", "prompts"), "gone/prompts", "its prompts folder 'gone/prompts' is not there; give its location"),
+        (("options", "prompts"), "long " * 2000, "its prompts folder 'long long"),
+        (("config", "settings", "types"), ["long " * 2000], "expected persona, profile or schedule"),
+    ],
+)
+def test_a_manifest_that_does_not_hold_is_refused_in_one_short_line(tmp_path, place, value, said):
+    run = tmp_path / "r"
+    (tmp_path / "quiet.py").write_text("def model(messages):\n    return 'yes'\n")
+    made = bowstring("eval", "hicupid", "--model", "python:quiet:model", "--limit", "2", "--out", run, cwd=tmp_path)
+    assert made.code == 0, made.err
+    manifest = json.loads((run / "run.json").read_text())
+    at = manifest
+    del manifest["sum"]
+    for name in place[:-1]:
+        at = at[name]
+    at[place[-1]] = value
+    (run / "run.json").write_text(json.dumps(manifest))
+    ran = bowstring("audit", run, "--judge", "builtin", cwd=tmp_path)
+    assert ran.code == 2
+    assert said in ran.err
+    assert "run.json" in ran.err
+    assert len(ran.err) < 500

@@ -8,6 +8,7 @@ twice. Its records are in the folder of the run, under audit/; the findings of t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -18,7 +19,7 @@ from bowstring.benchmarks import registry
 from bowstring.benchmarks.auditing import NO_HISTORY, NO_JUDGE, SECOND, AuditRequest
 from bowstring.benchmarks.interface import Benchmark, require_part
 from bowstring.benchmarks.of_run import open_run
-from bowstring.errors import DataError, UsageError
+from bowstring.errors import DataError, UsageError, quote_value
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.names import name_of_identity, open_model
@@ -208,11 +209,16 @@ def _options(run: EndedRun, given: Mapping[str, Any]) -> RunOptions:
     """The options of the run, replaced by the given ones."""
     manifest = read_manifest(run.path)
     had = manifest.get("options")
-    had_prompts = had.get("prompts") if isinstance(had, dict) else None
-    prompts = given.get("prompts") or (Path(had_prompts) if isinstance(had_prompts, str) else None)
+    prompts = given.get("prompts")
+    if prompts is None and isinstance(had, dict) and isinstance(had_prompts := had.get("prompts"), str):
+        prompts = Path(had_prompts)
+        if not os.path.isdir(prompts):  # False for any text; Path raises for one that is too long
+            gone = f"its prompts folder {quote_value(had_prompts)} is not there; give its location with --prompts"
+            raise DataError(f"{run.path / 'run.json'}: {gone}")
     beside = run.path.parent / STORE_NAME
-    had_store = Path(had_at) if isinstance(had_at := manifest.get("store"), str) else beside
-    store = given.get("store") or (had_store if had_store.exists() and not beside.exists() else beside)
+    had_store = had_at if isinstance(had_at := manifest.get("store"), str) else str(beside)
+    moved = os.path.exists(had_store) and not beside.exists()
+    store = given.get("store") or (had_store if moved else beside)
     rest = {name: value for name, value in given.items() if name not in ("prompts", "store")}
     return RunOptions(out=run.path / FOLDER, store=Path(store), prompts=prompts, **rest)
 
