@@ -12,7 +12,7 @@ T = TypeVar("T")
 def seeded_number(seed: int, *purpose: str) -> int:
     """Return a 64-bit number that depends only on the seed and the purpose."""
     text = "/".join((str(seed), *purpose))
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
 
 
 def seeded_sample(items: Sequence[T], size: int, key: Callable[[T], str], *, purpose: str) -> list[T]:

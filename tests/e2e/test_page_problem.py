@@ -1,6 +1,7 @@
 """A page that cannot be drawn does not fail a run that has ended: its results are written, and a way out is named."""
 
 import json
+import sys
 
 import pytest
 
@@ -46,6 +47,32 @@ def test_an_older_page_does_not_stay_behind(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert bowstring("report", run, "--figures", "none").code == 0
     assert (run / "report.html").exists()
+
+
+def test_a_page_that_cannot_be_written(tmp_path):
+    run = tmp_path / "run"
+    (run / "report.html").mkdir(parents=True)
+    ran = bowstring(*EVAL, "--out", run)
+    assert ran.code == 0, ran.err
+    assert f"{run / 'report.html'} could not be written" in ran.err
+    assert json.loads((run / "run.json").read_text())["status"] == "complete"
+
+
+def test_a_view_that_exits(tmp_path, monkeypatch):
+    monkeypatch.setattr(HicupidView, "item", lambda *_, **__: sys.exit(9))
+    run = tmp_path / "run"
+    ran = bowstring(*EVAL, "--out", run)
+    assert ran.code == 0, ran.err
+    assert json.loads((run / "run.json").read_text())["status"] == "complete"
+
+
+def test_a_report_that_cannot_be_drawn_does_not_blame_a_file(tmp_path, monkeypatch):
+    run = tmp_path / "run"
+    assert bowstring(*EVAL, "--out", run).code == 0
+    monkeypatch.setattr(HicupidView, "item", fails)
+    ran = bowstring("report", run)
+    assert ran.code == 2
+    assert f"{run}: the report cannot be drawn (RuntimeError: no ink left); if metrics.json was changed" in ran.err
 
 
 def test_a_sweep_and_its_points(tmp_path, broken_view, monkeypatch):

@@ -11,6 +11,7 @@ from bowstring.history.stages import Shown
 from bowstring.history.stages.conformance import check_stage
 from bowstring.models.interface import RequestFailed
 from tests.support.command import bowstring as command
+from tests.support.server import Server
 
 STAGES = '''
 class Newest:
@@ -66,6 +67,24 @@ class Parsing(Newest):
 class Silent(Newest):
     def retrieve(self, question):
         return ["  "]
+
+
+class Careless(Newest):
+    """Goes on whatever happens to its requests."""
+
+    async def ingest(self, dialogue):
+        self.seen.append(dialogue.id)
+        try:
+            await self.ask(f"Note: {dialogue.messages[0].text}")
+        except Exception:
+            pass
+
+
+class Sometimes(Newest):
+    """A text for some questions, and nothing for others."""
+
+    def retrieve(self, question):
+        return "The user likes it." if len(question) % 2 else []
 
 
 def count(messages):
@@ -156,6 +175,22 @@ def test_showing_nothing_is_a_recall_of_zero(place):
 def test_an_empty_text_fails_and_names_the_stage(place):
     evaluated(place, "cupid", "Silent", "--limit", "2")
     assert "text of the stage history is empty" in json.dumps(records(place / "run")[0])
+
+
+@pytest.mark.parametrize("stage", ["Newest", "Waiting", "Careless"])
+def test_a_spent_budget_stops_the_run_and_not_its_items(place, stage):
+    (place / "prices.yaml").write_text("openai/noter@127.0.0.1/v1: {input: 1000, output: 1000}\n")
+    with Server() as server:
+        noter = ["--history-model", server.model("noter"), "--prices", place / "prices.yaml"]
+        ran = evaluated(place, "hicupid", stage, *noter, "--max-cost", "1")
+    assert ran.code == 1
+    assert "Stopped (--max-cost 1" in ran.err
+    assert json.loads((place / "run" / "run.json").read_text())["status"] == "stopped"
+
+
+def test_recall_is_not_measured_on_those_questions_alone_that_got_nothing(place):
+    assert evaluated(place, "hicupid", "Sometimes").code == 0
+    assert not any(name.startswith("recall") for name in metrics(place / "run")["metrics"])
 
 
 def test_another_model_can_be_asked_by_the_stage(place):
@@ -281,7 +316,7 @@ def test_a_class_is_a_stage_by_its_methods():
         def open(self, user):
             pass
 
-    with pytest.raises(UsageError, match="has no ingest and no retrieve"):
+    with pytest.raises(UsageError, match="the class lacks ingest, retrieve"):
         check_stage(Half)
 
 

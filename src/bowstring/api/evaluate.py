@@ -40,7 +40,7 @@ from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.runs.folder import EndedRun, fingerprint, read_manifest, run_folder_name
 from bowstring.runs.runner import Record, Snapshot
 from bowstring.runs.running import Evaluation, Run, Running, RunOptions, check_budget
-from bowstring.runs.sweep import Sweep, SweepResult, slug, variant_name
+from bowstring.runs.sweep import Sweep, SweepResult, run_folders, slug, variant_name
 from bowstring.settings import Option, option, options_of, split_keywords
 from bowstring.studies.validity import with_audit
 
@@ -162,7 +162,7 @@ def _prepare(
     **given: Any,
 ) -> tuple[Running, list[Any]]:
     given = {key: value for key, value in given.items() if value is not None}
-    repeated = open_run(like.folder if isinstance(like, Run) else Path(like)) if like is not None else None
+    repeated = _run_to_repeat(like.folder if isinstance(like, Run) else Path(like)) if like is not None else None
     must_be = repeated.configuration["data"]["fingerprint"] if repeated is not None and "data" not in given else None
     if repeated is not None:
         name, given = _like(repeated, name, given)
@@ -213,6 +213,13 @@ def _prepare(
         page = partial(_page, loaded, folder)
         evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page))
     return Running(evaluations, models, options, prices, watch), chosen
+
+
+def _run_to_repeat(path: Path) -> EndedRun:
+    if (path / "sweep.json").is_file():
+        points = ", ".join(map(str, run_folders(path)))
+        raise UsageError(f"--like {path}: this is a sweep; give one of its runs: {points}")
+    return open_run(path)
 
 
 def _like(run: EndedRun, name: str | None, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:

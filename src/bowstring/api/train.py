@@ -37,7 +37,7 @@ from bowstring.training.curve import draw_training
 from bowstring.training.evaluators import HeldOut
 from bowstring.training.examples import Examples
 from bowstring.training.packs import Packing, order_packs, pack_all, tokenize_groups
-from bowstring.training.settings import EVALUATORS, TrainOptions, TrainSettings, settings_for
+from bowstring.training.settings import EVALUATORS, Method, TrainOptions, TrainSettings, settings_for
 
 _TRAIN = "train"  # the split
 _CHECKPOINTS = "checkpoints"
@@ -64,23 +64,24 @@ class TrainingResult:
 
 
 def train(
-    method: Any,
+    method: Method,
     *,
-    data: str | Path,
-    out: str | Path,
+    data: str | Path | None = None,
+    out: str | Path | None = None,
     tell: Tell = lambda line: None,
     watch: Callable[[Any], None] = lambda step: None,
     **given: Any,
 ) -> TrainingResult:
-    """Train an adapter, as `bowstring train` does.
+    """Train an adapter on a data set, as `bowstring train` does; `data` and `out` are required.
 
     Other settings are those of `TrainOptions` (model, init_from, prompts …) and `TrainSettings` (history, epochs, lr
     …). Defaults are the published ones of the method.
     """
     require_torch()
-    of_run, of_training = split_keywords(
-        (TrainOptions, TrainSettings), {"data": str(data), "out": Path(out), **given}, where="train()"
-    )
+    places = {"data": None if data is None else str(data), "out": out}
+    of_run, of_training = split_keywords((TrainOptions, TrainSettings), {**places, **given}, where="train()")
+    if lacking := [name for name in places if name not in of_run]:
+        raise UsageError(f"train() needs {' and '.join(lacking)}")
     settings, options = settings_for(method, **of_training), TrainOptions(**of_run)
     init_from = options.init_from
     check_folder(options.out)

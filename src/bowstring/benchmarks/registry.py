@@ -7,6 +7,7 @@ mine = "my_package:BENCHMARK"
 from __future__ import annotations
 
 import difflib
+import re
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -16,6 +17,8 @@ from bowstring.errors import UsageError
 from bowstring.files.redaction import error_line
 
 GROUP = "bowstring.benchmarks"
+_REQUIRED = ("name", "title", "about", "settings", "format")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _OURS = {
     "hicupid": "bowstring.benchmarks.hicupid.benchmark:HICUPID",
     "cupid": "bowstring.benchmarks.cupid.benchmark:CUPID",
@@ -35,9 +38,11 @@ def get(name: str) -> Benchmark:
         module, _, attribute = place.partition(":")
         found: object = getattr(import_module(module), attribute)
     elif (other := _others().get(name)) is not None:
+        if not _NAME.fullmatch(name):
+            raise UsageError(f"the benchmark {name!r} has an unusable name; expected letters, digits, - and _")
         try:
             found = other.load()
-        except Exception as error:  # importing a third-party package can fail in any way
+        except (Exception, SystemExit) as error:  # importing a third-party package can fail in any way
             reason = error_line(error, with_type=True)
             raise UsageError(f"the benchmark {name} ({other.value}) cannot be loaded: {reason}") from error
     else:
@@ -48,6 +53,8 @@ def get(name: str) -> Benchmark:
         raise UsageError(
             f"the benchmark {name} is {type(found).__name__}, not a bowstring.benchmarks.interface.Benchmark"
         )
+    if lacking := [one for one in _REQUIRED if not hasattr(found, one)]:
+        raise UsageError(f"the benchmark {name} lacks {', '.join(lacking)}")
     if found.name != name:
         raise UsageError(f"the benchmark {name} calls itself {found.name!r}; its entry point must have the same name")
     return found

@@ -13,10 +13,10 @@ from bowstring.benchmarks import registry
 if TYPE_CHECKING:
     from bowstring.datasets.dataset import DataSet
 
+_MINI = ", ".join(f"mini/{b.name}" for b in registry.all_benchmarks() if b.has_bundled_set)
 app = typer.Typer(
     help="Inspect, validate, download and convert data sets.\n\n"
-    "SRC is a hub id (12kimih/HiCUPID, kixlab/CUPID), a folder or file in the published layout, or mini "
-    "(mini/hicupid, mini/cupid), the bundled sets.",
+    f"SRC is a hub id (OWNER/NAME), a folder or file in the published layout, or mini ({_MINI}), the bundled sets.",
     no_args_is_help=False,
     add_completion=False,
     rich_markup_mode=None,
@@ -157,7 +157,7 @@ def export(
     benchmark: Only = None,
     revision: Revision = None,
     split: Annotated[list[str] | None, typer.Option(help="Use only this split; repeatable.")] = None,
-    users: Annotated[int | None, typer.Option(min=1, help="Use only the first N users or personas.")] = None,
+    users: Annotated[int | None, typer.Option(min=1, help="Use only the first N users or the like.")] = None,
     format_: Annotated[
         Format,
         typer.Option("--format", help="parquet, or json for one file per item (if the benchmark has a JSON layout)."),
@@ -201,9 +201,7 @@ def export_judgements(
 
 @app.command()
 def pull(
-    hub_id: Annotated[
-        str, typer.Argument(metavar="HUB-ID", help="Hub id, such as 12kimih/HiCUPID.", show_default=False)
-    ],
+    hub_id: Annotated[str, typer.Argument(metavar="HUB-ID", help="Hub id: OWNER/NAME.", show_default=False)],
     revision: Revision = None,
     to: Annotated[
         Path | None, typer.Option(help="Folder to download to, instead of the cache of the hub.", show_default=False)

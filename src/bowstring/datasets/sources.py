@@ -9,6 +9,7 @@ path/to/test.parquet    one file: a table, an instance, or one split of a set
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -19,8 +20,10 @@ from bowstring.datasets import hub
 from bowstring.datasets.layout import Choice, Format, Parts, find_configs
 from bowstring.datasets.problems import join_choices
 from bowstring.errors import DataError, FetchError, MissingSplit, UsageError
+from bowstring.files.redaction import error_line
 
 MINI = "mini"
+_log = logging.getLogger("bowstring")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w][\w.-]*")
 
 
@@ -117,7 +120,7 @@ def pull(
     """Download a hub data set, all splits of its default configs or of all configs, into the cache or a given
     folder."""
     if not _HUB_ID.fullmatch(name):
-        raise UsageError(f"{name} is not a hub id; expected something like 12kimih/HiCUPID")
+        raise UsageError(f"{name} is not a hub id; expected OWNER/NAME")
     choice = Choice(configs="every" if every_config else "default")
     if into is None:
         tell(f"Fetching {name} …")
@@ -139,17 +142,22 @@ def _expected(formats: Sequence[Format]) -> str:
     return "expected " + ", or ".join(form.expected for form in formats)
 
 
-def _found(paths: Sequence[str], formats: Sequence[Format]) -> tuple[Format, Parts] | None:
-    """Return the first format that the files match."""
+def _first_match(paths: Sequence[str], formats: Sequence[Format]) -> tuple[Format, Parts] | None:
+    """Return the first format that the files match. A format of a plugin may raise; the others still get their turn."""
     for form in formats:
-        if (parts := form.find_parts(paths)) is not None:
+        try:
+            parts = form.find_parts(paths)
+        except Exception as error:
+            _log.warning("The layout of %s was not checked: %s", form.benchmark, error_line(error, with_type=True))
+            continue
+        if parts is not None:
             return form, parts
     return None
 
 
 def _in_folder(name: str, root: Path, formats: Sequence[Format], choice: Choice) -> tuple[Format, Source, Choice]:
     paths = files_below(root)
-    if (found := _found(paths, formats)) is None:
+    if (found := _first_match(paths, formats)) is None:
         what = "is an empty folder" if not paths else "contains no data set"
         raise DataError(f"{name}: {what}; {_expected(formats)}")
     form, parts = found
@@ -186,7 +194,7 @@ def _on_hub(
     name: str, revision: str | None, formats: Sequence[Format], choice: Choice, into: Path | None = None
 ) -> Source:
     def parts_of(listing: Iterable[str]) -> Source:
-        if (found := _found(list(listing), formats)) is None:
+        if (found := _first_match(list(listing), formats)) is None:
             raise DataError(f"{name} on the hub contains no data set in a known layout; {_expected(formats)}")
         form, parts = found
         return _narrowed(form, _source(name, form, Path(), parts), choice)

@@ -152,7 +152,7 @@ def _callable(found: Any, name: str) -> Callable[..., Any]:
                 f"{name}: instantiating it without arguments raised {error_line(error, with_type=True, limit=None)}"
             ) from error
     if not callable(found):
-        raise UsageError(f"{name} is not callable; expected a function or a class with __call__")
+        raise UsageError(f"{name} is not a model; expected a name, a function, or an object that can be called")
     return found  # type: ignore[no-any-return]
 
 

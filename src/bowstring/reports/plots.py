@@ -9,7 +9,6 @@ import io
 import math
 import warnings
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,11 @@ NEEDED = "figures need matplotlib: pip install 'bowstring[plots]'"
 
 
 def is_available() -> bool:
-    return find_spec("matplotlib") is not None
+    try:
+        import matplotlib as mpl  # noqa: F401
+    except ImportError:  # missing, or its installation is broken
+        return False
+    return True
 
 
 def save_figure(figure: Figure, folder: Path, formats: Sequence[str]) -> list[Path]:

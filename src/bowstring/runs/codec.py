@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, Validat
 
 from bowstring.errors import quote_value
 
-SCHEMA = 1  # schema version of run.json, metrics.json and sweep.json
+SCHEMA = 1  # schema version of run.json, metrics.json, sweep.json and audit.json
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 Id = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
@@ -72,9 +72,11 @@ KEYS_ONLY = Codec()  # for records of unknown form, which only need a key
 def problem_with_schema(value: Any, known: int = SCHEMA) -> str | None:
     """Return a problem if a file or line was written by a later version; None otherwise."""
     found = value.get("schema", known) if isinstance(value, dict) else known
-    if isinstance(found, int) and found <= known:
+    if isinstance(found, int) and not isinstance(found, bool) and found <= known:
         return None
-    return f"has schema {quote_value(found)}, but this version reads up to {known}; use a newer version of Bowstring"
+    if not isinstance(found, int) or isinstance(found, bool):
+        return f"has schema {quote_value(found)}; expected a number"
+    return f"has schema {found}, but this version reads up to {known}; use a newer version of Bowstring"
 
 
 class DataForm(Form):

@@ -30,7 +30,7 @@ from bowstring.models.prices import Price, Prices
 from bowstring.records import STAGE_ROLE
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
-from bowstring.runs.codec import KEYS_ONLY, SCHEMA, Codec
+from bowstring.runs.codec import KEYS_ONLY, SCHEMA, Codec, problem_with_schema
 from bowstring.runs.failures import commonest_failure
 from bowstring.runs.folder import RunFolder, fingerprint, read_records, with_checksum
 from bowstring.runs.items import Items
@@ -282,11 +282,11 @@ def write_page(folder: RunFolder, draw: Callable[[], str]) -> str | None:
     """Draw report.html and return any error, without failing a run that is already complete. An older page is removed:
     it would not show the new results."""
     try:
-        page = draw()
-    except Exception as error:
-        folder.remove("report.html")
+        folder.write_text("report.html", draw())
+    except (Exception, SystemExit) as error:  # drawing may call code of a plugin
+        with suppress(OSError):
+            folder.remove("report.html")
         return redact(" ".join(f"{type(error).__name__}: {error}".split()))[:300]
-    folder.write_text("report.html", page)
     return None
 
 
@@ -305,6 +305,8 @@ def _check_folder(evaluation: Evaluation) -> None:
         return
     try:
         found = parse_strict_json(path.read_bytes())
+        if problem := problem_with_schema(found):
+            raise UsageError(f"{path} {problem}, or choose another --out")
         prints = {found["fingerprint"], fingerprint(found["config"])}  # a flipped byte changes only one of them
     except (ParseError, KeyError, TypeError):
         return  # not a run, or an incomplete one

@@ -18,7 +18,7 @@ from bowstring.errors import UsageError
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.models.tokens import TokenCounter, counter_or_none
-from bowstring.runs.codec import SCHEMA
+from bowstring.runs.codec import SCHEMA, problem_with_schema
 from bowstring.runs.folder import RunFolder, fingerprint
 from bowstring.runs.running import Evaluation, Run, Running, write_page
 from bowstring.settings import options_of
@@ -89,12 +89,13 @@ class Sweep:
         points = {}
         for name, run in runs.items():
             m = run.metrics
-            characters = m["shown"]["characters"]
+            characters = m.get("shown", {}).get("characters")  # a benchmark need not count it
             points[name] = {
                 "folder": os.path.relpath(run.folder, self.folder),
                 "settings": m["config"]["settings"],
                 "complete": run.complete,
-                **{k: m[k] for k in ("n", "unparsed", "failed", "truncated", "refused")},
+                **{k: m[k] for k in ("n", "unparsed", "failed")},
+                **{k: m.get(k, 0) for k in ("truncated", "refused")},
                 "context_tokens": None if characters is None else characters / density,
                 "metrics": m["metrics"],
                 "usage": m["usage"],
@@ -122,14 +123,23 @@ class Sweep:
 
 def run_folders(folder: Path) -> list[Path]:
     """Return the folders of a sweep's runs; for a run's folder, the folder itself."""
-    path = folder / "sweep.json"
-    if not path.is_file():
+    if not (folder / "sweep.json").is_file():
         return [folder]
+    return [folder / point["folder"] for point in read_sweep(folder)["points"].values()]
+
+
+def read_sweep(folder: Path) -> dict[str, Any]:
+    """Read sweep.json; its points have folders."""
+    path = folder / "sweep.json"
     try:
-        places = [point["folder"] for point in parse_strict_json(path.read_bytes())["points"].values()]
-        return [folder / place for place in places]
-    except (OSError, ParseError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"{path} cannot be read; give the run folders one by one, or run the sweep again") from error
+        found = parse_strict_json(path.read_bytes())
+        if problem := problem_with_schema(found):
+            raise UsageError(f"{path} {problem}")
+        if all(isinstance(point["folder"], str) for point in found["points"].values()):
+            return dict(found)
+    except (OSError, ParseError, KeyError, TypeError, AttributeError):
+        pass
+    raise UsageError(f"{path} cannot be read; give the run folders one by one, or run the sweep again")
 
 
 def variant_name(one: Any, chosen: Sequence[Any]) -> str:

@@ -26,6 +26,7 @@ from bowstring.models.names import name_of_identity, open_model
 from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
 from bowstring.prompts import PromptFolder
+from bowstring.runs.codec import SCHEMA
 from bowstring.runs.folder import AUDIT_NAME, EndedRun, RunFolder, file_checksum, fingerprint, read_manifest
 from bowstring.runs.runner import Snapshot
 from bowstring.runs.running import STORE_NAME, Evaluation, Run, Running, RunOptions, check_budget
@@ -95,6 +96,7 @@ class Audit:
         self.ended = self.running.run()[0]
         m = self.ended.metrics
         found = {
+            "schema": SCHEMA,
             **self.about,
             **{name: m[name] for name in ("complete", "n", "failed", "unparsed", "findings", "skipped", "usage")},
             "notes": list(dict.fromkeys([*self.about["notes"], *m["notes"]])),

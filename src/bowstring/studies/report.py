@@ -16,7 +16,6 @@ from bowstring.datasets.dataset import DataSet
 from bowstring.errors import BowstringError, DataError, UsageError
 from bowstring.files.names import safe_file_name
 from bowstring.files.redaction import error_line
-from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.writing import make_folder, write_file
 from bowstring.reports import plots
 from bowstring.reports.figures import figures_of
@@ -26,6 +25,7 @@ from bowstring.reports.sweep_page import sweep_figures, write_sweep_page
 from bowstring.reports.tables import FORMATS, Table, sweep_tables, tables_of
 from bowstring.runs.folder import AUDIT_NAME, EndedRun, read_metrics
 from bowstring.runs.running import Run
+from bowstring.runs.sweep import read_sweep
 from bowstring.settings import checked_call, option
 from bowstring.studies.validity import with_audit
 
@@ -124,7 +124,8 @@ def make_report(
         name = "metrics.json" + (f" or {AUDIT_NAME}" if (folder / AUDIT_NAME).is_file() else "")
         reason = error_line(error, with_type=True)
         raise DataError(
-            f"{folder / name} is malformed ({reason}); run the evaluation again (responses are in the store)"
+            f"{folder}: the report cannot be drawn ({reason}); if {name} was changed, run the evaluation again "
+            "(responses are in the store)"
         ) from error
 
 
@@ -140,8 +141,8 @@ def refresh(folder: Path) -> bool:
 
 
 def _of_sweep(folder: Path, out: Path) -> Report:
+    summary = read_sweep(folder)
     try:
-        summary = parse_strict_json((folder / "sweep.json").read_bytes())
         for point in summary["points"].values():
             point["folder"] = os.path.relpath(folder / point["folder"], out)
         return Report(write_sweep_page(summary), sweep_figures(summary), sweep_tables(summary))
@@ -149,7 +150,8 @@ def _of_sweep(folder: Path, out: Path) -> Report:
         raise
     except Exception as error:  # as above
         raise UsageError(
-            f"{folder / 'sweep.json'} cannot be read ({error_line(error, with_type=True)}); run the sweep again"
+            f"{folder}: the report cannot be drawn ({error_line(error, with_type=True)}); if sweep.json was changed, "
+            "run the sweep again"
         ) from error
 
 

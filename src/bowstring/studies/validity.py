@@ -9,6 +9,7 @@ from typing import Any
 from bowstring.errors import DataError
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
+from bowstring.runs.codec import problem_with_schema
 from bowstring.runs.folder import AUDIT_NAME, file_checksum
 
 
@@ -21,6 +22,8 @@ def with_audit(metrics: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         audit = parse_strict_json(path.read_bytes())
         if not {"findings", "skipped", "judge", "records", "notes", "failed", "unparsed"} <= audit.keys():
             raise ParseError("not an audit")
+        if problem := problem_with_schema(audit):
+            raise DataError(f"{path} {problem}")
         if not all(isinstance(one, dict) and "meaning" in one for one in audit["findings"]):
             raise ParseError("an audit by an earlier version")
     except (OSError, ParseError, AttributeError, TypeError) as error:

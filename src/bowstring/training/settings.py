@@ -59,7 +59,7 @@ class TrainSettings:
         metadata=option("What the model sees: full, gold, none, last:4k, bm25/utterance/K …"),
     )
     drop_irrelevant: int = field(
-        default=0, metadata=option("HiCUPID: drop N dialogues that no packed question needs.", min=0)
+        default=0, metadata=option("Drop N dialogues that no packed question needs, if the benchmark has such.", min=0)
     )
     splits: tuple[str, ...] = field(
         default=(),
@@ -76,7 +76,7 @@ class TrainSettings:
         ),
     )
     instruction: Instruction = field(
-        default="system", metadata=option("HiCUPID: the message that contains the instruction.")
+        default="system", metadata=option("The message that contains the instruction, if the benchmark has a choice.")
     )
     branches: int = field(default=32, metadata=option("Examples packed after one history.", min=1))
     users_per_step: int = field(default=8, metadata=option("Packs per step, of different users.", min=1))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -96,7 +96,10 @@ class Histories:
         stage, turn = await self._stage(key, ask)
         async with turn:  # stages are stateful: one question at a time, in order
             await stage.expect([one.text for one in asked])
-            return [await stage.retrieve(one.text) for one in asked]
+            shown = [await stage.retrieve(one.text) for one in asked]
+        if any(one.notes and one.sources is None for one in shown):  # then "nothing" has no known source either
+            shown = [replace(one, sources=one.sources or None) for one in shown]
+        return shown
 
     def _selected(self, key: str, asked: Sequence[Asked], view: View) -> Iterator[Shown]:
         """Yield what a view without a stage shows, computed once if it is the same for all questions."""

@@ -42,6 +42,7 @@ class UserAsk:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
         self._loop: asyncio.AbstractEventLoop | None = None
+        self.end: Exception | None = None  # why the run is ending, such as a spent budget
 
     async def __call__(
         self, text: Text, *, max_tokens: int = 400, temperature: float = 0.0, seed: int | None = None
@@ -49,7 +50,13 @@ class UserAsk:
         """Return the answer to a text, or to messages such as {"role": "user", "content": "…"}."""
         prompt = Prompt(Trunk(()), tuple(_messages(text)))
         sampling = Sampling(max_tokens=max_tokens, temperature=temperature, seed=seed)
-        return (await self._ask(prompt, sampling, expect=min(120, max_tokens))).text
+        try:
+            return (await self._ask(prompt, sampling, expect=min(120, max_tokens))).text
+        except RequestFailed:
+            raise
+        except Exception as error:
+            self.end = error
+            raise
 
     def wait(self, text: Text, **sampling: Any) -> str:
         """The same for synchronous code, which runs on its own thread."""
@@ -99,13 +106,16 @@ class UserStage:
         try:
             is_async = inspect.iscoroutinefunction(function)
             found = function(argument) if is_async else await call_on_thread(function, argument)
-            return await found if inspect.isawaitable(found) else found
-        except RequestFailed:
-            raise
+            returned = await found if inspect.isawaitable(found) else found
         except (Exception, SystemExit) as error:
-            raise RequestFailed(
+            if isinstance(error, RequestFailed) and self._asks.end is None:
+                raise
+            raise self._asks.end or RequestFailed(
                 "server", f"{self._called}.{method} raised {error_line(error, with_type=True, limit=None)}"
             ) from error
+        if self._asks.end is not None:  # user code went on without the answer
+            raise self._asks.end
+        return returned
 
     def _shown(self, found: Any) -> Shown:
         if isinstance(found, Shown):
@@ -145,7 +155,7 @@ class UserStages:
         if not inspect.isclass(found):
             raise UsageError(f"--history {self.name}: expected a class with {', '.join(_METHODS)}")
         if lacking := [name for name in _METHODS if not callable(getattr(found, name, None))]:
-            raise UsageError(f"--history {self.name}: the class has no {' and no '.join(lacking)}")
+            raise UsageError(f"--history {self.name}: the class lacks {', '.join(lacking)}")
         self.identity = f"{self.name}#{source_hash(found) or 'unknown'}"
         self._made = found
 
