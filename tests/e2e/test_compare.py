@@ -411,7 +411,7 @@ def test_what_to_keep_in_mind_is_under_the_tables_and_on_the_page(made, browser)
     notes = compared(made, *runs)["notes"]
     assert any(note.endswith(builtin) for note in notes)
     assert any("failed and 0 unparsed" in note and " 0 failed" not in note for note in notes)
-    assert any("the generator's own truth" in note for note in notes)
+    assert any("the generator's ground truth" in note for note in notes)
     markdown = compare(made, *runs, "--format", "markdown").out.splitlines()
     latex = compare(made, *runs, "--format", "latex").out.partition("\\end{tabular}")[2].splitlines()
     assert [line.startswith("Note: ") for line in markdown].count(True) == len(notes)
