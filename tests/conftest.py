@@ -30,7 +30,7 @@ def hicupid_folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def cupid_folder(tmp_path: Path) -> Path:
-    """The mini CUPID set as one JSON file an instance."""
+    """The mini CUPID set as one JSON file per instance."""
     export(load_cupid("mini"), tmp_path / "cupid", as_json=True)
     return tmp_path / "cupid"
 
