@@ -375,7 +375,7 @@ def test_builtin_and_truth_judges_need_no_model(tmp_path):
         without = by["model − itself without the history (difference, score 0–100)"]
         assert (without["value"], without["verdict"]) == (0, "unclear"), "a parrot needs no history; but of four users"
         assert "unclear" in shown.out
-        assert "* fewer than 30 clusters (users): do not trust the interval" in shown.out
+        assert "* fewer than 30 users: do not trust the interval" in shown.out
 
 
 def test_where_the_model_cannot_be_reached_the_rest_is_done_and_it_says_how(fair_run):

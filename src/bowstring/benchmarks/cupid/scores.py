@@ -16,12 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from bowstring.benchmarks.cupid.validity import validity_of
+from bowstring.benchmarks.interface import Noun
 from bowstring.metrics.correlation import correlation
 from bowstring.metrics.intervals import Estimate
 from bowstring.metrics.measures import CORRELATION, Family, Measure, MetricSet, Parts, Scale, mean
 from bowstring.runs.runner import Record
 
 _AXES = ("type", "category", "distance")
+CLUSTER = Noun("persona", "personas")
 _EXAMPLES = 3  # per kind of error
 
 
