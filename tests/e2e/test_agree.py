@@ -50,7 +50,7 @@ def test_two_judges_meet_on_the_same_answers(tmp_path):
     shown = bowstring("agree", *runs)
     assert shown.code == 0
     assert "compare: the answer against the gold answer" in shown.out
-    assert "? fewer than 30 clusters: do not trust the interval" in shown.out
+    assert "? fewer than 30 users: do not trust the interval" in shown.out
 
 
 def test_verdicts_on_different_answers_are_never_compared(tmp_path):
