@@ -407,7 +407,7 @@ def test_a_star_means_few_clusters_and_nothing_else(made):
 
 def test_what_to_keep_in_mind_is_under_the_tables_and_on_the_page(made, browser):
     runs = ("runs/builtin", "runs/hostile")
-    builtin = "judged by the builtin word counter: a smoke test, not a measurement"
+    builtin = "judged by builtin, which compares words: a smoke test, not a measurement"
     notes = compared(made, *runs)["notes"]
     assert any(note.endswith(builtin) for note in notes)
     assert any("failed and 0 unparsed" in note and " 0 failed" not in note for note in notes)

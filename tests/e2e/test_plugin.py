@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -54,6 +55,13 @@ def records(folder):
 def in_its_own_words(text):
     assert OURS.search(text) is None, OURS.search(text)
     return text
+
+
+def test_the_page_on_adding_a_benchmark_has_the_code_of_the_package():
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "adding-a-benchmark.md").read_text()
+    for name in ("pyproject.toml", "diary/templates/ask.yaml", "diary/templates/judge.yaml", "diary/__init__.py"):
+        assert (root / "tests" / "plugin" / name).read_text() in page, name
 
 
 @pytest.mark.usefixtures("diary")

@@ -372,7 +372,7 @@ def test_what_to_keep_in_mind_of_runs_stands_above_their_numbers(runs):
     with Viewer(runs) as seen:
         shown = seen.get("/compare", params={"run": ["gold", "general", "other/cupid"]}).text
     notes = [text(note) for note in re.findall(r'<p class="note">.*?</p>', shown)]
-    builtin = "judged by the builtin word counter: a smoke test, not a measurement"
+    builtin = "judged by builtin, which compares words: a smoke test, not a measurement"
     evil = EVIL.replace("\u202e", "\\u202e")
     assert notes[1:] == [f"gold , general : {builtin}", "gold : of 60 items: 3 failed", f"other/cupid : {evil}"]
 

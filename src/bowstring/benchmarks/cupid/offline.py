@@ -49,7 +49,7 @@ class OfflineCupid:
                 ScenarioOut(id=n, context_factor=factor, preference=preference, request_with_factor=request)
             )
         series = Series(first.factor, contrast.factor, main["says"], main["changed"], tuple(scenarios))
-        known = _known([main, *others])
+        known = _checklists_and_hints([main, *others])
         dialogues = [
             _converse(s, m, known[s.preference][1], rng) for s, m in zip(scenarios[:-1], matters, strict=False)
         ]
@@ -58,7 +58,7 @@ class OfflineCupid:
         return build_instances(persona_id, series, dialogues, checklists, main["category"])
 
 
-def _known(preferences: list[dict[str, Any]]) -> dict[str, tuple[list[str], list[str]]]:
+def _checklists_and_hints(preferences: list[dict[str, Any]]) -> dict[str, tuple[list[str], list[str]]]:
     """Checklist and hints of every preference that can apply, listed, opposite or changed."""
     found = {}
     for p in preferences:

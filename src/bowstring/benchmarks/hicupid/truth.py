@@ -63,7 +63,7 @@ _ASKS = re.compile(
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+")
 
 
-class Known(BaseModel):
+class TruthFile(BaseModel):
     """The format of truth.json: entities and profile values with the words that indicate them."""
 
     entities: dict[str, dict[str, list[str]]]
@@ -190,7 +190,7 @@ def load_truth(data: str) -> Truth:
     if not path.is_file():
         raise UsageError(f"--judge truth: {data} has no {FILE}; expected a set from bowstring synth hicupid --offline")
     try:
-        return Truth(Known.model_validate(parse_strict_json(path.read_bytes())).model_dump())
+        return Truth(TruthFile.model_validate(parse_strict_json(path.read_bytes())).model_dump())
     except ValidationError as invalid:
         error = invalid.errors(include_url=False)[0]
         place = ".".join(map(str, error["loc"]))[:200]
