@@ -11,7 +11,7 @@ QA, DIALOGUE = "qa/test_2.parquet", "dialogue/test.parquet"
 
 
 def edit(folder, name, change) -> None:
-    """Change the rows of a file as Python objects; Arrow infers the types anew."""
+    """Change the rows of a file as Python objects; Arrow infers the types again."""
     path = folder / name
     rows = pq.read_table(path).to_pylist()
     change(rows)
@@ -217,7 +217,7 @@ def test_a_column_that_is_there_twice_is_a_problem(hicupid_folder):
 
 
 def test_a_user_in_two_dialogue_splits_is_found(hicupid_folder):
-    """Else one split would silently hide the history in the other."""
+    """Otherwise one split would silently hide the history in the other."""
 
     def add(rows):
         rows.append(rows[0] | {"user_id": 0, "dialogue_id": 999_999})

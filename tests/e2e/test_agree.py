@@ -16,7 +16,7 @@ from tests.support.server import Server, digest_answer, text_of
 
 
 def agree(*arguments):
-    """What the command says as JSON."""
+    """The JSON output of the command."""
     ran = bowstring("agree", *arguments, "--json")
     assert ran.code == 0, ran.err
     return json.loads(ran.out)

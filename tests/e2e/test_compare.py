@@ -59,7 +59,7 @@ def mute(messages):
 
 
 def evaluate(folder: Path, benchmark: str, model: str, out: str, **settings: Any) -> None:
-    """A real run, in this process: the command that compares is what is under test."""
+    """A real run in this process; the test is about the comparison."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         package.evaluate(benchmark, model=f"python:compared_models:{model}", out=out, **settings)
@@ -387,7 +387,7 @@ def test_tables_for_papers(made):
 
 
 def test_a_star_means_few_clusters_and_nothing_else(made):
-    """In the terminal, in every table and on the page: four personas are few, and cannot differ."""
+    """The terminal, every table and the page say that four personas are too few to detect a difference."""
     runs = ("runs/vague", "runs/knowing")
     own = compared(made, *runs)["metrics"]["inference.f1"]["knowing"]
     interval = f"[{own['low']:.1f}, {own['high']:.1f}]"

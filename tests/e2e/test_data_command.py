@@ -1,4 +1,4 @@
-"""`bowstring data` as its users call it."""
+"""The `bowstring data` commands."""
 
 import json
 

@@ -401,7 +401,7 @@ def test_dense_search_ranks_by_dot_product_and_embeds_each_text_once(tmp_path):
 
 
 def test_dense_search_does_not_forget_a_user_who_waits(tmp_path, monkeypatch):
-    """More users than readers are kept at a time."""
+    """More users than cached history readers."""
     monkeypatch.setattr("bowstring.history.stages.showing._CACHED", 1)
     folder = write_contriever(tmp_path / "contriever")
     run = package.evaluate(

@@ -1,4 +1,4 @@
-"""A benchmark of somebody else's package: every command works with it, in its own words and on its own scale."""
+"""A benchmark in a third-party package: every command works with it, with its own nouns and scales."""
 
 import json
 import re
@@ -176,7 +176,7 @@ def test_an_audit_makes_the_generic_checks(diary, place):
 
 
 def test_an_audit_finds_a_judge_that_accepts_everything(diary, place):
-    """The control: a judge that always says yes passes what answers nothing, and the audit says so."""
+    """A judge that always says yes accepts wrong answers, and the audit reports it."""
     (place / "lenient.py").write_text("def judge(messages):\n    return 'Fine.\\nCorrect: YES'\n")
     ran = diary("audit", "runs/forgets", "--judge", "python:lenient:judge", "--json")
     findings = json.loads(ran.out)["findings"]
