@@ -23,21 +23,21 @@ settings.load_profile("bowstring")
 
 @pytest.fixture
 def hicupid_folder(tmp_path: Path) -> Path:
-    """The mini HiCUPID set in the published layout, to be damaged by a test."""
+    """The mini HiCUPID set in the published layout; tests may damage it."""
     export(load_hicupid("mini"), tmp_path / "hicupid")
     return tmp_path / "hicupid"
 
 
 @pytest.fixture
 def cupid_folder(tmp_path: Path) -> Path:
-    """The mini CUPID set as one JSON file an instance."""
+    """The mini CUPID set as one JSON file per instance."""
     export(load_cupid("mini"), tmp_path / "cupid", as_json=True)
     return tmp_path / "cupid"
 
 
 @pytest.fixture(scope="module")
 def browser():
-    """Chromium, where there is one. Not for the session: as long as it is open, an event loop runs in this thread."""
+    """Chromium, if it is installed. Not session-scoped: while it is open, an event loop runs in this thread."""
     from playwright.sync_api import sync_playwright
 
     installed = shutil.which("chromium") or shutil.which("google-chrome")

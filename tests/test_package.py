@@ -1,4 +1,4 @@
-"""The package as a whole: what it exports, what it costs to import, how its rooms introduce themselves."""
+"""The package as a whole: its exports, the cost of importing it, and the docstrings of its subpackages."""
 
 import importlib
 import pkgutil

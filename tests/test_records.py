@@ -1,4 +1,4 @@
-"""A prompt is a trunk and a branch, and its identity does not depend on where the one ends."""
+"""A prompt is a trunk and a branch, and its identity does not depend on where the trunk ends."""
 
 from hypothesis import given
 from hypothesis import strategies as st

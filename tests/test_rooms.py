@@ -1,4 +1,4 @@
-"""The rooms of the package: who may import whom, and who names a benchmark."""
+"""The subpackages: which may import which, and which may name a benchmark."""
 
 import ast
 import re

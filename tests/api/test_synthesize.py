@@ -1,4 +1,4 @@
-"""Making data from Python: the same settings as the command, checked in the same way, in a notebook too."""
+"""Making data from Python: the same settings and checks as in the command; it also works in a notebook."""
 
 import asyncio
 import json

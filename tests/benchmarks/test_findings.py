@@ -1,4 +1,4 @@
-"""When a number of an audit is fine, when it is not, and when it cannot be told."""
+"""When a finding of an audit is fine, when it is a problem, and when it is unclear."""
 
 import pytest
 

@@ -32,7 +32,7 @@ CITIES = ("Porto", "Lima", "Oslo", "Turin", "Quito", "Perth", "Cairo", "Delhi", 
 
 
 class Quiz(QuestionBenchmark):
-    """Everybody lives somewhere, and is asked where."""
+    """A set in which every user lives in a city and is asked which."""
 
     name, title, about = "quiz", "Quiz", "Quiz: where do people live?"
     cluster = Noun("household", "households")
@@ -55,7 +55,7 @@ class Quiz(QuestionBenchmark):
 
 
 class Mute(Quiz):
-    """The same without people."""
+    """The same benchmark without human evaluation."""
 
     name, title = "mute", "Mute"
 
@@ -88,7 +88,7 @@ def registered(monkeypatch):
 
 
 def resident(messages):
-    """Knows every second city."""
+    """A model that knows every second city."""
     asked = messages[-1]["content"]
     n = int(asked.rpartition("number ")[2].rstrip("?"))
     return f"In {CITIES[n] if n % 2 else 'Rome'}, I think. ({n})"
@@ -117,7 +117,7 @@ def records(run):
 
 
 def annotated(run, db, label=lambda record: "yes" if record["score"] else "no"):
-    """A study in which one person said of every item what `label` says; its export."""
+    """The export of a study in which one person labelled every item with `label`."""
     study = open_study([run], checks=0, annotators="ann", db=db)
     by_key = {record["key"]: record for record in records(run)}
     for given in list(study.assignments()):

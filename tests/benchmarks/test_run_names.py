@@ -1,4 +1,4 @@
-"""Runs side by side are named by what sets them apart."""
+"""Runs that are shown together are named by their differences."""
 
 import pytest
 

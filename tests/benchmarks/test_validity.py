@@ -1,4 +1,4 @@
-"""What every report says for nothing: names in answers, and how scores go with length."""
+"""Validity checks that need no model: names in answers, and whether scores depend on length."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A benchmark of somebody else's, which says no more than it must, is shown like ours."""
+"""A third-party benchmark that defines only what is required is displayed like ours."""
 
 import re
 

@@ -49,7 +49,7 @@ def test_the_same_instance_twice_is_a_problem(cupid_folder):
     (cupid_folder / "zz.json").write_bytes(original.read_bytes())
     (found,) = problems(cupid_folder)
     assert found.startswith("zz.json: '0+")
-    assert f"is there twice (first in {original.name}); expected each persona and type once" in found
+    assert f"occurs twice (first in {original.name}); expected each persona and type once" in found
 
 
 def change_first(folder: Path, change) -> str:
@@ -67,7 +67,7 @@ def change_first(folder: Path, change) -> str:
             lambda row: row.update(instance_type="steady"),
             "instance_type is 'steady'; expected consistent, contrastive or changing",
         ),
-        (lambda row: row.pop("current_request"), "current_request is not there; expected it in every instance"),
+        (lambda row: row.pop("current_request"), "current_request is missing; expected it in every instance"),
         (lambda row: row.update(current_request=" "), "current_request is ' '; expected some text"),
         (
             lambda row: row.update(current_checklist=[]),

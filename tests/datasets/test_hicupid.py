@@ -158,7 +158,7 @@ def test_judge_transcripts_under_other_column_names_are_read(hicupid_folder):
 
 
 def test_text_survives_unchanged(hicupid_folder):
-    """Whatever a text holds: other scripts, emoji, line breaks, marks that reorder, a NUL."""
+    """Any text survives: other scripts, emoji, line breaks, bidirectional marks, a NUL."""
     odd = "  नमस्ते \u202e 👩‍👩‍👧 \r\n\ttab \x00 end  "
 
     def put(table: pa.Table) -> pa.Table:
@@ -186,7 +186,7 @@ def test_a_file_of_questions_stands_for_its_split_from_anywhere(hicupid_folder, 
 
 
 def test_dialogues_are_found_in_whatever_split_they_are(hicupid_folder):
-    """The names of splits say where to look first, not where things are."""
+    """Split names are a hint where to look first; the dialogues may be elsewhere."""
     (hicupid_folder / "dialogue" / "train.parquet").rename(hicupid_folder / "dialogue" / "x.parquet")
     (hicupid_folder / "dialogue" / "test.parquet").rename(hicupid_folder / "dialogue" / "train.parquet")
     (hicupid_folder / "dialogue" / "x.parquet").rename(hicupid_folder / "dialogue" / "test.parquet")

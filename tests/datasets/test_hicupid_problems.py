@@ -11,7 +11,7 @@ QA, DIALOGUE = "qa/test_2.parquet", "dialogue/test.parquet"
 
 
 def edit(folder, name, change) -> None:
-    """Change the rows of a file as Python objects; Arrow infers the types anew."""
+    """Change the rows of a file as Python objects; Arrow infers the types again."""
     path = folder / name
     rows = pq.read_table(path).to_pylist()
     change(rows)
@@ -44,17 +44,17 @@ def setter(row, column, value):
         (
             QA,
             setter(5, "user_id", 77),
-            f"{QA} row 5: user_id is 77, whose history is empty: no dialogue is theirs",
+            f"{QA} row 5: user_id is 77, whose history is empty: no dialogue has this user_id",
         ),
         (
             QA,
             setter(2, "dialogue_id", [9999]),
-            f"{QA} row 2: dialogue_id names dialogue 9999, which does not exist; expected one of user 3's",
+            f"{QA} row 2: dialogue_id names dialogue 9999, which does not exist; expected a dialogue of user 3",
         ),
         (
             QA,
             setter(2, "dialogue_id", [160]),
-            f"{QA} row 2: dialogue_id names dialogue 160, which belongs to user 4; expected one of user 3's",
+            f"{QA} row 2: dialogue_id names dialogue 160, which belongs to user 4; expected a dialogue of user 3",
         ),
         (QA, setter(2, "dialogue_id", []), f"{QA} row 2: dialogue_id is an empty list; expected at least one id"),
         (
@@ -105,7 +105,8 @@ def setter(row, column, value):
         (
             DIALOGUE,
             lambda rows: rows.append(dict(rows[0])),
-            f"{DIALOGUE} row 75: dialogue_id is 120 again (first in {DIALOGUE} row 0); expected its turns together",
+            f"{DIALOGUE} row 75: dialogue_id is 120 again (first in {DIALOGUE} row 0); expected its turns in "
+            "consecutive rows",
         ),
     ],
 )
@@ -127,12 +128,14 @@ def test_a_dialogue_of_two_users_or_types_is_found(hicupid_folder):
     turns = pq.read_table(hicupid_folder / DIALOGUE)["dialogue_id"].to_pylist()
     second = next(i for i in range(1, len(turns)) if turns[i] == turns[i - 1])
     edit(hicupid_folder, DIALOGUE, setter(second, "user_id", 5))
-    assert f"{DIALOGUE} row {second}: dialogue_id is {turns[second]} of user 3 too" in problems(hicupid_folder)
+    assert f"{DIALOGUE} row {second}: dialogue_id is {turns[second]}, which is also of user 3" in problems(
+        hicupid_folder
+    )
     edit(hicupid_folder, DIALOGUE, setter(second, "user_id", 3))
     edit(hicupid_folder, DIALOGUE, setter(second, "type", "profile"))
     assert problems(hicupid_folder) == [
-        f"{DIALOGUE} row {second}: type changes within dialogue {turns[second]}; expected one for all",
-        f"{DIALOGUE} row {second + 1}: type changes within dialogue {turns[second]}; expected one for all",
+        f"{DIALOGUE} row {second}: type changes within dialogue {turns[second]}; expected one type per dialogue",
+        f"{DIALOGUE} row {second + 1}: type changes within dialogue {turns[second]}; expected one type per dialogue",
     ]
 
 
@@ -196,7 +199,7 @@ def test_a_broken_column_does_not_hide_what_else_is_wrong(hicupid_folder):
     assert problems(hicupid_folder) == [
         f"{QA}: has no column question; expected one with text per row",
         f"{QA} row 0: type is 'horoscope'; expected persona, profile or schedule",
-        f"{QA} row 2: dialogue_id names dialogue 9999, which does not exist; expected one of user 3's",
+        f"{QA} row 2: dialogue_id names dialogue 9999, which does not exist; expected a dialogue of user 3",
     ]
 
 
@@ -214,19 +217,19 @@ def test_a_column_that_is_there_twice_is_a_problem(hicupid_folder):
 
 
 def test_a_user_in_two_dialogue_splits_is_found(hicupid_folder):
-    """Else one split would silently hide the history in the other."""
+    """Otherwise one split would silently hide the history in the other."""
 
     def add(rows):
         rows.append(rows[0] | {"user_id": 0, "dialogue_id": 999_999})
 
     edit(hicupid_folder, DIALOGUE, add)
     (found,) = problems(hicupid_folder)
-    assert "who is in split" in found
+    assert "who is also in split" in found
 
 
 def test_tables_without_rows_are_found(hicupid_folder):
     pq.write_table(pq.read_table(hicupid_folder / QA).slice(0, 0), hicupid_folder / QA)
-    assert problems(hicupid_folder) == [f"{QA}: has no rows; expected a question a row"]
+    assert problems(hicupid_folder) == [f"{QA}: has no rows; expected one question per row"]
 
 
 def test_evidence_of_judge_transcripts_is_checked(hicupid_folder):
@@ -259,18 +262,18 @@ def test_an_empty_dialogue_table_is_found(hicupid_folder):
     table = pq.read_table(hicupid_folder / DIALOGUE)
     pq.write_table(table.slice(0, 0), hicupid_folder / DIALOGUE)
     found = problems(hicupid_folder)
-    assert found[0] == f"{DIALOGUE}: has no rows; expected a turn a row"
+    assert found[0] == f"{DIALOGUE}: has no rows; expected one turn per row"
     assert len(found) == 31
 
 
 def test_no_two_questions_share_a_key_across_splits(hicupid_folder):
     edit(hicupid_folder, QA, lambda rows: rows[7].update(user_id=0, dialogue_id=[0], question_id=0))
     assert problems(hicupid_folder) == [
-        f"{QA} row 7: question_id is 0 for user 0, as in split test_1; load one split at a time"
+        f"{QA} row 7: question_id is 0 for user 0, which is also in split test_1; load one split at a time"
     ]
 
 
 def test_a_folder_without_questions_says_so(hicupid_folder):
     for path in (hicupid_folder / "qa").iterdir():
         path.unlink()
-    assert problems(hicupid_folder) == ["qa/: is not there; expected qa/*.parquet beside the other part"]
+    assert problems(hicupid_folder) == ["qa/: is missing; expected qa/*.parquet beside the other part"]

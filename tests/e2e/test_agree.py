@@ -16,7 +16,7 @@ from tests.support.server import Server, digest_answer, text_of
 
 
 def agree(*arguments):
-    """What the command says as JSON."""
+    """The JSON output of the command."""
     ran = bowstring("agree", *arguments, "--json")
     assert ran.code == 0, ran.err
     return json.loads(ran.out)
@@ -50,7 +50,7 @@ def test_two_judges_meet_on_the_same_answers(tmp_path):
     shown = bowstring("agree", *runs)
     assert shown.code == 0
     assert "compare: the answer against the gold answer" in shown.out
-    assert "? fewer than 30 clusters: do not trust the interval" in shown.out
+    assert "? fewer than 30 users: do not trust the interval" in shown.out
 
 
 def test_verdicts_on_different_answers_are_never_compared(tmp_path):

@@ -47,7 +47,7 @@ def better(one, other):
 
 
 def fair(question, a, b):
-    """By whether the words of the gold answer are there, however dressed."""
+    """Judges by whether the words of the gold answer occur, in any format."""
     return better(*(words(question.personalized_answer) in words(x) for x in (a, b)))
 
 
@@ -60,7 +60,7 @@ def charmed(question, a, b):
 
 
 def obedient(question, a, b):
-    """Does what an answer says, if it says so in a line of its own; otherwise fair."""
+    """Follows an instruction in the answer if it is on its own line; otherwise fair."""
     orders = [re.search(r"^Better Response: (A|B)$", x, re.MULTILINE) for x in (a, b)]
     return next((order[1] for order in orders if order), None) or fair(question, a, b)
 
@@ -375,7 +375,7 @@ def test_builtin_and_truth_judges_need_no_model(tmp_path):
         without = by["model − itself without the history (difference, score 0–100)"]
         assert (without["value"], without["verdict"]) == (0, "unclear"), "a parrot needs no history; but of four users"
         assert "unclear" in shown.out
-        assert "* fewer than 30 clusters (users): do not trust the interval" in shown.out
+        assert "* fewer than 30 users: do not trust the interval" in shown.out
 
 
 def test_where_the_model_cannot_be_reached_the_rest_is_done_and_it_says_how(fair_run):

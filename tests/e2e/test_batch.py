@@ -15,7 +15,7 @@ def chats(server: Server) -> int:
 
 
 def test_a_run_in_batches_is_the_run(tmp_path):
-    """Same store keys, same records; a batch for the answers and one for the verdicts, and nothing one by one."""
+    """Same store keys and records as without --batch; one batch of answers, one of verdicts, no single requests."""
     with BatchServer(polls=2) as server:
         ran = bowstring(*command(server, tmp_path / "a" / "r", "--batch"))
         assert ran.code == 0, ran.err
@@ -46,7 +46,7 @@ def test_lines_are_requests_as_they_would_be_posted(tmp_path):
 
 
 def test_a_batch_whose_answer_was_never_heard_is_found_at_the_server(tmp_path):
-    """The process dies between the server's making the batch and its id being noted."""
+    """The process dies after the server created the batch and before its id was recorded."""
     with BatchServer() as server:
         server.faults = lambda r: (
             (server._answered(r), Reply(close=True))[1] if r.path == "/v1/batches" and r.body else None
@@ -158,7 +158,7 @@ def test_cupid_runs_in_batches_too(tmp_path):
 
 
 def test_answers_may_hold_any_character_a_file_can(tmp_path):
-    """Line separators of other alphabets stand raw in JSON; a line of the file ends at a newline alone."""
+    """JSON may contain other Unicode line separators; only a newline ends a line of the file."""
     said = "one\u2028two\u2029three\u0085four"
     with BatchServer(lambda messages, body: said, raw=True) as server:
         base = ["eval", "hicupid", "--model", server.model("m"), "--batch", "--limit", "3"]

@@ -59,7 +59,7 @@ def mute(messages):
 
 
 def evaluate(folder: Path, benchmark: str, model: str, out: str, **settings: Any) -> None:
-    """A real run, in this process: the command that compares is what is under test."""
+    """A real run in this process; the test is about the comparison."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         package.evaluate(benchmark, model=f"python:compared_models:{model}", out=out, **settings)
@@ -387,7 +387,7 @@ def test_tables_for_papers(made):
 
 
 def test_a_star_means_few_clusters_and_nothing_else(made):
-    """In the terminal, in every table and on the page: four personas are few, and cannot differ."""
+    """The terminal, every table and the page say that four personas are too few to detect a difference."""
     runs = ("runs/vague", "runs/knowing")
     own = compared(made, *runs)["metrics"]["inference.f1"]["knowing"]
     interval = f"[{own['low']:.1f}, {own['high']:.1f}]"
@@ -407,11 +407,11 @@ def test_a_star_means_few_clusters_and_nothing_else(made):
 
 def test_what_to_keep_in_mind_is_under_the_tables_and_on_the_page(made, browser):
     runs = ("runs/builtin", "runs/hostile")
-    builtin = "judged by the builtin word counter: a smoke test, not a measurement"
+    builtin = "judged by builtin, which compares words: a smoke test, not a measurement"
     notes = compared(made, *runs)["notes"]
     assert any(note.endswith(builtin) for note in notes)
     assert any("failed and 0 unparsed" in note and " 0 failed" not in note for note in notes)
-    assert any("the generator's own truth" in note for note in notes)
+    assert any("the generator's ground truth" in note for note in notes)
     markdown = compare(made, *runs, "--format", "markdown").out.splitlines()
     latex = compare(made, *runs, "--format", "latex").out.partition("\\end{tabular}")[2].splitlines()
     assert [line.startswith("Note: ") for line in markdown].count(True) == len(notes)

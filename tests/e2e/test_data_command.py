@@ -1,4 +1,4 @@
-"""`bowstring data` as its users call it."""
+"""The `bowstring data` commands."""
 
 import json
 
@@ -38,7 +38,7 @@ def test_every_option_has_a_sentence_of_help(command):
         (("data", "info", "a--b/c..d"), "a--b/c..d is neither an existing file or folder nor a valid hub id"),
         (("data", "show", "mini", "9" * 5000), "is not in mini/hicupid or mini/cupid"),
         (("data", "export", "mini/cupid", "OUT", "--split", "dev"), "mini/cupid has no split 'dev'; it has test"),
-        (("data", "show", "mini", "99"), "'99' is not in mini/hicupid or mini/cupid; users go from 0 to 5"),
+        (("data", "show", "mini", "99"), "'99' is not in mini/hicupid or mini/cupid; users are numbered 0 to 5"),
         (("data", "show", "mini", "0+crofter"), "has 3 instances; choose one: 0+crofter+consistent"),
         (("data", "export", "mini", "/tmp/x"), "choose one: mini/hicupid or mini/cupid"),
         (("data", "export", "mini/hicupid", "/dev/null"), "is a file; expected a folder"),

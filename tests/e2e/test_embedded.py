@@ -1,4 +1,4 @@
-"""The embedded model, for real: llama.cpp, asked over HTTP like any other.
+"""The real embedded model: llama.cpp, used over HTTP like any other server.
 
 Its log would go to the file descriptor of stderr, past Python's: where that is tested, the command is a process.
 """
@@ -11,7 +11,7 @@ from tests.support.command import bowstring, bowstring_process
 
 
 def test_two_questions_on_one_history_share_it(tmp_path):
-    """The same as below in small: one history, read once."""
+    """The same as below on a small scale: one history, prefilled once."""
     more = ["--split", "test_2", "--limit", "2", "--max-tokens", "1", "--type", "persona"]
     ran = bowstring_process("eval", "hicupid", "--model", "embedded", "--out", tmp_path / "r", *more)
     assert ran.code == 0, ran.err

@@ -1,4 +1,4 @@
-"""`bowstring eval` whole, against a server whose every answer is known beforehand."""
+"""The whole `bowstring eval` command, against a server with known answers."""
 
 import json
 import os
@@ -121,7 +121,7 @@ def test_64_in_flight_with_random_delays_and_every_answer_lands_on_its_own_reque
 
 
 def test_one_branch_of_a_trunk_goes_first_and_the_others_follow_its_answer(tmp_path):
-    """No second prompt with a history reaches the server before the first with it was answered."""
+    """The second prompt with a history is sent only after the first one was answered."""
     answered: set[str] = set()
     early: list[str] = []
 

@@ -1,4 +1,4 @@
-"""`bowstring eval cupid` against a server whose right answer is known: precision, recall and F1 50.0, score 7.00."""
+"""`bowstring eval cupid` against a server with a known result: precision, recall and F1 50.0, score 7.00."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def items_in(prompt: str) -> list[str]:
 
 
 def answer(messages, body) -> str:
-    """Half of what is inferred is right, and half of what is gold is found."""
+    """Half of the inferred items are right, and half of the gold items are found."""
     last = text_of(messages[-1])
     whole = "\n".join(text_of(m) for m in messages)
     if body["model"] in ("judge", "matcher"):
@@ -101,7 +101,7 @@ def test_a_matcher_of_its_own_answers_with_a_bare_list(tmp_path):
 
 
 def malformed(kind: str):
-    """A server that answers well, but for one kind of request."""
+    """A server that answers correctly, except for one kind of request."""
     said = {
         "no heading": "The user likes it short.",
         "no checklist": "Sorry, no.",
@@ -184,7 +184,7 @@ def test_an_instance_with_any_unread_part_leaves_all_three_numbers(tmp_path):
 
 
 def too_long(request) -> Reply | None:
-    """Contexts of one persona do not fit."""
+    """The prompts of one persona exceed the context length."""
     if request.body["model"] == "m" and "Haldane" in text_of(request.body["messages"][-1]):
         return Reply(400, b'{"error": {"message": "maximum context length is 10 tokens"}}')
     return None
@@ -341,7 +341,7 @@ def test_the_builtin_judge_runs_the_whole_of_it_offline(tmp_path):
 
 
 def make_checkout(root: Path) -> None:
-    """A checkout in the shape of upstream's, with words of our own."""
+    """A checkout with the layout of upstream's and our own text."""
     files = {
         "evaluation/preference_inferrer": (
             "Sent {as} it is.",

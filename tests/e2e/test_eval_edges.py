@@ -1,4 +1,4 @@
-"""`bowstring eval` at its edges: interrupts, odd models and servers, secrets, settings that cannot be meant."""
+"""Edge cases of `bowstring eval`: interrupts, unusual models and servers, secrets, contradictory settings."""
 
 import json
 
@@ -51,7 +51,7 @@ def test_token_counts_that_make_no_sense_do_no_harm(tmp_path, count):
     [("sk-SECRET123\r", "openai/m@{url}"), ("sk-SECRET123", "openai/m@{user}")],
 )
 def test_secrets_are_in_no_reason(tmp_path, key, model):
-    """Neither a key that a server sends back, nor a password in its address."""
+    """Neither a key that a server echoes nor a password in its URL is shown."""
 
     def echo(request):
         return Reply(500, f'{{"error": {{"message": "you sent {request.headers.get("authorization")}"}}}}'.encode())

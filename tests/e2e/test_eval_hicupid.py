@@ -327,15 +327,15 @@ def test_upstreams_prompts_are_read_as_data_and_run_word_for_word(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("X = 1", "neither INFERENCE_PROMPTS nor EVALUATION_PROMPTS is there"),
-        ("INFERENCE_PROMPTS = {'zero/system': [{'role': 'user', 'content': 'x'}]}", "expected a system message"),
-        ("EVALUATION_PROMPTS = {'persona': 'who is better?'}", "has no place for {answer_a}"),
-        ("EVALUATION_PROMPTS = {'persona': [1]}", "expected messages with a role and a content"),
+        ("X = 1", "has neither INFERENCE_PROMPTS nor EVALUATION_PROMPTS"),
+        ("INFERENCE_PROMPTS = {'zero/system': [{'role': 'user', 'content': 'x'}]}", "expected one system message"),
+        ("EVALUATION_PROMPTS = {'persona': 'who is better?'}", "lacks the placeholder {answer_a}"),
+        ("EVALUATION_PROMPTS = {'persona': [1]}", "expected messages with role and content"),
         ("INFERENCE_PROMPTS = {\n'zero/system': f()}", "line 2: INFERENCE_PROMPTS['zero/system'] is not plain data"),
         ("INFERENCE_PROMPTS = f()", "line 1: INFERENCE_PROMPTS is not plain data"),
         (
             "INFERENCE_PROMPTS = {'few/user/1': [{'role': 'system', 'content': 'x'}]}",
-            "expected a system message, or a user's and an assistant's",
+            "expected one system message, or a user and an assistant message",
         ),
         ("(", "cannot be parsed as Python"),
     ],
@@ -401,7 +401,7 @@ def test_dense_search_ranks_by_dot_product_and_embeds_each_text_once(tmp_path):
 
 
 def test_dense_search_does_not_forget_a_user_who_waits(tmp_path, monkeypatch):
-    """More users than readers are kept at a time."""
+    """More users than cached history readers."""
     monkeypatch.setattr("bowstring.history.stages.showing._CACHED", 1)
     folder = write_contriever(tmp_path / "contriever")
     run = package.evaluate(

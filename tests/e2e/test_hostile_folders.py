@@ -1,4 +1,4 @@
-"""Ids and names that look like paths, and links that lie in folders: nothing is written where nobody named it.
+"""Ids and names that look like paths, and links in folders: nothing is written outside the named folders.
 
 Every command that writes is run on sets and runs with such names. The whole tree around its folders is listed before
 and after; whatever is new lies in the folder that was named.
@@ -52,7 +52,7 @@ odd = pytest.mark.parametrize("name", ODD.values(), ids=ODD)
 
 
 def tree(root: Path) -> dict[str, str]:
-    """Every file below, with a hash of what it holds."""
+    """Every file below a folder, with a hash of its content."""
     return {
         str(p.relative_to(root)): hashlib.sha256(p.read_bytes()).hexdigest() for p in root.rglob("*") if p.is_file()
     }
@@ -67,7 +67,7 @@ def here(*arguments: str | Path, cwd: Path = Path()) -> Ran:
 
 
 class Around:
-    """A folder in which commands run, deep enough that ../../ stays below what is watched."""
+    """A working folder for commands, deep enough that ../../ stays inside the watched folder."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -75,7 +75,7 @@ class Around:
         self.inside.mkdir(parents=True)
 
     def run(self, *arguments: str | Path, writes: tuple[str, ...] = (), code: tuple[int, ...] = (0, 1, 2)) -> Ran:
-        """Run, and see that what is new lies in what it `writes`."""
+        """Run a command, and check that all new files are inside what it `writes`."""
         before = tree(self.root)
         ran = here(*arguments, cwd=self.inside)
         assert "Traceback" not in ran.err, ran.err
@@ -145,7 +145,7 @@ def test_what_hicupids_users_are_and_like(around):
 
 @odd
 def test_names_of_models(around, name):
-    """In a default name of a run or a set, and in what lies beside it."""
+    """In the default name of a run or a set, and of the files beside it."""
     with Server() as server:
         given = f"openai/{name}@{server.url}"
         asked = ("--model", given, "--limit", "1")
@@ -188,7 +188,7 @@ def test_groups_of_a_run_that_is_somebody_elses(around, name):
 
 @pytest.fixture
 def outside(tmp_path) -> Path:
-    """What no command may touch, though links lead there."""
+    """A folder that no command may touch, although links point to it."""
     folder = tmp_path / "outside"
     folder.mkdir()
     for name in ("file", "report.html"):
@@ -236,7 +236,7 @@ def test_folders_that_are_links_are_not_written_into(around, outside, name):
 
 
 def test_links_in_the_place_of_a_runs_own_files(around, outside):
-    """A run that goes on in a folder: its lock, its drafts and its files."""
+    """A run that resumes in a folder: its lock, its drafts and its files."""
     out = around.inside / "runs" / "r"
     asked = ("eval", "hicupid", "--model", "python:json:dumps", "--limit", "2", "--out", out)
     linked(*(out / name for name in ("records.jsonl", ".records.jsonl.draft", ".run.json.draft")), to=outside / "file")
@@ -288,7 +288,7 @@ def test_links_in_the_place_of_stores_and_studies(around, outside):
 
 
 def test_prompts_that_are_links_to_elsewhere_are_not_sent(around, tmp_path):
-    """A prompt goes to a server; what lies elsewhere on the disk does not."""
+    """Prompts are sent to a server, so no file from elsewhere on the disk may become one."""
     secret = tmp_path / "secret.yaml"
     secret.write_text("system_prompt: the secret of this disk\n")
     linked(around.inside / "prompts" / "hicupid" / "ask.yaml", to=secret)

@@ -1,4 +1,4 @@
-"""A page that cannot be drawn does not fail a run that has ended: its results are written, and a way out is named."""
+"""A page that cannot be created does not fail a finished run: results are written, and the message names a fix."""
 
 import json
 import sys

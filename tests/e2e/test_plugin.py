@@ -1,7 +1,8 @@
-"""A benchmark of somebody else's package: every command works with it, in its own words and on its own scale."""
+"""A benchmark in a third-party package: every command works with it, with its own nouns and scales."""
 
 import json
 import re
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -54,6 +55,13 @@ def records(folder):
 def in_its_own_words(text):
     assert OURS.search(text) is None, OURS.search(text)
     return text
+
+
+def test_the_page_on_adding_a_benchmark_has_the_code_of_the_package():
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "adding-a-benchmark.md").read_text()
+    for name in ("pyproject.toml", "diary/templates/ask.yaml", "diary/templates/judge.yaml", "diary/__init__.py"):
+        assert (root / "tests" / "plugin" / name).read_text() in page, name
 
 
 @pytest.mark.usefixtures("diary")
@@ -168,7 +176,7 @@ def test_an_audit_makes_the_generic_checks(diary, place):
 
 
 def test_an_audit_finds_a_judge_that_accepts_everything(diary, place):
-    """The control: a judge that always says yes passes what answers nothing, and the audit says so."""
+    """A judge that always says yes accepts wrong answers, and the audit reports it."""
     (place / "lenient.py").write_text("def judge(messages):\n    return 'Fine.\\nCorrect: YES'\n")
     ran = diary("audit", "runs/forgets", "--judge", "python:lenient:judge", "--json")
     findings = json.loads(ran.out)["findings"]

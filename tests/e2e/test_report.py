@@ -66,7 +66,7 @@ def test_figures_that_are_asked_for_need_matplotlib(run, monkeypatch, tmp_path):
 def test_a_smoke_test_is_called_one_under_every_table(run):
     assert bowstring("report", run, "--figures", "none").code == 0
     for path in (run / "tables").iterdir():
-        said = "Note: judged by the builtin word counter: a smoke test, not a measurement." in path.read_text()
+        said = "Note: judged by builtin, which compares words: a smoke test, not a measurement." in path.read_text()
         assert said == (path.suffix != ".csv"), path.name
 
 

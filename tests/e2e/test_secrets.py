@@ -1,4 +1,4 @@
-"""A canary in every variable that holds a key: it goes to the server it is for, and is found nowhere else.
+"""A canary in every variable that holds a key: it is sent to its own server and occurs nowhere else.
 
 Not in a file, however packed, not on either stream, not on a page that is served; not even where a server repeats the
 key to us, or a process ends as it should not.
@@ -38,7 +38,7 @@ BASIC = base64.b64encode(f"user:{CANARY}".encode()).decode()
 
 
 def run(*arguments: str | Path, env: dict[str, str] | None = None, cwd: Path | None = None) -> Ran:
-    """A command with canaries, whose words are searched at once."""
+    """Run a command with canaries and search its output at once."""
     ran = bowstring(*arguments, env=KEYS | (env or {}), cwd=cwd)
     assert_clean(ran.out + ran.err, "the command's words")
     return ran
@@ -65,7 +65,7 @@ def assert_clean_folder(folder: Path) -> None:
 
 
 def assert_clean_database(path: Path) -> None:
-    """Every value of every table, and what packed ones hold."""
+    """Every value of every table, including compressed ones."""
     with closing(sqlite3.connect(path)) as connection:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         for table in tables:
@@ -77,7 +77,7 @@ def assert_clean_database(path: Path) -> None:
 
 
 def repeated(request) -> str:
-    """What a careless server says: all that it was sent, and the key in the forms that it may have."""
+    """The answer of a careless server: everything it was sent, and the key in several encodings."""
     key = request.headers.get("authorization", "").removeprefix("Bearer ") or request.headers.get("x-api-key", "")
     return f"{json.dumps(request.headers)} {key} {quote(key, safe='')} {key!r}"
 
@@ -96,7 +96,7 @@ def gzipped(request):
 
 
 def escaped_slashes(request):
-    """As PHP writes JSON."""
+    """JSON as PHP writes it."""
     return Reply(500, json.dumps({"error": {"message": repeated(request)}}).replace("/", r"\/").encode())
 
 
@@ -127,7 +127,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_server_that_repeats_the_key_in_its_errors(tmp_path, keys, fault):
-    """Every protocol; what is said of it, kept of it, and raised."""
+    """Every protocol: output, stored files and exceptions."""
     for provider in ("openai", "anthropic", "bedrock"):
         with Server(faults=FAULTS[fault]) as server:
             assert_fails_cleanly(server.model("m", provider), tmp_path / provider)
@@ -157,7 +157,7 @@ def test_a_command_that_is_refused(tmp_path):
 
 
 def test_a_server_that_repeats_the_key_in_its_answers(tmp_path):
-    """In what is stored, judged and shown, for a model, a judge and a writer of data."""
+    """In stored, judged and displayed text, for an evaluated model, a judge and a synthesis model."""
     with Server() as server:
 
         def echo(messages, body):
@@ -192,7 +192,7 @@ def test_a_set_that_a_model_writes(tmp_path, benchmark):
 
 
 def test_batches(tmp_path, keys):
-    """The ledger, and what a server says of a batch, its files and their lines."""
+    """The ledger, and the server's answers about a batch, its files and their lines."""
 
     def lines(n, body):
         error = {"code": "x", "message": f"no: {CANARY}"}
@@ -309,7 +309,7 @@ class Unmakeable:
 
 
 class Ending:
-    """Ends the process as nobody expects."""
+    """Raises an unexpected error."""
 
     name = identity = "ending"
     concurrency = 1

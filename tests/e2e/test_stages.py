@@ -1,4 +1,4 @@
-"""Stages between a history and a prompt: a user's own class, what it asks, and what is measured of it."""
+"""Stages between a history and a prompt: a user's own class, its requests, and its metrics."""
 
 import json
 from typing import ClassVar
@@ -15,7 +15,7 @@ from tests.support.server import Server
 
 STAGES = '''
 class Newest:
-    """The newest two dialogues, and a note of every one that a model writes."""
+    """Shows the newest two dialogues, and a model's note on every dialogue."""
 
     def __init__(self, ask):
         self.ask = ask
@@ -33,7 +33,7 @@ class Newest:
 
 
 class Waiting(Newest):
-    """The same from code that is not async."""
+    """The same in synchronous code."""
 
     def ingest(self, dialogue):
         self.notes.append(self.ask.wait(f"Note: {dialogue.messages[0].text}", max_tokens=30))
@@ -54,7 +54,7 @@ class Inventing(Newest):
 
 
 class Parsing(Newest):
-    """Reads what the model answers, as memory systems do, and finds nothing."""
+    """Parses the model's answer, as memory systems do, and finds nothing."""
 
     async def ingest(self, dialogue):
         self.notes.append(int(await self.ask("How many facts are in this? " + dialogue.messages[0].text)))

@@ -1,4 +1,4 @@
-"""`bowstring synth`: both pipelines against a model that writes what it is asked for, or what it should not."""
+"""`bowstring synth`: both pipelines with a model that writes correct or flawed data."""
 
 import json
 from pathlib import Path

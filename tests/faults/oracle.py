@@ -1,4 +1,4 @@
-"""What must hold of a command, whatever is done to it.
+"""Invariants of a command under any fault.
 
     trial = Trial(proxy, store)
     trial.until_done(["eval", "hicupid", …])
@@ -43,7 +43,7 @@ class Trial:
     _known: list[tuple[int, set[str]]] = field(default_factory=list)
 
     def start(self, arguments: list[str], env: dict[str, str] | None = None, **more: Any) -> subprocess.Popen[str]:
-        """A process, after a look at what was committed before it."""
+        """Start a process, after recording what was committed before."""
         self._look()
         return subprocess.Popen(
             [PROGRAM, *arguments],
@@ -65,7 +65,7 @@ class Trial:
         self.processes += 1
 
     def run(self, arguments: list[str], *, look: bool = True, **more: Any) -> tuple[int, str]:
-        """To its end: the exit code, and what it said at last. With `more` for a process, in one of its own."""
+        """Run to the end; return the exit code and the last output. With `more`, run in a new process."""
         if more:
             process = self.start(arguments, **more)
             _, err = process.communicate(timeout=LIMIT)
@@ -81,7 +81,7 @@ class Trial:
         return code, err
 
     def until_done(self, arguments: list[str], tries: int = 15, **more: Any) -> None:
-        """The same command, until there is nothing left to do."""
+        """Repeat the command until nothing is left to do."""
         for _ in range(tries):
             code, _ = self.run(arguments, **more)
             if code == 0:
@@ -89,11 +89,11 @@ class Trial:
         raise AssertionError(f"not done after {tries} tries")
 
     def after_damage(self) -> None:
-        """What the store has now is what is committed: the command has said that the rest is missing."""
+        """Take the current store as committed: the command has reported that the rest is missing."""
         self._committed = committed(self.store)
 
     def check(self) -> dict[str, Any]:
-        """The oracle; returns a tally."""
+        """Check the invariants; return counts."""
         final = committed(self.store)
         lost = {asked for asked, what in self._committed.items() if final.get(asked) != what}
         for process, known in self._known:
@@ -120,7 +120,7 @@ class Trial:
 
 
 def committed(store: Path) -> dict[str, tuple[str, str]]:
-    """What a store has, by what was asked."""
+    """The content of a store, by request."""
     if not store.exists() or not store.stat().st_size:
         return {}
     db = sqlite3.connect(f"file:{store}?mode=ro", uri=True)

@@ -1,4 +1,4 @@
-"""A proxy in front of a model's server that does to requests what networks, limits and models do.
+"""A proxy in front of a model server that injects network faults, rate limits and bad answers.
 
     with Server() as server, Proxy(server, seed=3) as proxy:
         bowstring("eval", "hicupid", "--model", proxy.model("m"))
@@ -53,7 +53,7 @@ _EMPTY = ({"choices": []}, {"choices": [{}]}, {"choices": [{"message": {"role": 
 
 @dataclass(frozen=True)
 class Event:
-    """A request that came, in which process's time, and what was done to it: one of KINDS, or answered."""
+    """A received request, the process that was running, and its outcome: one of KINDS, or answered."""
 
     process: int
     asked: str
@@ -61,7 +61,7 @@ class Event:
 
 
 def digest(model: str, settings: dict[str, Any], text: str) -> str:
-    """What is asked for, however it is written down: equal for a request on its way and for its row in the store."""
+    """The identity of a request: the same for the request on the wire and for its row in the store."""
     kept = {name: settings.get(name) for name in ("max_tokens", "temperature", "seed")}
     return hashlib.sha256(json.dumps([model, kept, text]).encode()).hexdigest()
 
@@ -81,7 +81,7 @@ class Proxy(Listening):
         self._came: Counter[str] = Counter()
 
     def fault(self, asked: str, n: int) -> str:
-        """What happens to a request that came n times before."""
+        """The fault of a request that was received n times before."""
         lasting = random.Random(f"{self._seed}/{asked}")
         if lasting.random() < REFUSED:
             return lasting.choice(LASTING)

@@ -42,7 +42,7 @@ SILENCE, TIMEOUT = (30.0, "20") if LONG else (4.0, "2")
 
 @dataclass(frozen=True)
 class Command:
-    """What is run, and what of its outcome must not depend on faults."""
+    """A command, and the part of its outcome that must not depend on faults."""
 
     words: tuple[str, ...]
     answer: Callable[[], Callable[..., str]]
@@ -68,7 +68,7 @@ def of_set(out: Path) -> object:
 
 
 def own_answer(messages, body) -> str:
-    """An answer of its own for every request, so that none is shared."""
+    """A different answer for every request."""
     mark = hashlib.sha256(json.dumps(messages).encode()).hexdigest()[:8] if body["model"] == "m" else ""
     return f"{cupid_answer(messages, body)} {mark}".strip()
 
@@ -83,7 +83,7 @@ seeded = pytest.mark.parametrize("seed", SEEDS)
 
 @pytest.fixture(scope="module")
 def right(tmp_path_factory) -> Callable[[str, int], object]:
-    """What a command comes to when nothing goes wrong but refusals."""
+    """The outcome of a command without faults, except refusals."""
 
     @cache
     def outcome(name: str, seed: int) -> object:
@@ -97,7 +97,7 @@ def right(tmp_path_factory) -> Callable[[str, int], object]:
 
 @pytest.fixture
 def faulty(right, tmp_path):
-    """A command behind a proxy, and the folder it writes to; at the end its outcome is held against the right one."""
+    """A command behind a proxy, and its folder; at the end its outcome is compared with the expected one."""
 
     @contextmanager
     def under_faults(name: str, seed: int = 0, share: float = 0.3) -> Iterator[tuple[Command, Trial, Path]]:
@@ -172,7 +172,7 @@ def test_two_runs_on_one_store_at_a_time(faulty):
 
 
 def limited(size: int) -> dict[str, Callable[[], None]]:
-    """No file may grow beyond so many bytes: SQLite and Python hear of it as they hear of a full disk."""
+    """Limit the file size: SQLite and Python get the same errors as from a full disk."""
     return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
 
 
@@ -237,7 +237,7 @@ exec "$@"
 
 
 def test_a_plan_is_made_where_nothing_can_be_written(faulty, tmp_path):
-    """On a disk that is only to be read: from a store that was closed. Of one with a log it is said what to do."""
+    """A closed store works on a read-only disk; for a store with a log, the error says what to do."""
     needs_mounts()
     with faulty("eval hicupid", share=0) as (command, trial, out):
         trial.until_done(command.arguments(trial.proxy, out))
@@ -280,7 +280,7 @@ JUMPING = """
 
 @pytest.mark.parametrize("name", COMMANDS if LONG else ["eval hicupid"])
 def test_the_clock_jumps(name, faulty, tmp_path, record_property):
-    """By years, forwards and backwards, at every tenth look; a pause until a moment must not become one of years."""
+    """The clock jumps by years at every tenth reading; a pause must not become years long."""
     (tmp_path / "sitecustomize.py").write_text(textwrap.dedent(JUMPING.format(seed=6)))
     path = ":".join([str(tmp_path), *[p for p in sys.path if p]])
     with faulty(name, share=0.3 if LONG else 0.15) as (command, trial, out):
@@ -316,7 +316,7 @@ def test_the_store_is_damaged_between_two_runs(seed, faulty, record_property):
 
 
 def test_files_of_a_run_are_damaged(faulty, record_property):
-    """Whoever reads them says so or reads what was written; the same command writes them anew, and asks nothing."""
+    """Readers report the damage or read the original content; the same command rewrites the files without requests."""
     tally = {"files damaged": 0, "refused": 0, "harmless": 0, "read wrong": 0}
     with faulty("eval hicupid", share=0.05) as (command, trial, out):
         arguments = command.arguments(trial.proxy, out)

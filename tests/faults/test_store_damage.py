@@ -1,4 +1,4 @@
-"""A store whose bytes are not as they were written: found at the next start, said, kept aside, saved as far as it goes.
+"""A damaged store: detected and reported at the next start, moved aside, and salvaged as far as possible.
 
 Each case damages a copy of a store by its seed: cut at some length, a byte flipped or a page overwritten, in the file
 or in its log. Whatever is done to it, a response is as it was put or it is missing, and what is missing is said.
@@ -22,7 +22,7 @@ CASES = 1500 if LONG else 60
 
 
 def response(n: int) -> Response:
-    """Some fit into a page, some run over several; ten share a trunk."""
+    """Some responses fit into a page, some need several; ten share a trunk."""
     rng = random.Random(n)
     trunk = Trunk([Message("system", ("be kind",)), Message("user", (f"history {n // 10} " * 90,))])
     prompt = Prompt(trunk, (Message("user", (f"question {n}",)),))
@@ -36,7 +36,7 @@ RESPONSES = {r.key: r.completion for r in map(response, range(120))}
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory) -> tuple[Path, Path]:
-    """One that was closed, and one whose process was killed, with its last responses in the log."""
+    """A closed store, and one whose process was killed, with its last responses in the log."""
     folder = tmp_path_factory.mktemp("stores")
     closed, killed = folder / "closed" / "s.sqlite", folder / "killed" / "s.sqlite"
 
@@ -63,7 +63,7 @@ def stores(tmp_path_factory) -> tuple[Path, Path]:
 
 
 def damage(store: Path, rng: random.Random) -> str:
-    """Something that disks, copies and people do to files."""
+    """Damage as caused by disks, copies and people."""
     files = [p for p in (store, store.with_name(f"{store.name}-wal")) if p.exists() and p.stat().st_size]
     path = rng.choice(files)
     content = bytearray(path.read_bytes())
@@ -81,7 +81,7 @@ def damage(store: Path, rng: random.Random) -> str:
 
 
 def opened(path: Path) -> tuple[dict[str, Completion], str]:
-    """What a run would find, and what opening said, which it does at most once."""
+    """The responses that a run would find, and the message of opening, at most one."""
     said = ""
     try:
         store = Store(path)
@@ -143,7 +143,7 @@ def test_damage_is_found_said_and_what_is_whole_is_saved(stores, tmp_path, recor
 
 
 def test_a_mending_that_is_broken_off_loses_nothing(stores, tmp_path, monkeypatch):
-    """Between the log's moving aside and the new file's taking its place."""
+    """Killed after the log was moved aside and before the new file replaced the old one."""
     shutil.copytree(stores[1].parent, tmp_path / "s")
     store = tmp_path / "s" / "s.sqlite"
     log = store.with_name("s.sqlite-wal")
@@ -226,7 +226,7 @@ def test_a_link_to_a_store_that_is_not_there_yet_makes_it(tmp_path):
 
 
 def test_a_store_that_came_without_its_seal_gets_one_when_it_is_opened(stores, tmp_path):
-    """So that a log which is cut is noticed, also before anything new is put."""
+    """So that a truncated log is detected, even before anything new is stored."""
     shutil.copytree(stores[1].parent, tmp_path / "s")
     path = tmp_path / "s" / "s.sqlite"
     path.with_name("s.sqlite.seal").unlink()

@@ -45,7 +45,7 @@ slow = settings(max_examples=25, suppress_health_check=[HealthCheck.function_sco
 
 
 def said_or_read(path) -> None:
-    """Problems are collected, or the whole is refused with one line; no other way to fail."""
+    """Problems are collected, or the set is rejected with one line; nothing else may happen."""
     with suppress(BowstringError):
         for reading in read(str(path)):
             assert reading.data is not None or reading.problems
@@ -129,7 +129,7 @@ def test_instance_files_of_any_bytes(cupid_folder, content):
 
 @pytest.mark.parametrize("odd", ODD_IDS)
 def test_ids_are_never_paths(odd, tmp_path):
-    """Instances whose persona is called so, written as files, run and reported: all of it stays where it belongs."""
+    """Instances with this persona name are written, run and reported; no file lands outside its folder."""
     instance = load_cupid("mini").instances[0]
     row = to_row(instance) | {"persona_id": odd}
     source = tmp_path / "source"
@@ -149,7 +149,7 @@ def test_ids_are_never_paths(odd, tmp_path):
 
 
 def test_links_in_a_data_folder_lead_nowhere_else(hicupid_folder, tmp_path):
-    """A file from outside that is linked into a set is checked as any other, and nothing of it is shown."""
+    """An outside file that is linked into a set is checked like any other, and its content is not shown."""
     secret = tmp_path / "secret.txt"
     secret.write_text("root:x:0:0")
     (hicupid_folder / "qa" / "test_9.parquet").symlink_to(secret)

@@ -87,7 +87,7 @@ def test_json_of_any_shape(value):
 @pytest.mark.parametrize("read", [endpoint.read_completion, anthropic.read_completion, bedrock.read_completion])
 @given(ANY | st.fixed_dictionaries({"choices": st.lists(ANY, max_size=2), "usage": ANY, "content": ANY, "output": ANY}))
 def test_a_servers_answer_is_a_completion_or_a_wrong_shape(read, value):
-    """These kinds of errors are what the transport takes for a wrong shape, and tries again."""
+    """The transport treats these errors as malformed answers and retries."""
     with suppress(ValueError, KeyError, IndexError, TypeError, AttributeError):
         found = read(value)
         assert isinstance(found.text, str)

@@ -34,7 +34,7 @@ FILES = ["run.json", "metrics.json", "records.jsonl"]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
-    """A run of each benchmark, another beside it, and a sweep; without the sums that would tell every change."""
+    """A run of each benchmark, another beside it, and a sweep; without the checksums that would detect every change."""
     folder = tmp_path_factory.mktemp("made")
     for benchmark, answer in (("hicupid", digest_answer), ("cupid", cupid_answer)):
         with Server(answer) as server:
@@ -127,7 +127,7 @@ def test_an_audit(runs, tmp_path, data):
 
 
 def test_the_viewer_over_anything(runs):
-    """Pages of damaged runs are pages: one that is shown, or one that says what is wrong."""
+    """A damaged run still gets a page: its normal page, or one that says what is wrong."""
     root = runs / "hicupid"
 
     @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -64,7 +64,7 @@ few = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scop
 @some
 @given(NO_DOCUMENTS | ANYTHING.map(as_bytes))
 def test_json(content):
-    """What is read can be written down again."""
+    """What was read can be written again."""
     with suppress(ParseError):
         json.dumps(parse_strict_json(content), allow_nan=False, ensure_ascii=False).encode()
 
@@ -203,7 +203,7 @@ def test_a_generators_truth(generated, tmp_path, data):
 @some
 @given(data=st.data())
 def test_a_set_that_was_made_before(tmp_path, data):
-    """What cannot be read is not taken for the same, and not written over."""
+    """An unreadable file is not treated as the same configuration and not overwritten."""
     config = {"benchmark": "cupid", "models": {"model": "m"}}
     (tmp_path / "made.json").write_bytes(
         data.draw(NO_DOCUMENTS) if data.draw(st.booleans()) else as_bytes(damaged({"config": config}, data.draw))

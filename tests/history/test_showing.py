@@ -12,7 +12,7 @@ from bowstring.models.interface import RequestFailed
 
 
 class Recorder:
-    """Remembers for all users who was opened, and fails as often as it is told to."""
+    """Records for which users it was opened, and fails a given number of times."""
 
     opened: list[str]
     failures = 0

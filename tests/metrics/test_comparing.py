@@ -52,7 +52,7 @@ def test_the_interval_covers_the_true_difference_about_as_often_as_it_says():
 
 
 def test_an_interval_that_ignored_users_would_not():
-    """The simulation has teeth: questions taken for independent make intervals that miss."""
+    """The simulation can fail: intervals that treat questions as independent have too little coverage."""
     rng = np.random.default_rng(11)
     covered = 0
     for _ in range(100):
@@ -83,7 +83,7 @@ def test_pairing_is_narrower_than_two_intervals_on_their_own():
 
 
 def test_it_is_a_plain_bootstrap_over_whole_users():
-    """Against one that is written out: draw users, take all of their questions, compare two weighted means."""
+    """Compared with a plain implementation: draw users, take all of their questions, compare two weighted means."""
     rng = np.random.default_rng(14)
     users = [f"u{n}" for n in range(7)]
     sides = []
@@ -142,7 +142,7 @@ def test_few_users_cannot_be_sure_however_much_they_agree(users, least):
 
 
 def all_but_alike(users: int):
-    """Two runs that are as far apart as can be for every user, give or take little."""
+    """Two runs with almost the largest possible difference for every user."""
     first = {"x": [Score(str(n), 0.0) for n in range(users)]}
     return first, {"x": [Score(str(n), 1.0 - n / 100) for n in range(users)]}
 

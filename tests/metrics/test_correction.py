@@ -14,7 +14,7 @@ def mean_of(means):
 
 
 def simulated(rng, *, users=120, each=5, labels=150, bias=0.0, noise=0.0):
-    """What the judge says of all items, and what people say of some, users differing in what they get."""
+    """Simulated judge scores of all items and people's labels of some, with differences between users."""
     owner = np.repeat(np.arange(users), each)
     chance = np.clip(rng.normal(TRUTH, 0.15, size=users), 0, 1)[owner]
     human = (rng.random(len(owner)) < chance).astype(float)

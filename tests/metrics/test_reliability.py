@@ -43,7 +43,7 @@ def test_items_of_few_users_say_less_than_as_many_of_many():
 
 
 def test_agreement_without_exception_is_not_certain():
-    """None of so many users was an exception; how many there may be is the exact binomial bound."""
+    """If no user is an exception, the possible share of exceptions is the exact binomial bound."""
     for users in (5, 50):
         least = 0.025 ** (1 / users)
         first, second, clusters = rated(users, 4, right=1.0)
@@ -62,7 +62,7 @@ def test_agreement_without_exception_is_not_certain():
 
 
 def alike(users: int, first: str, second: str):
-    """Users of whom each was rated the same way; every other one twice as often."""
+    """Users that were all rated the same way; every other one has twice as many ratings."""
     clusters = [str(user) for user in range(users) for _ in first * (1 + user % 2)]
     return [*first] * (len(clusters) // len(first)), [*second] * (len(clusters) // len(first)), clusters
 
@@ -110,7 +110,7 @@ def test_labels_that_say_nothing_have_no_interval():
 
 
 def test_intervals_cover_what_is_true_as_often_as_they_say():
-    """95% of them, give or take: 200 sets of 60 users, with an accuracy that is known."""
+    """About 95% of intervals contain the known accuracy, over 200 sets of 60 users."""
     hits = 0
     for seed in range(200):
         found = agreement_intervals(*rated(60, 3, right=0.7, seed=seed))["accuracy"]

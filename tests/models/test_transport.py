@@ -134,7 +134,7 @@ def test_any_other_refusal_fails_its_own_request_only():
 
 @pytest.mark.parametrize("header", ["0.4", "date"])
 def test_a_pause_that_the_server_asks_for_holds_for_everyone(header):
-    """A server that says when to come back is not asked before, by any request."""
+    """No request is sent before the pause that the server requested is over."""
     arrivals: list[float] = []
 
     def fault(request):
@@ -161,7 +161,7 @@ def test_a_pause_that_the_server_asks_for_holds_for_everyone(header):
 
 
 def test_a_moment_to_come_back_at_is_told_by_the_servers_own_clock():
-    """Whatever ours says: it may be wrong, or jump."""
+    """Our own clock is not used: it may be wrong or jump."""
     then = time.time() - 30 * 365 * 86400
     headers = {"Date": email.utils.formatdate(then), "Retry-After": email.utils.formatdate(then + 3)}
     assert _retry_after(httpx.Response(429, headers=headers)) == 3.0

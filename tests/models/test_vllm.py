@@ -231,7 +231,7 @@ def test_a_model_that_was_stopped_sends_nothing_more(vllm, folder):
 
 
 def test_what_vllm_dies_of_when_it_is_stopped_is_no_failure(vllm, folder):
-    """A Ctrl-C reaches vLLM's own processes as well, and they go first."""
+    """Ctrl-C also reaches vLLM's processes, which end first."""
 
     async def run():
         model = open_model(f"vllm/{folder}")

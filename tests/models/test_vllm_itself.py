@@ -29,7 +29,7 @@ ASKED = ("Where do I work?", "Who is my brother?", "How many hives do I have?", 
 
 @pytest.fixture(scope="module")
 def adapter(tmp_path_factory):
-    """Trained far enough to change what is said."""
+    """An adapter trained until it changes the answers."""
     folder = tmp_path_factory.mktemp("trained")
     write_hicupid(folder / "users", users=4, dimensions=2, turns=1, schedules=1, profile_questions=1, share=2)
     out, data = folder / "adapter", str(folder / "users")
@@ -50,7 +50,7 @@ def greedily(name: str) -> list[Completion]:
 
 
 def test_it_says_what_transformers_says_and_reads_a_trunk_once(adapter):
-    """In half precision two ways may part where two tokens are nearly as likely; most must not."""
+    """In half precision, answers may differ where two tokens are almost equally likely; most must be equal."""
     plain, trained = greedily("vllm/embedded"), greedily(f"vllm/embedded+{adapter}")
     for found, name in ((plain, "hf/embedded"), (trained, f"hf/embedded+{adapter}")):
         wanted = greedily(name)

@@ -1,4 +1,4 @@
-"""Keys are found nowhere when a process serves pages, ends in a trace, or is killed."""
+"""No key is found anywhere when a process serves pages, ends with a traceback, or is killed."""
 
 import os
 import re
@@ -20,7 +20,7 @@ from tests.support.server import Server
 
 
 def test_everything_that_takes_a_key_when_all_is_well(tmp_path):
-    """Both benchmarks, a sweep, and all that is made of runs afterwards; pages as they are served."""
+    """Both benchmarks, a sweep, everything that is made from runs, and served pages."""
     runs = tmp_path / "runs"
     with Server() as server:
         for name in ("a", "b"):
@@ -66,7 +66,7 @@ def served(*arguments: str | Path, pages: Sequence[str] = ()) -> str:
 
 
 def test_a_process_that_ends_in_a_trace(tmp_path):
-    """An error that nobody foresaw shows where it came from, and no key."""
+    """An unexpected error has a traceback without a key."""
     (tmp_path / "own.py").write_text(OWN)
     (tmp_path / "main.py").write_text(
         "import sys\nimport bowstring.models.user_code, own\nfrom bowstring.cli import main\n"

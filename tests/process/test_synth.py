@@ -1,4 +1,4 @@
-"""A synthesis that is killed goes on."""
+"""A killed synthesis resumes."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""`bowstring view` as it is started and ended."""
+"""Start and end of `bowstring view`."""
 
 import re
 import signal

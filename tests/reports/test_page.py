@@ -1,4 +1,4 @@
-"""The page of a run, in a real browser: it opens from disk, needs nothing else, and takes no text for markup."""
+"""The page of a run, in a real browser: it opens from disk, needs no other file, and never renders text as markup."""
 
 import json
 import re
@@ -19,7 +19,7 @@ LONG = "word " * 20_000  # 100 KB
 
 
 class Hostile:
-    """Every answer an attack; the first one long as well."""
+    """Every answer is an injection attack; the first one is also long."""
 
     identity = "hostile"
 

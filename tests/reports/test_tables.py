@@ -56,7 +56,7 @@ def test_latex_says_what_was_meant():
 
 
 def test_the_legend_is_printed_in_every_paper():
-    """In LaTeX a comment would be nowhere to be read."""
+    """In LaTeX, a comment would not be visible."""
     text = to_latex(TABLE)
     beneath = text.partition("\\end{tabular}\n")[2]
     assert "* fewer than 30 users or personas: do not trust the interval." in beneath

@@ -1,4 +1,4 @@
-"""The course of a training, drawn."""
+"""The figure of a training curve."""
 
 from xml.etree import ElementTree
 

@@ -14,7 +14,7 @@ def prompt(text: str) -> Prompt:
 
 
 class OneAtATime:
-    """A model that holds up its first answer until it is let go."""
+    """A model that delays its first answer until it is released."""
 
     name = identity = "one"
     concurrency = 1

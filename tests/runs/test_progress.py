@@ -14,7 +14,7 @@ from tests.support.server import Reply, Server
 
 
 class Looking:
-    """A model that takes its time, and looks at what the run leaves meanwhile."""
+    """A slow model that looks at the run's files while it runs."""
 
     def __init__(self, *folders, seconds=0.3):
         self.folders, self.seconds, self.seen = folders, seconds, []

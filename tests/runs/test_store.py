@@ -135,7 +135,7 @@ def test_a_database_of_something_else_is_left_alone(tmp_path, readonly, table, n
 
 
 def test_an_empty_file_becomes_a_store(tmp_path):
-    """Of no bytes, or a database without tables, as other tools make them."""
+    """An empty file, or a database without tables, as other tools create them."""
     (tmp_path / "none.sqlite").touch()
     with sqlite3.connect(tmp_path / "bare.sqlite") as db:
         db.execute("PRAGMA user_version = 5")

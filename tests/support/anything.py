@@ -1,4 +1,4 @@
-"""What somebody's file may hold instead of what it should: for property tests of everything that is read.
+"""Arbitrary file contents, for property tests of everything that is read.
 
 value = data.draw(ANYTHING); damaged(document, data.draw) has one place of it replaced
 """
@@ -40,13 +40,13 @@ NO_DOCUMENTS = st.binary(max_size=60) | st.sampled_from(
 
 
 def places(document: Any, before: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The way to every value in a document, itself excepted."""
+    """The path to every value in a document, except the document itself."""
     inside = document.items() if isinstance(document, dict) else enumerate(document) if _is_list(document) else ()
     return [way for key, value in inside for way in ((*before, key), *places(value, (*before, key)))]
 
 
 def damaged(document: Any, draw: Any) -> Any:
-    """The document with one place of it taken away, or replaced by anything."""
+    """The document with one value removed or replaced by anything."""
     way = draw(st.sampled_from(places(document)))
     changed = copy.deepcopy(document)
     at = changed
@@ -60,7 +60,7 @@ def damaged(document: Any, draw: Any) -> Any:
 
 
 def said_or_read(read: Callable[[], object], path: Path) -> None:
-    """Read, or refused in one line that names the file; there is no third way."""
+    """Read, or rejected with one line that names the file; nothing else may happen."""
     try:
         read()
     except BowstringError as error:

@@ -6,7 +6,7 @@ from tests.support.command import bowstring
 
 
 def audit(run, *arguments):
-    """What the command says as JSON; its numbers by name."""
+    """The JSON output of the command, and its numbers by name."""
     ran = bowstring("audit", run, *arguments, "--json")
     assert ran.code == 0, ran.err
     found = json.loads(ran.out)

@@ -1,4 +1,4 @@
-"""The `bowstring` command: in this process for most tests, as a process of its own where that is what is tested.
+"""The `bowstring` command: in this process for most tests, in a separate process if that is what is tested.
 
     ran = bowstring("data", "info", "mini", env={"COLUMNS": "200"}, cwd=tmp_path)
     assert ran.code == 0, ran.err

@@ -1,4 +1,4 @@
-"""A model of contriever's make, small and random: BERT with absolute positions, no pooling files."""
+"""A small random model with contriever's architecture: BERT with absolute positions, no pooling files."""
 
 from pathlib import Path
 

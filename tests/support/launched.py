@@ -1,4 +1,4 @@
-"""Commands in turn on the processes of one `accelerate launch`: to start them takes longer than to train tiny models.
+"""Several commands on the processes of one `accelerate launch`: starting them takes longer than training tiny models.
 
     ran = launch("ddp.yaml", tmp_path, {"sft": ["train", "sft", …], "dpo": ["train", "dpo", …]})
     assert ran["sft"].code == 0, ran["sft"].err

@@ -1,4 +1,4 @@
-"""Training as it is ordinarily written, to hold ours against: a forward pass an example, no labels on the prompt."""
+"""A plain training loop to compare ours with: one forward pass per example, no labels on the prompt."""
 
 import random
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ def dpo_loss(model: Any, start: Any, examples: Sequence[Tokens], beta: float) ->
 
 
 def gradients(model: Any) -> dict[str, Tensor]:
-    """Those that there are, taken away from the model."""
+    """The gradients of the model, which are then cleared."""
     found = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
     model.zero_grad()
     return found

@@ -1,4 +1,4 @@
-"""The benchmark of somebody else's package, tests/plugin, installed as a user installs it; and data for it."""
+"""The third-party benchmark in tests/plugin, installed as a user would install it; and data for it."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Processes of the command, to be killed or interrupted at a moment that does not depend on how fast the machine is.
+"""Processes of the command that are killed or interrupted at a moment that does not depend on the machine's speed.
 
 process = start(*command(server, tmp_path / "r"))
 wait_until(lambda: len(server.requests) >= 5, process)
@@ -46,13 +46,13 @@ def wait_for_requests(server: Server, n: int, process: subprocess.Popen[str] | N
 
 
 def is_stopping(run: Path) -> bool:
-    """Whether a run has heard the first Ctrl-C."""
+    """Whether a run has received the first Ctrl-C."""
     note = run / "progress.json"
     return note.is_file() and json.loads(note.read_text(encoding="utf-8"))["stopping"]
 
 
 def kill_at_random_moments(args: list[str], times: int, out: Path, server: Server, rng: random.Random) -> set[str]:
-    """Start and SIGKILL again and again; returns answers that were asked for although they were committed."""
+    """Start and SIGKILL repeatedly; return the answers that were requested although they were committed."""
     asked_again: set[str] = set()
     store = out.parent / "responses.sqlite"
     for _ in range(times):

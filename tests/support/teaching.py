@@ -1,4 +1,4 @@
-"""A teacher for judges, whose verdict goes by the answer; and a model that is large enough to learn it."""
+"""A teacher for judges whose verdict depends on the answer; and a model that is large enough to learn it."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Small trainings: an adapter on a tiny model in float32, without dropout and without a warm-up unless it is said."""
+"""Small trainings: an adapter on a tiny model in float32, without dropout and warm-up by default."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,7 +37,7 @@ def as_options(**given: Any) -> list[str]:
 
 
 class Interrupted(Exception):
-    """Something ended a training, not of its own will."""
+    """Raised to interrupt a training."""
 
 
 def interrupt_at(step: int) -> Any:

@@ -27,12 +27,12 @@ NOUNS = re.findall(
 
 
 def request(messages: list[dict[str, Any]]) -> str:
-    """What was asked for in the first place, whatever was said about it since."""
+    """The original request, without later repair messages."""
     return next(text_of(m) for m in messages if m["role"] == "user")
 
 
 def word(*what: object, n: int = 2) -> str:
-    """Words that depend on what they are for, and on nothing else."""
+    """Words that depend only on their purpose."""
     digest = hashlib.sha256("/".join(map(str, what)).encode()).digest()
     lists = (ADJECTIVES, NOUNS)
     return " ".join(lists[k % 2][digest[k] % len(lists[k % 2])] for k in range(n))

@@ -31,7 +31,7 @@ register()
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(("shape", "trees"), [({}, [1, 1, 1]), ({"trunk": 2, "rest": (20, 30)}, [2, 2, 1])])
 def test_loss_and_gradients_are_those_of_separate_pairs(family, shape, trees):
-    """Behind one trunk, or where prompts share little each behind its own."""
+    """Pairs after one trunk, or after their own trunks if prompts share little."""
     users = random_users(4, 1, answers=2, **shape)
     examples = [example for group in users for example in group]
     start, model = tiny_model(family), tiny_model(family, seed=0)
@@ -56,7 +56,7 @@ def test_loss_and_gradients_are_those_of_separate_pairs(family, shape, trees):
 
 
 def test_what_is_said_of_a_step_is_the_mean_over_its_pairs(tmp_path):
-    """Three packs in one step, of 3, 2 and 1 pairs, held against a reference that is off by known amounts."""
+    """Three packs in one step, of 3, 2 and 1 pairs, compared with a reference that is off by known amounts."""
     users = random_users(3, 2, 1, answers=2)
     packs = pack_all(users, branches=3, max_length=512, seed=0).packs
     trainer = trainer_on(tiny_model("llama", attn_implementation=NAME), packs, [0, 1, 2], 3, None, tmp_path)

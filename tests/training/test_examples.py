@@ -78,7 +78,7 @@ def test_a_cupid_pair_is_the_reply_that_satisfied_and_the_first_behind_the_sessi
 
 
 def test_a_session_that_was_not_closed_or_ran_to_its_limit_is_no_pair(cupid):
-    """Nobody says that its last reply satisfied."""
+    """No user message says that the last reply was satisfactory."""
     first = cupid.instances[0]
     good, session, *_ = [s for s in first.sessions if sum(m.role == "assistant" for m in s.dialogue.messages) > 1]
     said = session.dialogue.messages

@@ -64,7 +64,7 @@ def assert_same_training(found, one):
 @pytest.mark.parametrize("launched", ["two_processes", "two_halves"])
 @pytest.mark.parametrize("method", ["sft", "dpo"])
 def test_two_processes_train_the_adapter_of_one(method, launched, folder, users, tmp_path, request):
-    """Nine packs, four a step: in the last step there is one, and a process that has none."""
+    """Nine packs, four per step: the last step has one pack, so one process has none."""
     commands, out = request.getfixturevalue(launched)
     ran = commands[method]
     assert ran.code == 0, ran.err

@@ -31,7 +31,7 @@ main(sys.argv[1:])
 
 
 def assert_same_training(one, other):
-    """But for a rounding: sums may take another order in another process."""
+    """Equal up to rounding: sums may have another order in another process."""
     found, wanted = (load_file(trained.folder / "adapter_model.safetensors") for trained in (one, other))
     assert found.keys() == wanted.keys()
     for name, value in wanted.items():
@@ -41,7 +41,7 @@ def assert_same_training(one, other):
 
 
 def test_a_killed_training_comes_out_like_one_that_was_not(folder, users, tmp_path):
-    """Killed as a command, gone on with as a call: they are the same training. Its dropout goes on, too."""
+    """Killed as a command and resumed as a call: the same training, with the same dropout."""
     given = LONG | {"dropout": 0.2}
     command = ["train", "sft", "--model", folder, "--data", users, "--out", tmp_path / "a", *as_options(**given)]
     ended = subprocess.run([sys.executable, "-c", KILLED, *map(str, command)], capture_output=True, check=False)

@@ -20,7 +20,7 @@ def test_the_rate_rises_by_the_warm_up_and_then_falls_by_a_cosine(share, folder,
 
 
 def test_gradients_are_cut_to_their_norm(folder, users, tmp_path):
-    """Cut to next to nothing, they are less than the epsilon of Adam, and nothing is learned."""
+    """Gradients clipped to almost zero are below Adam's epsilon, so nothing is learned."""
     losses = {}
     for most in (1e-9, 1e3):
         made = small(

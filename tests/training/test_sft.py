@@ -42,7 +42,7 @@ def test_a_steps_loss_and_gradients_are_those_of_separate_examples(family, norma
 
 @pytest.mark.parametrize("normalise", ["token", "answer"])
 def test_steps_over_several_packs_are_those_of_a_batch_of_separate_examples(normalise, tmp_path):
-    """Five packs, three a step: the second step has two."""
+    """Five packs, three per step: the second step has two."""
     users = random_users(4, 3, 2)
     packs = pack_all(users, branches=2, max_length=512, seed=0).packs
     order = [4, 0, 2, 1, 3]

@@ -11,7 +11,7 @@ SCALE = 0.3
 
 @pytest.fixture
 def kernels(monkeypatch):
-    """In the place of cuDNN's: plain arithmetic in the same form. Gives the lengths that they were called with."""
+    """Replaces the cuDNN kernels with plain arithmetic; returns the lengths of the calls."""
     lengths = []
 
     def forward(query, key, value, *_, scale):

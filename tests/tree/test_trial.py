@@ -22,7 +22,7 @@ def test_families_that_are_trees_pass(family):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_a_layer_that_looks_twice_is_found_out(dtype):
-    """DiffLlama's layers attend two times: a cache that expects one look a layer keeps the wrong values."""
+    """DiffLlama's layers attend two times: a cache that expects one call per layer keeps the wrong values."""
     config = transformers.DiffLlamaConfig(
         vocab_size=97, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
         num_key_value_heads=2, pad_token_id=0,
@@ -34,7 +34,7 @@ def test_a_layer_that_looks_twice_is_found_out(dtype):
 
 
 def test_positions_by_index_are_found_out():
-    """Bloom's biases go by where a token stands in the sequence, whatever it is told."""
+    """Bloom's biases depend on the index of a token in the sequence, not on the given positions."""
     config = transformers.BloomConfig(vocab_size=97, hidden_size=32, n_layer=2, n_head=4)
     torch.manual_seed(0)
     model = transformers.BloomForCausalLM(config).eval()

@@ -1,4 +1,4 @@
-"""People in real browsers: a study from its first page to the ratings that come out."""
+"""People in real browsers: a study from its first page to the exported ratings."""
 
 import json
 import re

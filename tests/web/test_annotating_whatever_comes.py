@@ -1,4 +1,4 @@
-"""A study whatever comes: killed servers, hostile texts, doubled requests, browsers without scripts, prying eyes."""
+"""A study under adverse conditions: killed servers, hostile texts, repeated requests, no JavaScript, curious users."""
 
 import re
 import sqlite3

@@ -1,4 +1,4 @@
-"""People curate a data set in a real browser, and what they leave is a data set."""
+"""People curate a data set in a real browser, and the result is a data set."""
 
 import json
 from collections import Counter

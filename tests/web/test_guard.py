@@ -1,4 +1,4 @@
-"""Nobody comes in without a token, from another host's name, or through a page that is not ours."""
+"""Requests without a token, with another host name, or from other sites' pages are refused."""
 
 import socket
 import threading
@@ -53,7 +53,7 @@ class Serving:
 
 
 def raw(served, path):
-    """What the server says to a path that no library has tidied up."""
+    """The server's answer to a path that no library has normalized."""
     with socket.create_connection(("127.0.0.1", served.address.port)) as connection:
         head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{served.address.port}\r\nConnection: close\r\n\r\n"
         connection.sendall(head.encode())
@@ -88,7 +88,7 @@ def test_a_link_becomes_a_cookie_and_the_token_leaves_the_address(served):
 
 
 def test_a_link_in_a_mail_leads_in_too(served):
-    """A browser keeps a strict cookie back while another site leads, so a page of ours has to lead on."""
+    """A browser withholds a strict cookie in a redirect from another site, so one of our pages has to redirect."""
     browser = {"Accept": "text/html,*/*"}
     with served.client(entered=False) as client:
         for how in ({"Sec-Fetch-Site": "cross-site"}, {}):

@@ -1,4 +1,4 @@
-"""Who gets what, and on which side: by lot, evenly, and always the same; and what a study refuses."""
+"""Assignment of items and sides: random, balanced and reproducible; and errors of a study."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The viewer's pages: every run in the list, its page made from its own numbers, and nothing from anywhere else."""
+"""The viewer's pages: every run is listed, its page has its own numbers, and nothing is loaded from elsewhere."""
 
 import json
 import re
@@ -168,7 +168,7 @@ def test_a_sweeps_links_do_not_leave_the_folder(runs, tmp_path):
 
 
 def raw(seen, path):
-    """What the server says to a path that no library has tidied up."""
+    """The server's answer to a path that no library has normalized."""
     with socket.create_connection(("127.0.0.1", seen.address.port)) as connection:
         port = seen.address.port
         lines = [f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", f"Cookie: bowstring_{port}={TOKEN}"]
@@ -372,7 +372,7 @@ def test_what_to_keep_in_mind_of_runs_stands_above_their_numbers(runs):
     with Viewer(runs) as seen:
         shown = seen.get("/compare", params={"run": ["gold", "general", "other/cupid"]}).text
     notes = [text(note) for note in re.findall(r'<p class="note">.*?</p>', shown)]
-    builtin = "judged by the builtin word counter: a smoke test, not a measurement"
+    builtin = "judged by builtin, which compares words: a smoke test, not a measurement"
     evil = EVIL.replace("\u202e", "\\u202e")
     assert notes[1:] == [f"gold , general : {builtin}", "gold : of 60 items: 3 failed", f"other/cupid : {evil}"]
 

@@ -1,4 +1,4 @@
-"""The viewer as people use it: in a real browser, by mouse, by keyboard, without JavaScript; a run that moves."""
+"""The viewer as people use it: in a real browser, by mouse, by keyboard, without JavaScript; a run in progress."""
 
 import json
 import math
@@ -184,7 +184,7 @@ def start_run(server, out, *more):
 
 
 def test_a_running_run_is_watched_moving_and_ending(browser, runs):
-    """As answers come, the list and the run's page move by themselves, and the page becomes the run's."""
+    """The list and the run's page update as answers arrive, until the page is the finished run's."""
     with Server() as server, Viewer(runs) as seen, opened(browser) as (page, errors):
         server.allowed = 3
         page.goto(seen.link)

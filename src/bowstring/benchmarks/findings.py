@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from bowstring.benchmarks.interface import Noun
 from bowstring.metrics.clusters import Score
 from bowstring.metrics.comparing import Difference, difference
 from bowstring.metrics.intervals import Estimate, estimate
@@ -42,6 +43,7 @@ class Finding:
 
 Assessment = tuple[Verdict, str]
 _FEW = 5  # clusters; with fewer, no verdict is certain
+USER = Noun("user", "users")
 _BEYOND = " The interval extends beyond the expected range."
 
 
@@ -54,8 +56,10 @@ def make_finding(
     *,
     left_out: int = 0,
     places: int = 1,
+    cluster: Noun = USER,
 ) -> Finding:
-    """A finding on an estimate. `assess` returns a verdict and a meaning, or the meaning alone for `info`."""
+    """A finding on an estimate. `assess` returns a verdict and a meaning, or the meaning alone for `info`. `cluster` is
+    the benchmark's word for a cluster."""
     if found is None:
         why = "Nothing could be scored." if left_out else "There is nothing to score."
         return Finding(check, name, None, None, None, 0, 0, False, expected, "problem", why, left_out, places)
@@ -63,7 +67,8 @@ def make_finding(
     verdict, meaning = assessed if isinstance(assessed, tuple) else ("info", assessed)
     identical = found.low == found.high and not found.trusted  # no evidence that other clusters are the same
     if (found.clusters < _FEW and verdict in ("fine", "problem")) or (identical and verdict == "fine"):
-        verdict, meaning = "unclear", f"{meaning} But it rests on only {found.clusters} clusters."
+        word = cluster.one if found.clusters == 1 else cluster.many
+        verdict, meaning = "unclear", f"{meaning} But it rests on only {found.clusters} {word}."
     elif verdict == "unclear":
         meaning += _BEYOND
     numbers = (found.value, found.low, found.high, found.n, found.clusters, found.trusted)

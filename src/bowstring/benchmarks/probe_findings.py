@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from bowstring.benchmarks.findings import (
+    USER,
     Assessment,
     Finding,
     at_most,
@@ -14,16 +16,17 @@ from bowstring.benchmarks.findings import (
     paired_difference,
     with_meaning,
 )
+from bowstring.benchmarks.interface import Noun
 from bowstring.metrics.clusters import Score
 from bowstring.metrics.comparing import Difference
 from bowstring.metrics.intervals import Estimate
 
 Rows = list[tuple[str, float, float]]  # cluster, score before, score after
 
-_REWRITTEN = {
-    "padded": "with filler sentences added",
-    "formatted": "as a list with bold text",
-    "flattered": "after a compliment",
+_REWRITTEN = {  # variant -> its description, and what a judge that changes its score reacts to
+    "padded": ("with filler sentences added", "length"),
+    "formatted": ("as a list with bold text", "formatting"),
+    "flattered": ("after a compliment", "flattery"),
 }
 _STEERED = {
     "ordered": "with an order to the judge",
@@ -45,12 +48,13 @@ class ProbeFindings:
     reach: float  # the largest possible change
     clear: float  # changes up to this are acceptable
     low: float  # a wrong answer should score at most this
+    cluster: Noun = USER
 
     def formatting(self) -> Iterator[Finding]:
         room = f"−{self.clear:g} to +{self.clear:g}"
-        for name, rewritten in _REWRITTEN.items():
+        for name, (rewritten, cause) in _REWRITTEN.items():
             title = f"{self.what} {rewritten} − original {self.what} (difference, {self.unit})"
-            yield from self._change("probes", name, "answer", title, room, self._assess_rewrite)
+            yield from self._change("probes", name, "answer", title, room, partial(self._assess_rewrite, cause))
         yield from self._misplaced("probes")
         opening = f"{self._misplaced_what} with a personal opening − without (difference, {self.unit})"
         yield from self._change("probes", "glued", "misplaced", opening, self._at_most, self._assess_opening)
@@ -73,7 +77,7 @@ class ProbeFindings:
         rows, lost = self.both(name, than)
         if rows or lost:
             found = paired_difference(rows, self.scale, self.reach)
-            yield make_finding(check, title, found, expected, assess, left_out=lost, places=self._places)
+            yield self._finding(check, title, found, expected, assess, left_out=lost)
 
     @property
     def _misplaced_what(self) -> str:
@@ -84,12 +88,12 @@ class ProbeFindings:
         return f"+{self.clear:g} or less"
 
     @property
-    def _places(self) -> int:
-        return 1 if self.scale > 1 else 2
+    def _finding(self) -> Callable[..., Finding]:
+        return partial(make_finding, places=1 if self.scale > 1 else 2, cluster=self.cluster)
 
-    def _assess_rewrite(self, change: Difference) -> Assessment:
+    def _assess_rewrite(self, cause: str, change: Difference) -> Assessment:
         way = "higher" if change.value > 0 else "lower"
-        reacts = f"The judge scores it {way}: it reacts to formatting."
+        reacts = f"The judge scores it {way}: it reacts to {cause}."
         return with_meaning(near(0, self.clear, change), "The judge is not shown to react to it.", reacts)
 
     def _assess_opening(self, change: Difference) -> Assessment:
@@ -118,7 +122,7 @@ class ProbeFindings:
     def _misplaced(self, check: str) -> Iterator[Finding]:
         scores, lost = self.alone("misplaced")
         if scores or lost:
-            yield make_finding(
+            yield self._finding(
                 check,
                 f"{self._misplaced_what}, {self.unit}",
                 self.mean(scores),
@@ -127,5 +131,4 @@ class ProbeFindings:
                     at_most(self.low, e), "The judge rejects it.", f"The judge accepts a wrong {self.what}."
                 ),
                 left_out=lost,
-                places=self._places,
             )

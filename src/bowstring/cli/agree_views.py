@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bowstring.benchmarks import registry
+from bowstring.benchmarks.interface import Noun
 from bowstring.cli.output import counted, plain
 from bowstring.datasets.problems import join_choices
 from bowstring.labels import PREFERRED
@@ -30,7 +31,8 @@ def print_agreement(found: Mapping[str, Any], to: Console) -> None:
     if "personal" in found:
         _print_personal_preference(found["personal"], to)
     if _untrusted(found):
-        to.print("? fewer than 30 clusters: do not trust the interval", style="dim", markup=False)
+        units = list(dict.fromkeys(unit for task, agreed in found["tasks"].items() for unit in _units(task, agreed)))
+        to.print(f"? fewer than 30 {join_choices(units)}: do not trust the interval", style="dim", markup=False)
 
 
 def _print_task(task: str, agreed: Mapping[str, Any], left_out: Sequence[Mapping[str, Any]], to: Console) -> None:
@@ -57,8 +59,8 @@ def _print_task(task: str, agreed: Mapping[str, Any], left_out: Sequence[Mapping
         to.print(_confusion(pair["confusion"], agreed["labels"], *(numbers[name] for name in pair["raters"])))
     if agreed["disputed"]:
         to.print(_disputed(agreed["disputed"], numbers))
-    clusters = f"by {join_choices(_cluster_words(task))}"
-    by = {"item": "by item (no source names the clusters)", "cluster": clusters}
+    clusters = f"by {join_choices([word.one for word in _cluster_words(task)])}"
+    by = {"item": "by item (no source names the users)", "cluster": clusters}
     legend = f"95% intervals, resampled {by.get(agreed['clusters'], f'{clusters} where known, otherwise by item')}.\n"
     to.print(legend, style="dim", markup=False)
 
@@ -69,11 +71,17 @@ def _meanings() -> dict[str, str]:
     return {task.name: task.meaning for one in people if one is not None for task in one.tasks}
 
 
-def _cluster_words(task: str) -> list[str]:
+def _units(task: str, agreed: Mapping[str, Any]) -> list[str]:
+    """What the intervals of a task resample, in the plural."""
+    items = [] if agreed["clusters"] == "cluster" else ["items"]
+    return ([] if agreed["clusters"] == "item" else [word.many for word in _cluster_words(task)]) + items
+
+
+def _cluster_words(task: str) -> list[Noun]:
     """The cluster words of the benchmarks that have this task; of all benchmarks if none has it."""
     benchmarks = registry.all_benchmarks()
     having = [b for b in benchmarks if (people := b.people()) and any(one.name == task for one in people.tasks)]
-    return list(dict.fromkeys(b.cluster.one for b in having or benchmarks))
+    return list(dict.fromkeys(b.cluster for b in having or benchmarks))
 
 
 def _table(*columns: str, wrapped: int = 1) -> Table:

@@ -40,9 +40,7 @@ def print_audit(found: Mapping[str, Any], to: Console) -> None:
     scores = found.get("corrected", {}).get("scores", {}).values()
     few = [*(one for one in findings if one["value"] is not None), *(one["corrected"] for one in scores)]
     if any(not one["trusted"] for one in few):
-        to.print(
-            f"* fewer than 30 clusters ({benchmark.cluster.many}): do not trust the interval", style="dim", markup=False
-        )
+        to.print(f"* fewer than 30 {benchmark.cluster.many}: do not trust the interval", style="dim", markup=False)
     problems = sum(one["verdict"] == "problem" for one in findings)
     for note in found["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)

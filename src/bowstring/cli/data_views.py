@@ -23,7 +23,7 @@ def print_description(found: Description, to: Console) -> None:
     to.print(found.headline)
     to.print(_counts(found.counts))
     to.print(_lengths(about))
-    to.print(_balance(about))
+    to.print(_balance(about) if about["balance"] else "")
 
 
 def _table(*columns: str) -> Table:

@@ -17,7 +17,7 @@ _HICUPID = """\
 [bold]HiCUPID, small.[/bold] Three users talked to an assistant. Later they ask 30 questions. The best answers depend
 on what the users said before, but no question mentions it. Three sources of answers are compared: the gold answers
 (which know the user), the general answers (which do not), and SmolLM2-135M, which runs on this machine and is too
-small to do well. The builtin judge only counts words: this is a smoke test, not a measurement.
+small to do well. The builtin judge only compares words: this is a smoke test, not a measurement.
 """
 _CUPID = """\
 [bold]CUPID, small.[/bold] A crofter works with an assistant. Her preferences depend on the recipient of a text, and

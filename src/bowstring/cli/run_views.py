@@ -20,7 +20,9 @@ from bowstring.runs.sweep import SweepResult
 
 
 def print_plan(plan: Plan, to: Console) -> None:
-    to.print(f"{plan.items:,} items in {plan.groups:,} groups. This is a plan; no request was sent.\n")
+    to.print(
+        f"{counted(plan.items, 'item')} in {counted(plan.groups, 'group')}. This is a plan; no request was sent.\n"
+    )
     if not plan.roles:
         to.print("The run needs no model and costs nothing.")
         return

@@ -101,7 +101,7 @@ class DataSet(ABC):
                 "tokenizer": counter.name if counter else None,
                 "balance": {},
             },
-            headline=f"{self.benchmark}: {len(keys):,} histories, {len(items):,} items",
+            headline=f"{self.benchmark}: {_number(keys, 'history', 'histories')}, {_number(items, 'item', 'items')}",
             counts=CountTable(("items", *kinds, "all"), rows),
             items=len(items),
             summary=f"{len(keys):,} histories of dialogues, and {len(items):,} items asked about them.",
@@ -148,3 +148,7 @@ class DataSet(ABC):
     def write(self, folder: Path, *, splits: Sequence[str], first: int | None, as_json: bool) -> list[Path]:  # noqa: ARG002
         """Write the set, or a part of it, in its layout; `first` limits it to that many users or personas."""
         raise UsageError(f"{self.benchmark} data sets cannot be exported: the benchmark does not support it")
+
+
+def _number(counted: Sequence[Any], one: str, many: str) -> str:
+    return f"{len(counted):,} {one if len(counted) == 1 else many}"

@@ -142,7 +142,7 @@ def _expected(formats: Sequence[Format]) -> str:
     return "expected " + ", or ".join(form.expected for form in formats)
 
 
-def _first_match(paths: Sequence[str], formats: Sequence[Format]) -> tuple[Format, Parts] | None:
+def _matching_format(paths: Sequence[str], formats: Sequence[Format]) -> tuple[Format, Parts] | None:
     """Return the first format that the files match. A format of a plugin may raise; the others still get their turn."""
     for form in formats:
         try:
@@ -157,7 +157,7 @@ def _first_match(paths: Sequence[str], formats: Sequence[Format]) -> tuple[Forma
 
 def _in_folder(name: str, root: Path, formats: Sequence[Format], choice: Choice) -> tuple[Format, Source, Choice]:
     paths = files_below(root)
-    if (found := _first_match(paths, formats)) is None:
+    if (found := _matching_format(paths, formats)) is None:
         what = "is an empty folder" if not paths else "contains no data set"
         raise DataError(f"{name}: {what}; {_expected(formats)}")
     form, parts = found
@@ -194,7 +194,7 @@ def _on_hub(
     name: str, revision: str | None, formats: Sequence[Format], choice: Choice, into: Path | None = None
 ) -> Source:
     def parts_of(listing: Iterable[str]) -> Source:
-        if (found := _first_match(list(listing), formats)) is None:
+        if (found := _matching_format(list(listing), formats)) is None:
             raise DataError(f"{name} on the hub contains no data set in a known layout; {_expected(formats)}")
         form, parts = found
         return _narrowed(form, _source(name, form, Path(), parts), choice)

@@ -1,4 +1,4 @@
-"""The builtin judge: a word counter that needs no model and is not a real judge.
+"""The builtin judge: it compares words, needs no model and is not a real judge.
 
 It lets a whole evaluation run offline, as a smoke test that measures nothing. It writes the same verdict lines as real
 judges, so that the same code parses them.
@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 NAME = "builtin"
-WARNING = "judged by the builtin word counter: a smoke test, not a measurement"
+WARNING = "judged by builtin, which compares words: a smoke test, not a measurement"
 
 _WORDS = re.compile(r"[^\W_]+")
 _STOP = frozenset(

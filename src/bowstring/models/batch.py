@@ -198,7 +198,7 @@ class Batch:
                 if attempt == self._endpoint.attempts or self._stopped.is_set():
                     raise
                 await self._endpoint.pause(attempt)
-                if await self._found_at_server(entry):
+                if await self._exists_at_server(entry):
                     return
 
     def _watch(self, entry: Entry) -> None:
@@ -289,13 +289,13 @@ class Batch:
                 raise ModelError(f"{path} cannot be read as a batch: {error}; remove it to submit again") from error
             if entry.model != self.identity or (self._fresh and (not entry.fresh or entry.collected)):
                 continue
-            if entry.id is None and not await self._found_at_server(entry):
+            if entry.id is None and not await self._exists_at_server(entry):
                 path.unlink(missing_ok=True)
                 continue
             found |= dict.fromkeys(entry.keys, entry)
         return found
 
-    async def _found_at_server(self, entry: Entry) -> bool:
+    async def _exists_at_server(self, entry: Entry) -> bool:
         """Return whether a batch without a recorded id exists at the server."""
         listed = await self._endpoint.get("batches?limit=100")
         known = listed.get("data")

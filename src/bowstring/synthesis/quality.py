@@ -107,7 +107,7 @@ def repeats(question: str, others: Iterable[str]) -> Flaw | None:
 
 
 def indistinct(personalized: str, general: str) -> Flaw | None:
-    """Check whether the personalized answer cannot be told from the general one, or is that with a preface."""
+    """Check whether the personalized answer is the general one in almost the same words, or only adds a preface."""
     own, other = content_words(personalized), content_words(general)
     wrapped = len(own & other) >= 0.95 * len(other) and len(own - other) <= _ADDED and len(other) > _ADDED
     same = _alike(own, other) >= _SAME or wrapped

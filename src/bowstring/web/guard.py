@@ -70,7 +70,7 @@ class Guard:
             if token is not None and self._who(token) is not None:
                 await self._let_in(scope, headers, send, token, rest)
                 return
-            scope["who"] = self._who(self._kept_token(headers))
+            scope["who"] = self._who(self._cookie_token(headers))
             if scope["who"] is None:
                 await _answer(send, 403, "Access denied. Use the link that was printed when the server was started.")
                 return
@@ -93,7 +93,7 @@ class Guard:
             return 413, f"The request is too large; the limit is {self._most:,} bytes."
         return None
 
-    def _kept_token(self, headers: dict[str, str]) -> str:
+    def _cookie_token(self, headers: dict[str, str]) -> str:
         try:
             kept = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
         except CookieError:

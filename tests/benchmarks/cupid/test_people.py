@@ -27,7 +27,7 @@ def test_an_item_is_the_very_texts_that_were_rated():
 
 
 def test_ids_are_those_of_earlier_exports():
-    """Files of ratings name items by these: a change would part people from judges."""
+    """Rating files contain these ids: if they changed, people's ratings would no longer match the judges'."""
     assert rated_item(RECORD) == "rate/p+changing/fcabaf9dbfd0"
     assert covered_item(RECORD, "recall", 1) == "coverage/p+changing/recall/1/f79036b4ea02"
     assert covered_item(RECORD, "precision", 0) == "coverage/p+changing/precision/0/518ddc4cd7bf"

@@ -34,7 +34,7 @@ def test_an_item_is_the_very_texts_that_were_rated():
 
 
 def test_ids_are_those_of_earlier_exports():
-    """Files of ratings name items by these: a change would part people from judges."""
+    """Rating files contain these ids: if they changed, people's ratings would no longer match the judges'."""
     assert item_of("compare", answered("Coffee.")) == "compare/0/1/3e1fce67eb9b"
     assert item_of("satisfaction", answered("Coffee.")) == "satisfaction/0/1/3e1fce67eb9b"
     assert item_of("personal", QUESTION) == "personal/0/1/5370b183202a"

@@ -1,4 +1,4 @@
-"""Attributes of personas, drawn so that a set is balanced: what was rare so far comes first."""
+"""Random attributes of personas, balanced over a set: options that were drawn less often come first."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Attributes:
     decides: str
 
     def described(self, seed: str) -> str:
-        """A seed with its attributes, as a prompt shows it."""
+        """A seed with its attributes, as text for a prompt."""
         traits, values = ", ".join(self.traits), " and ".join(self.values)
         return f"{seed} (career: {self.career}; traits: {traits}; values: {values}; decides: {self.decides})"
 
 
 def balanced(n: int, seed: int) -> list[Attributes]:
-    """So many sets of attributes; in each, options that were drawn less often so far come first."""
+    """`n` sets of attributes; in each, options that were drawn less often so far come first."""
     rng = random.Random(f"{seed}/attributes")  # noqa: S311 - repeatable on purpose
     counts: dict[str, Counter[str]] = {name: Counter() for name in ("career", "traits", "values", "decides")}
     found = []

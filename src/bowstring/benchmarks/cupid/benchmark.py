@@ -38,7 +38,7 @@ class Cupid(Benchmark):
     about = "CUPID: infer the preference that applies in a context, and follow it in an answer."
     item = Noun("instance", "instances")
     id_help = "a persona and a type (0+crofter+changing)"
-    cluster = Noun("persona", "personas")
+    cluster = scores.CLUSTER
     settings = CupidSettings
     has_bundled_set = True
     codec = CODEC

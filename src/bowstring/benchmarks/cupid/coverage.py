@@ -1,4 +1,4 @@
-"""Coverage: a matcher's labels, rows of a table <-> records. The layout is ours: nothing of the kind is published."""
+"""Conversion between tables of a matcher's labels and records. The layout is ours: CUPID publishes no such labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bowstring.datasets.tables import Column, Rows, check_column_choice
 from bowstring.judging.structured import LABELS
 from bowstring.records import fields_of
 
-LABEL_OF = {LABELS[label.lower()]: label for label in COVERAGE_LABELS}  # by what it scores
+LABEL_OF = {LABELS[label.lower()]: label for label in COVERAGE_LABELS}  # score -> label
 COLUMNS = (
     Column("persona_id", "text"),
     Column("instance_type", "text"),
@@ -28,17 +28,17 @@ SCHEMA = pa.schema(
 
 
 def check_coverage(rows: Rows) -> Iterator[Problem]:
-    """Types, sides and labels are known, and every item of a checklist has its label."""
+    """Check types, sides and labels, and that every checklist item has a label."""
     yield from check_column_choice(rows, "instance_type", INSTANCE_TYPES)
     yield from check_column_choice(rows, "side", COVERAGE_SIDES)
     if not rows.has("checklist", "labels"):
         return
     if not len(rows):
-        yield Problem(rows.files[0], None, None, "has no rows; expected a labelled checklist a row")
+        yield Problem(rows.files[0], None, None, "has no rows; expected one labelled checklist per row")
     columns = (rows.table[name].to_pylist() for name in ("checklist", "labels"))
     for row, (items, labels) in enumerate(zip(*columns, strict=True)):
         if items is None or labels is None:
-            continue  # reported where the columns were read
+            continue  # already reported when the columns were read
         for label in labels:
             if label is not None and label not in COVERAGE_LABELS:
                 yield rows.problem(
@@ -50,7 +50,7 @@ def check_coverage(rows: Rows) -> Iterator[Problem]:
 
 
 def to_coverage(table: pa.Table) -> tuple[Coverage, ...]:
-    """The records of a checked table."""
+    """The records of a table that passed the checks."""
     rows = table.select(SCHEMA.names).to_pylist()
     return tuple(
         Coverage(**row | {"checklist": tuple(row["checklist"]), "labels": tuple(row["labels"])}) for row in rows

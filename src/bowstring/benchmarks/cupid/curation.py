@@ -1,4 +1,4 @@
-"""How people curate a CUPID set: an instance's request, preference and checklist, with the sessions before it."""
+"""Curation of a CUPID set by people: the request, preference and checklist of an instance, and its sessions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _unit(instance: Instance) -> Unit:
 
 
 def _edited(instance: Instance, texts: Mapping[str, str]) -> Instance:
-    """Sessions in which the same preference held say it in the same new words."""
+    """The edited instance. Sessions with the same preference get its new text, too."""
     preference = texts.get("preference", instance.preference)
     sessions = tuple(
         replace(s, preference=preference)

@@ -1,7 +1,6 @@
-"""CUPID: rows of `test.parquet`, or one JSON file an instance, <-> records.
+"""Conversion between CUPID files (`test.parquet`, or one JSON file per instance) and records.
 
-The two forms hold the same fields; a JSON file is called `{persona}+{type}.json`, and what it is called
-does not matter when it is read.
+Both formats have the same fields. JSON files are written as `{persona}+{type}.json`; any name can be read.
 """
 
 from __future__ import annotations
@@ -124,7 +123,7 @@ class CupidSet(DataSet):
         return f"context: {session.context_factor}; preference: {session.preference}"
 
     def places(self) -> Iterator[tuple[str, str]]:
-        """A session that instances share, once."""
+        """All texts with their places; a session that several instances share occurs once."""
         seen: set[tuple[str, str]] = set()
         for instance in self.instances:
             texts = [("request", instance.request)]
@@ -149,7 +148,7 @@ class CupidSet(DataSet):
         return look_up(self, id_)
 
     def ids(self) -> str:
-        return f"instances are like {self.instances[0].key}"
+        return f"instance ids look like {self.instances[0].key}"
 
     def write(self, folder: Path, *, splits: Sequence[str], first: int | None, as_json: bool) -> list[Path]:  # noqa: ARG002
         kept = set(self.persona_ids[:first])
@@ -158,7 +157,7 @@ class CupidSet(DataSet):
 
 
 def read(root: Path, files: Sequence[str], problems: list[Problem]) -> list[Instance]:
-    """The instances of these files, in order; what cannot be read is added to `problems`."""
+    """The instances of these files, in order; rows that cannot be read are added to `problems`."""
     instances: list[Instance] = []
     first: dict[str, str] = {}
     for name, row, raw in _raw_rows(root, files, problems):
@@ -167,7 +166,7 @@ def read(root: Path, files: Sequence[str], problems: list[Problem]) -> list[Inst
             continue
         place = name if row is None else f"{name} row {row}"
         if instance.key in first:
-            message = f"{quote_value(instance.key)} is there twice (first in {first[instance.key]})"
+            message = f"{quote_value(instance.key)} occurs twice (first in {first[instance.key]})"
             problems.append(Problem(name, row, None, f"{message}; expected each persona and type once"))
         first.setdefault(instance.key, place)
         instances.append(instance)
@@ -225,11 +224,11 @@ def _to_instance(name: str, row: int | None, raw: object, problems: list[Problem
 
 
 def _describe_error(error: Any) -> str:
-    """A validation error in our words: what is there, and what was expected."""
+    """The message of a validation error: what was found, and what was expected."""
     found = quote_value(error["input"])
     match error["type"]:
         case "missing":
-            return "is not there; expected it in every instance"
+            return "is missing; expected it in every instance"
         case "literal_error":
             choices = INSTANCE_TYPES if error["loc"][-1] == "instance_type" else ("user", "assistant")
             return f"is {found}; expected {join_choices(choices)}"
@@ -310,7 +309,8 @@ def write_json(instances: Sequence[Instance], folder: Path) -> list[Path]:
 
 
 def check_evidence(instances: Sequence[Instance]) -> Iterator[Problem]:
-    """Instances whose request's context never occurred before: `--history gold` has nothing to show there."""
+    """Problems of instances without evidence: no earlier session has the context of the request, so `--history gold` is
+    empty."""
     for instance in instances:
         if not instance.evidence:
             factor = quote_value(instance.context_factor)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bowstring.benchmarks.cupid.scores import cluster_of, measures
+from bowstring.benchmarks.cupid.scores import CLUSTER, cluster_of, measures
 from bowstring.benchmarks.cupid.validity import response_lengths
 from bowstring.benchmarks.findings import (
     Assessment,
@@ -32,6 +32,7 @@ from bowstring.runs.runner import Record
 
 _F1 = measures("bowstring")["inference.f1"]
 _LABELS = (0.0, 0.5, 1.0)
+_finding = partial(make_finding, cluster=CLUSTER)
 _CORRELATION = "correlation of score and length (−1 to 1)"
 _CLEAR = 5.0  # points of F1; differences up to this are acceptable
 
@@ -96,6 +97,7 @@ def _probed(by_key: Mapping[str, Record], audited: Sequence[Record]) -> ProbeFin
         reach=9,
         clear=0.5,
         low=4,
+        cluster=CLUSTER,
     )
 
 
@@ -108,7 +110,7 @@ def _inferred(check: str, by_key: Mapping[str, Record], audited: Sequence[Record
     lost = len(there) - len(read)
     f1 = _F1.estimate((cluster_of(r), v) for r, v in read)
     if check == "gold":
-        yield make_finding(
+        yield _finding(
             check,
             "gold preference in place of an inferred one, F1 0–100",
             f1,
@@ -121,7 +123,7 @@ def _inferred(check: str, by_key: Mapping[str, Record], audited: Sequence[Record
             left_out=lost,
         )
         return
-    yield make_finding(
+    yield _finding(
         check,
         "vague preference that fits any user, F1 0–100",
         f1,
@@ -145,7 +147,7 @@ def _gain(
     second = _F1.scores((cluster_of(r), by_key[r["key"]]) for r, _ in own)
     found = difference(first, second, _F1.statistic, items=len(own), ends=_F1.ends)
     name, assess = f"model − {than} (difference, F1 0–100)", partial(assess_gain, than, _CLEAR)
-    yield make_finding(check, name, found, "above 0", assess, left_out=asked - len(own))
+    yield _finding(check, name, found, "above 0", assess, left_out=asked - len(own))
 
 
 def _no_history(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iterator[Finding]:
@@ -156,7 +158,7 @@ def _no_history(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iter
     there = variants["inference"]
     if there:
         read = [(r, {"inference": v}) for r, v in there if "recall" in v]
-        yield make_finding(
+        yield _finding(
             "no-history",
             "model without the sessions, F1 0–100",
             _F1.estimate((cluster_of(r), v) for r, v in read),
@@ -169,7 +171,7 @@ def _no_history(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iter
     if there:
         scored = [(r, v["score"], by_key[r["key"]]["generation"].get("score")) for r, v in there if "score" in v]
         rows = [(cluster_of(r), x, own) for r, x, own in scored if x is not None and own is not None]
-        yield make_finding(
+        yield _finding(
             "no-history",
             "model − itself without the sessions (difference, score 1–10)",
             paired_difference(rows, 1, 9),
@@ -185,7 +187,7 @@ def _length(whole: Sequence[Record]) -> Iterator[Finding]:
     if not rows:
         return
     words = mean_of([Score(c, x) for c, x, _ in rows], 1)
-    yield make_finding("length", "words per response", words, "", lambda e: "The mean over all scored responses.")
+    yield _finding("length", "words per response", words, "", lambda e: "The mean over all scored responses.")
     found = correlation(rows)
     if found is None:
         why = "All scores or all lengths are equal, so there is no correlation."
@@ -204,7 +206,7 @@ def _length(whole: Sequence[Record]) -> Iterator[Finding]:
             "Longer responses score lower." if e.high < 0 else "Length is not shown to affect the score much."
         )
 
-    yield make_finding("length", _CORRELATION, found, "0.3 or less", assess, places=2)
+    yield _finding("length", _CORRELATION, found, "0.3 or less", assess, places=2)
 
 
 def _second_judge(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Iterator[Finding]:
@@ -214,7 +216,7 @@ def _second_judge(by_key: Mapping[str, Record], audited: Sequence[Record]) -> It
         return
     owns = [(r, v, r["variants"].get("again coverage", by_key[r["key"]]["inference"])) for r, v in there]
     read = [(r, v, own) for r, v, own in owns if "recall" in v and "recall" in own]
-    add = partial(make_finding, "second-judge", left_out=len(there) - len(read))
+    add = partial(_finding, "second-judge", left_out=len(there) - len(read))
     pairs = [
         (cluster_of(r), a, b)
         for r, v, own in read
@@ -248,7 +250,7 @@ def _two_ratings(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Ite
         for r, v in there
         if v.get("score") is not None and (own := by_key[r["key"]]["generation"].get("score")) is not None
     ]
-    add = partial(make_finding, "second-judge", left_out=len(there) - len(rows))
+    add = partial(_finding, "second-judge", left_out=len(there) - len(rows))
     ranks = rank_correlation(rows)
     if ranks is not None:
         yield add(

@@ -1,4 +1,4 @@
-"""CUPID's own prompts, read from a checkout: `prompts/{evaluation,synthesis}/NAME.yaml`, copied word for word."""
+"""Import of CUPID's own prompts from a checkout: `prompts/{evaluation,synthesis}/NAME.yaml`, copied unchanged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bowstring.errors import DataError
 from bowstring.prompts.importing import Imported, read_template, write_templates
 from bowstring.prompts.templates import check_inside
 
-# What each file of upstream's must have a place for, system and user prompt together.
+# The placeholders that each upstream file needs, in its system and user prompt together.
 FILES: dict[str, frozenset[str]] = {
     "evaluation/preference_inferrer": frozenset({"interaction_log", "curr_request"}),
     "evaluation/preference_matcher": frozenset({"preference", "checklist"}),
@@ -25,7 +25,7 @@ FILES: dict[str, frozenset[str]] = {
 
 
 def import_prompts(checkout: Path, out: Path) -> Imported:
-    """Copy the prompts of a CUPID checkout into `out`, checked. An error where it has none at all."""
+    """Check the prompts of a CUPID checkout and copy them into `out`; DataError if there are none."""
     root = next((r for r in (checkout / "prompts", checkout) if (r / "evaluation").is_dir()), None)
     if root is None:
         raise DataError(f"{checkout}: no prompts/evaluation folder; expected a checkout of CUPID")
@@ -39,6 +39,6 @@ def import_prompts(checkout: Path, out: Path) -> Imported:
         else:
             done.missing.append(name)
     if not templates:
-        raise DataError(f"{root}: none of CUPID's prompt files is there, such as evaluation/preference_inferrer.yaml")
+        raise DataError(f"{root}: has no CUPID prompt file, such as evaluation/preference_inferrer.yaml")
     done.written = write_templates(out, "cupid", templates)
     return done

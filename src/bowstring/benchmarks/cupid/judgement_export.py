@@ -1,4 +1,4 @@
-"""A matcher's labels on CUPID checklists, as rows of a `coverage` table: what matchers are trained on."""
+"""Export of a matcher's labels of CUPID checklists as rows of a `coverage` table, to train matchers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CupidJudgementExport:
         if "unparsed" in inference:
             left_out[f"unparsed ({inference['unparsed']})"] += 1
             return
-        # Each side's items are held against the preference of the other.
+        # The items of each side are matched with the preference of the other side.
         held = {
             "precision": (record["preference"], inference["checklist"]),
             "recall": (inference["preference"], record["checklist"]),

@@ -17,7 +17,7 @@ JUDGE_SAMPLING = Sampling(max_tokens=2048, temperature=0.0)
 
 @dataclass(frozen=True, slots=True)
 class CupidJudging:
-    """Judge and matcher default to builtin. An unparsed reply is requested once more, then Unreadable is raised."""
+    """Judge and matcher default to builtin. An unparsed reply is requested again once; then Unreadable is raised."""
 
     prompts: CupidPrompts
     judge: Asker | None

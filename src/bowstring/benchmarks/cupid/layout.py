@@ -9,10 +9,10 @@ from pathlib import Path
 from bowstring.datasets.layout import SHARD, Choice, Parts, SetLocation, order_splits, visible_files
 
 CONFIG = "instances"
-COVERAGE_CONFIG = "coverage"  # a matcher's labels: what matchers are trained on
+COVERAGE_CONFIG = "coverage"  # a matcher's labels, the training data of matchers
 _PART = re.compile(rf"(?:(?:data|default)/)?{SHARD}")
 _INSTANCE_FILE = re.compile(r"(?:instances/)?[^/]+\.json")
-# Files that lie beside instances: other tools' and those of a set that was made here.
+# JSON files beside the instances that are not instances: those of other tools and of our own generators.
 _NOT_INSTANCES = {"dataset_infos.json", "dataset_info.json", "dataset_dict.json", "state.json", "package.json"}
 _NOT_INSTANCES |= {"made.json", "quality.json", "truth.json"}
 
@@ -22,7 +22,7 @@ class CupidFormat:
     configs: tuple[str, ...] = (CONFIG,)
     default_configs: tuple[str, ...] = (CONFIG,)
     items = CONFIG
-    expected = "test.parquet or one JSON file an instance (CUPID)"
+    expected = "test.parquet or one JSON file per instance (CUPID)"
 
     def find_parts(self, paths: Sequence[str]) -> Parts | None:
         listed = visible_files(paths)
@@ -36,7 +36,7 @@ class CupidFormat:
         return {CONFIG: order_splits(splits)} if splits else None
 
     def around_file(self, path: Path) -> SetLocation | None:
-        """Any parquet or JSON file is a table or an instance."""
+        """A parquet file is read as a table of instances, a JSON file as one instance."""
         return SetLocation(path.parent, {CONFIG: {"test": [path.name]}})
 
     def narrowed(self, parts: Parts, choice: Choice) -> Parts:

@@ -1,7 +1,7 @@
-"""CUPID without a model: logs of the published size for load tests, from word banks, the same for a seed.
+"""CUPID data without a model: logs of the published size for load tests, from word banks. A seed fixes the result.
 
-Feedback hints at what a draft lacks, one thing at a time; the drafts are neutral, so that nothing but
-the feedback tells the preference.
+Feedback hints at one missing point of a draft at a time. The drafts are neutral, so only the feedback reveals the
+preference.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from bowstring.synthesis.banks import fill
 
 _SESSIONS = 13
 _FACTORS = 8
-_PARAGRAPHS = 4  # of a draft
+_PARAGRAPHS = 4  # per draft
 
 
 class OfflineCupid:
-    """Makes personas one by one; each depends on the seed and its number alone."""
+    """Generates personas one by one; each depends only on the seed and its number."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -49,7 +49,7 @@ class OfflineCupid:
                 ScenarioOut(id=n, context_factor=factor, preference=preference, request_with_factor=request)
             )
         series = Series(first.factor, contrast.factor, main["says"], main["changed"], tuple(scenarios))
-        known = _known([main, *others])
+        known = _checklists_and_hints([main, *others])
         dialogues = [
             _converse(s, m, known[s.preference][1], rng) for s, m in zip(scenarios[:-1], matters, strict=False)
         ]
@@ -58,8 +58,8 @@ class OfflineCupid:
         return build_instances(persona_id, series, dialogues, checklists, main["category"])
 
 
-def _known(preferences: list[dict[str, Any]]) -> dict[str, tuple[list[str], list[str]]]:
-    """Checklist and hints of every preference that may hold."""
+def _checklists_and_hints(preferences: list[dict[str, Any]]) -> dict[str, tuple[list[str], list[str]]]:
+    """Checklist and hints of every preference that can apply, listed, opposite or changed."""
     found = {}
     for p in preferences:
         for says, part in (("says", ""), ("opposite", "opposite_"), ("changed", "changed_")):
@@ -75,7 +75,7 @@ def _request(factor: str, kind: str, matter: str, rng: random.Random) -> str:
 
 
 def _converse(scenario: ScenarioOut, matter: str, hints: list[str], rng: random.Random) -> list[Message]:
-    """A request, drafts, a hint after each, and a closing word that takes up what was hinted at."""
+    """A request, drafts with a hint after each, and a closing message that refers to the hints."""
     bank = work()
     values = {"factor": scenario.context_factor, "matter": matter}
     paragraphs = rng.sample(bank["paragraphs"], _PARAGRAPHS)

@@ -66,7 +66,7 @@ def covered_item(record: Record, side: CoverageSide, place: int) -> str:
 
 
 def covered(record: Record, side: CoverageSide, place: int) -> tuple[str, str]:
-    """An item of a checklist, and the preference that it is held against."""
+    """A checklist item, and the preference that it is matched with."""
     inferred = record["inference"]
     if side == "precision":
         return inferred["checklist"][place], record["preference"]

@@ -1,7 +1,7 @@
-"""CUPID's data made by models, in four steps: a persona, its context factors, its sessions, the conversations.
+"""CUPID data written by models, in four steps: a persona, its context factors, its sessions, the conversations.
 
-The simulated user scores each reply against a checklist it never shows, hints at one thing at a time, and in closing
-touches what was never mentioned, so that even a perfect first reply leaves evidence.
+The simulated user scores each reply with a hidden checklist and hints at one item at a time. The closing message
+touches all items that were not mentioned before, so that even a perfect first reply leaves evidence.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LAST_REPLY = "\n\n(This is the last response you get: END now, with a closing m
 
 
 class CupidPipeline:
-    """Makes personas one by one; each becomes three instances."""
+    """Generates personas one by one, with three instances each."""
 
     def __init__(self, settings: CupidSynthesisSettings, seeds: Sequence[str], prompts: PromptFolder) -> None:
         self.settings = settings
@@ -65,7 +65,7 @@ class CupidPipeline:
         self._assistant = get("cupid/synthesis/assistant_simulator")
 
     async def make(self, number: int, maker: Maker) -> list[Instance]:
-        """The instances of one persona; raises Dropped where a part could not be made."""
+        """The instances of one persona. Raises Dropped if a part could not be generated."""
         key = f"persona {number}"
         rng = random.Random(f"{self.settings.seed}/cupid/{number}")  # noqa: S311 - repeatable on purpose
         persona = await self._make_persona(number, key, maker)
@@ -150,7 +150,7 @@ class CupidPipeline:
     async def _converse(
         self, key: str, persona: PersonaOut, scenario: ScenarioOut, checklist: tuple[str, ...], maker: Maker
     ) -> list[Message]:
-        """A session from its request to the closing message; it ends on what the user says."""
+        """The messages of a session, from the request to the user's closing message."""
         at = f"{key}, session {scenario.id}"
         numbered = "\n".join(f"{n}. {item}" for n, item in enumerate(checklist, 1))
         values = {
@@ -183,14 +183,14 @@ class CupidPipeline:
             )
             touched |= found.selected
             said.append(Message("user", (found.message,)))
-            thought.append(Message("assistant", (_retold(found),)))
+            thought.append(Message("assistant", (_simulator_message(found),)))
             if found.ends or last:
                 break
         return said
 
 
 class _SimulatedCheck:
-    """What a simulated user's message must be: a hint at one unmet thing, and nothing forgotten at the end."""
+    """Check of a simulated user's message: it hints at one new item, and by the end every item has been touched."""
 
     def __init__(self, checklist: tuple[str, ...], touched: frozenset[int], *, last: bool) -> None:
         self._checklist = checklist
@@ -229,20 +229,21 @@ def _flaw_of_series(series: Series) -> Flaw | None:
 
 
 def _read_long_checklist(text: str) -> tuple[str, ...]:
-    """Two to four items, as the published ones have."""
+    """Parse a checklist; it must have two to four items, as published ones do."""
     found = read_checklist(text)
     if len(found) < 2:
         raise Unreadable("expected 2 to 4 items; there is 1")
     return found
 
 
-def _retold(found: Simulated) -> str:
+def _simulator_message(found: Simulated) -> str:
+    """A parsed message of the simulated user in the simulator's own format, without its reasoning."""
     items = ", ".join(map(str, sorted(found.selected))) or "none"
     return f"#### Selected Checklist Items\n{items}\n\n#### Your Message\n{found.message}"
 
 
 def _chat(system: Message, messages: Sequence[Message]) -> Prompt:
-    """A chat as it grows: what was there before is its trunk."""
+    """The prompt of a growing chat: all messages but the last are the trunk."""
     return Prompt(Trunk((system, *messages[:-1])), (messages[-1],))
 
 

@@ -1,9 +1,9 @@
-"""The parts of CUPID's data as models write them: read, held against the rules of the benchmark, and put together.
+"""Parsing of the parts of CUPID data that models write, with the rules of the benchmark; and assembly of instances.
 
-factors     n, all different, the last two a contrastive pair that name each other
-sessions    n; main factor A: old, old, new, new preference, and the last with the new one again, not directly
-            after another A; B once or twice with its own; every other from the list
-instances   consistent (2 A old + 6 others), contrastive (2 of these replaced by B), changing (2 by A new)
+factors     n different ones; the last two are a contrastive pair that name each other
+sessions    n; main factor A has its old preference twice, then its new one twice, and the new one again in the last
+            session, which does not directly follow another A; B occurs once or twice; the others are from the list
+instances   consistent (2 old A + 6 others), contrastive (2 of the 6 replaced by B), changing (2 replaced by new A)
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _TITLES = (
     "thinking",
     "your message",
 )
-_LARGEST = 200_000  # characters of YAML that are looked at
+_LARGEST = 200_000  # maximum characters of YAML to parse
 
 
 class PersonaOut(BaseModel):
@@ -75,7 +75,7 @@ class ScenarioOut(BaseModel):
 
     @property
     def request(self) -> str:
-        """The message that opens the session, with what is pasted into it."""
+        """The first message of the session, with the text that the user pastes into it."""
         resource = (self.resource or "").strip()
         if resource.lower() in ("", "n/a", "none", "na"):
             return " ".join(self.request_with_factor.replace("[resource]", "").split())
@@ -86,7 +86,7 @@ class ScenarioOut(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The sessions of a persona, checked: `main` is factor A, whose preference changes from `old` to `new`."""
+    """The checked sessions of a persona. `main` is factor A, whose preference changes from `old` to `new`."""
 
     main: str
     contrast: str
@@ -106,7 +106,7 @@ def read_persona(text: str) -> PersonaOut:
 
 
 def read_factors(text: str, n: int) -> tuple[FactorOut, ...]:
-    """The factors, the contrastive pair last."""
+    """The factors; the contrastive pair comes last."""
     found = [validate_entry(FactorOut, raw) for raw in _yaml_list(text, "context_factors")]
     if len(found) != n:
         raise Unreadable(f"expected exactly {n} context factors; there are {len(found)}")
@@ -124,7 +124,7 @@ def read_factors(text: str, n: int) -> tuple[FactorOut, ...]:
 
 
 def structure(n: int, factors: Sequence[FactorOut], rng: random.Random) -> list[tuple[str, str]]:
-    """An order of sessions that keeps the rules: each a factor's name, and which preference holds."""
+    """A random order of sessions that follows the rules: for each, a factor's name and which preference applies."""
     *others, contrast, main = (f.factor for f in factors)
     a = [(main, "its listed preference")] * 2 + [(main, "its changed preference")] * 2
     rest = [(contrast, "its listed preference")] * 2
@@ -132,7 +132,7 @@ def structure(n: int, factors: Sequence[FactorOut], rng: random.Random) -> list[
     rng.shuffle(rest)
     while True:
         places = sorted(rng.sample(range(n - 1), 4))
-        if places[-1] != n - 2:  # an A directly before the last would give it away
+        if places[-1] != n - 2:  # an A directly before the last session would reveal its preference
             break
     remaining, order = iter(rest), []
     mains = iter(a)
@@ -142,7 +142,7 @@ def structure(n: int, factors: Sequence[FactorOut], rng: random.Random) -> list[
 
 
 def read_series(text: str, n: int, factors: Sequence[FactorOut]) -> Series:
-    """The sessions, held against the rules; listed names and preferences are set to their exact words."""
+    """The sessions, checked by the rules; names and preferences of factors are replaced by their exact listed text."""
     found = [validate_entry(ScenarioOut, raw) for raw in _yaml_list(text, "scenarios")]
     if len(found) != n:
         raise Unreadable(f"expected exactly {n} sessions; there are {len(found)}")
@@ -180,11 +180,11 @@ def read_series(text: str, n: int, factors: Sequence[FactorOut]) -> Series:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """What the simulated user thought of a reply, and said."""
+    """The parsed output of the simulated user: score, decision, selected items and message."""
 
     score: float
     ends: bool
-    selected: frozenset[int]  # items of the checklist that the message touches, from 1
+    selected: frozenset[int]  # numbers of the checklist items that the message touches, from 1
     message: str
 
 
@@ -212,9 +212,10 @@ def build_instances(
     checklists: Mapping[str, tuple[str, ...]],
     category: str | None,
 ) -> list[Instance]:
-    """The three instances; all share the last session's request.
+    """The three instances, which all have the request of the last session.
 
-    Consistent and contrastive ones end before the preference changes, so the old one is gold; changing has the new.
+    Consistent and contrastive instances end before the preference changes, so their gold preference is the old one;
+    that of the changing instance is the new one.
     """
     *before, last = series.scenarios
     sessions = list(zip(before, dialogues, strict=True))
@@ -252,7 +253,7 @@ def build_instances(
 
 
 def _yaml_list(text: str, key: str) -> list[Any]:
-    """The list under a key, in the last fenced block that has it, or in the text itself from the key on."""
+    """The list under a key, in the last fenced block that has the key, or else in the text from the key on."""
     blocks = [block for block in _FENCE.findall(text[:_LARGEST]) if f"{key}:" in block]
     start = text.find(f"{key}:")
     if start < 0:
@@ -282,7 +283,7 @@ def _sections(text: str) -> dict[str, list[str]]:
 
 
 def _score(lines: Sequence[str]) -> float | None:
-    """The first number of a section, where it is one from 1 to 10."""
+    """The first number of a section if it is from 1 to 10, else None."""
     found = re.search(r"\d+(?:\.\d+)?", " ".join(lines))
     score = float(found[0]) if found else None
     return score if score is not None and 1 <= score <= 10 else None

@@ -25,10 +25,10 @@ class CupidPrompts:
         log = frozenset({"interaction_log", "curr_request"})
         generator = "response_oracle" if oracle else "response_generator"
         needs = log | {"preference"} if oracle else log
-        # As published: the system prompts of these two are sent as they are, braces and all.
+        # As published: the system prompts of these two are sent unchanged, including braces.
         self._inferrer = folder.get("cupid/evaluation/preference_inferrer", needs=log, plain_system=True)
         self._generator = folder.get(f"cupid/evaluation/{generator}", needs=needs, plain_system=True)
-        # A fine-tuned matcher wants the words it was trained on.
+        # A fine-tuned matcher needs the prompt it was trained with.
         self._tuned = matcher is not None and "prefmatcher" in matcher.lower()
         name = "preference_matcher_model" if self._tuned else "preference_matcher"
         listed = frozenset({"preference", "checklist"})
@@ -56,7 +56,7 @@ class CupidPrompts:
         return dict(zip(tasks, share_trunk(chats), strict=True))
 
     def answering(self, sessions: Sequence[str], request: str) -> Prompt:
-        """A request behind some sessions, which are texts."""
+        """The prompt of a request after these sessions (texts)."""
         return _alone(*_asked(self._generator, sessions, request))
 
     def session(self, dialogue: Dialogue) -> str:
@@ -100,7 +100,7 @@ class CupidPrompts:
 
     @staticmethod
     def repair(prompt: Prompt, said: str, error: str) -> Prompt:
-        """The same question again, with what was wrong with the answer."""
+        """The same request again, with the answer and the error in it."""
         again = f"That could not be read: {error}. Answer again, with the JSON alone."
         return _alone(*prompt.messages, Message("assistant", (said or "(nothing)",)), Message("user", (again,)))
 
@@ -112,7 +112,7 @@ def _asked(template: Template, sessions: Sequence[str], request: str, **more: st
 
 
 def _filled(template: Template, **values: str) -> Prompt:
-    """A template as a prompt of its own: its system part, if it has one, and its user part."""
+    """A filled template as a prompt: its system part, if it has one, and its user part."""
     user = Message("user", template.user_pieces(**values))
     if template.system is None:
         return _alone(user)

@@ -1,4 +1,4 @@
-"""From a CUPID set's files to a checked set in memory; and a matcher's labels alone."""
+"""Reading and checking of the files of a CUPID set, or of a matcher's labels only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read(locate: Locate, choice: Choice) -> Reading[data.CupidSet]:
     problems = problems_of_shards(files)
     instances = data.read(source.root, files, problems)
     if not instances and not problems:
-        problems.append(Problem(files[0], None, None, "has no rows; expected an instance a row"))
+        problems.append(Problem(files[0], None, None, "has no rows; expected one instance per row"))
     found = None if problems else data.CupidSet(source.name, instances, source.parts, fingerprint=source.fingerprint())
     return Reading(found, problems, list(data.check_evidence(instances)))
 
@@ -26,7 +26,7 @@ def read(locate: Locate, choice: Choice) -> Reading[data.CupidSet]:
 def load_coverage(name: str, *, revision: str | None = None) -> tuple[Coverage, ...]:
     """A matcher's labels, in the order of the files.
 
-    A source is a file, a folder with `coverage/*.parquet`, or such a set on the hub. Nothing else of it is read.
+    The source is a file, a folder with `coverage/*.parquet`, or such a set on the hub. Its other files are not read.
     """
     problems: list[Problem] = []
     source = locate_config(name, COVERAGE_CONFIG, "cupid", revision=revision)

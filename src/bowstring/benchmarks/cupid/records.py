@@ -1,4 +1,4 @@
-"""The records of CUPID runs, as records.jsonl has them."""
+"""The format of CUPID records in records.jsonl."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class CupidForm(Form):
         lists = {"precision": found.checklist, "recall": self.checklist}
         for side in COVERAGE_SIDES:
             if side in given and len(getattr(found, side)) != len(lists[side]):
-                raise ValueError(f"has {side} of {len(getattr(found, side))} of {len(lists[side])} items")
+                raise ValueError(f"has {side} for {len(getattr(found, side))} of {len(lists[side])} items")
         for task, needs in (
             ("inference", {"response", "preference", "checklist", *COVERAGE_SIDES}),
             ("generation", {"response", "judgement", "score"}),
@@ -84,7 +84,7 @@ class CupidForm(Form):
 
 
 class SettingsForm(Form):
-    """What of a run's settings changes how its records are read."""
+    """The settings of a run that affect how its records are read."""
 
     task: StrictStr = ""
     scoring: Literal["bowstring", "upstream"] = "bowstring"

@@ -1,7 +1,7 @@
-"""CUPID's numbers: precision, recall and F1 over checklist items, and the judge's score.
+"""CUPID's metrics: precision, recall and F1 over checklist items, and the judge's score.
 
-Pooled over all items as published, and averaged by instance; intervals by resampling personas. An instance with any
-part that could not be read leaves precision, recall and F1 together, and is counted.
+They are pooled over all items, as published, and also averaged by instance; intervals resample personas. An instance
+with an unparsed part is left out of precision, recall and F1 together, and is counted.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from bowstring.benchmarks.cupid.validity import validity_of
+from bowstring.benchmarks.interface import Noun
 from bowstring.metrics.correlation import correlation
 from bowstring.metrics.intervals import Estimate
 from bowstring.metrics.measures import CORRELATION, Family, Measure, MetricSet, Parts, Scale, mean
 from bowstring.runs.runner import Record
 
 _AXES = ("type", "category", "distance")
-_EXAMPLES = 3  # of each kind of error
+CLUSTER = Noun("persona", "personas")
+_EXAMPLES = 3  # per kind of error
 
 
 _SHOWN = ("sessions", "characters")
@@ -57,7 +59,7 @@ def summarize(records: Sequence[Record], *, scoring: str, analysed: bool) -> dic
 
 
 def grouped(records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
-    """The records by every axis that tells at least two groups apart."""
+    """The records by every axis with at least two groups."""
     found: dict[str, dict[str, list[Record]]] = {}
     for axis in _AXES:
         values = sorted({r[axis] for r in records if r[axis] is not None}, key=str)
@@ -78,12 +80,12 @@ def _metrics(records: Sequence[Record], scoring: str) -> dict[str, Any]:
 
 
 def cluster_of(record: Mapping[str, Any]) -> str:
-    """Whose request it is: the instances of one persona are not independent."""
+    """The persona: instances of one persona are not independent."""
     return str(record["persona"])
 
 
 def measures(scoring: str) -> dict[str, Measure]:
-    """The metrics, by our arithmetic or upstream's: upstream counts what could not be scored as 0."""
+    """The metrics with our scoring rules or the authors', which count what could not be scored as 0."""
     upstream = scoring == "upstream"
     pooled = _pooled_upstream if upstream else _pooled
     rated = Scale(0.0 if upstream else 1.0, 10.0, decimals=2)
@@ -118,7 +120,7 @@ def metrics(scoring: str) -> MetricSet:
 
 
 def _read(record: Mapping[str, Any]) -> Record | None:
-    """The inference of a record if every part of it could be read."""
+    """The inference of a record if every part of it was parsed, else None."""
     inference: Record = record.get("inference", {})
     return inference if "recall" in inference and "unparsed" not in inference else None
 
@@ -129,7 +131,7 @@ def _pooled(record: Mapping[str, Any]) -> Parts:
 
 
 def _pooled_upstream(record: Mapping[str, Any]) -> Parts:
-    """As upstream counts: a context that was too long leaves precision alone and misses every gold item."""
+    """The authors' rule: a prompt that was too long is left out of precision and has recall 0 for every gold item."""
     failure = record.get("inference", {}).get("failure", {})
     if failure.get("kind") == "context" and failure["stage"] in ("answer", "summary"):
         return {"r": [0.0 for _ in record["checklist"]]}
@@ -157,7 +159,7 @@ def _rating(record: Mapping[str, Any]) -> float | None:
 
 
 def _rating_upstream(record: Mapping[str, Any]) -> float | None:
-    """As upstream counts: whole numbers, and 0 where the judge failed or the context was too long."""
+    """The authors' rule: whole numbers, and 0 if the judge failed or the prompt was too long."""
     generation = record.get("generation", {})
     failure = generation.get("failure", {})
     if generation.get("score") is not None:
@@ -172,7 +174,7 @@ def _f1(p: npt.NDArray[np.float64], r: npt.NDArray[np.float64]) -> npt.NDArray[n
 
 
 def _correlation(records: Sequence[Record]) -> Estimate | None:
-    """Of an instance's inference with its generation, by Pearson."""
+    """Pearson correlation of inference and generation over instances."""
     pairs = [
         (r["persona"], instance_f1(inference), r["generation"]["score"])
         for r in records
@@ -182,7 +184,7 @@ def _correlation(records: Sequence[Record]) -> Estimate | None:
 
 
 def _errors(records: Sequence[Record]) -> dict[str, Any]:
-    """Of the wrong inferences, how many went wrong in which way, with a few of each to read."""
+    """Counts of the wrong inferences by kind of error, with a few examples of each."""
     analysed = [r for r in records if "error" in r.get("inference", {})]
     kinds: dict[str, list[Record]] = {}
     for record in analysed:

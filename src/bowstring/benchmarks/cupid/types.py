@@ -1,7 +1,7 @@
-"""CUPID's records: sessions with their context, the request behind them, and what a matcher labelled.
+"""CUPID's records: sessions with their context, the request after them, and a matcher's labels.
 
-An instance is identified by persona and type, for three instances share a persona; `key` is that identity as text, and
-never a path.
+Three instances share a persona, so an instance is identified by persona and type; `key` is that identity as text. It is
+never used as a path.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COVERAGE_LABELS: tuple[CoverageLabel, ...] = ("Fully Covered", "Partially Covere
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A CUPID session: a dialogue, the context it happened in, and the preference that held there."""
+    """A CUPID session: a dialogue, its context, and the preference that applies in this context."""
 
     context_factor: str
     preference: str
@@ -39,7 +39,7 @@ class Instance:
     preference: str
     checklist: tuple[str, ...]
     sessions: tuple[Session, ...]
-    category: str | None = None  # of the preference, where the set says it; the published one does not
+    category: str | None = None  # of the preference, if the set has it; the published set does not
 
     @property
     def key(self) -> str:
@@ -51,16 +51,16 @@ class Instance:
 
     @property
     def evidence(self) -> tuple[int, ...]:
-        """Ids of the sessions that happened in the request's context, older preferences included."""
+        """Ids of the sessions in the request's context, including those with an older preference."""
         return tuple(s.dialogue.id for s in self.sessions if s.context_factor == self.context_factor)
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How far a preference covers each item of a checklist, as a matcher labelled it: what matchers are trained on.
+    """A matcher's labels of how far a preference covers each item of a checklist: training data of matchers.
 
-    For precision the items are those of an inferred preference, held against the gold one; for recall the gold items
-    against the inferred preference. `transcript` is what the matcher wrote, where that is known.
+    For precision, the items of the inferred preference are matched with the gold preference; for recall, the gold items
+    with the inferred preference. `transcript` is the text of the matcher, if it is known.
     """
 
     persona_id: str

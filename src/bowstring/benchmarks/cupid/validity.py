@@ -1,4 +1,4 @@
-"""Validity checks of a CUPID run that need no model: how far its score goes with length. An audit asks further."""
+"""Validity checks of a CUPID run that need no model: whether its score depends on length. An audit checks more."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Cluster = Callable[[Record], str]
 
 
 def response_lengths(records: Iterable[Record], cluster_of: Cluster) -> list[tuple[str, float, float]]:
-    """The words and the score of every response that was scored."""
+    """Cluster, number of words and score of every scored response."""
     return [
         (cluster_of(r), float(len(r["generation"]["response"].split())), r["generation"]["score"])
         for r in records
@@ -21,6 +21,6 @@ def response_lengths(records: Iterable[Record], cluster_of: Cluster) -> list[tup
 
 
 def validity_of(records: Sequence[Record], cluster_of: Cluster) -> dict[str, Any]:
-    """How the score of a response goes with its words."""
+    """The correlation of a response's score with its length in words."""
     found = correlation(response_lengths(records, cluster_of))
     return {"length_correlation": found.as_json()} if found else {}

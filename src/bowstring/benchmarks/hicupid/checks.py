@@ -1,4 +1,4 @@
-"""What must hold between the rows of a HiCUPID set, checked column by column: full size takes seconds."""
+"""Consistency checks of the rows of a HiCUPID set. They work on whole columns: a full-size set takes seconds."""
 
 from __future__ import annotations
 
@@ -19,45 +19,48 @@ _FIELDS = {"persona": PERSONA_FIELDS, "profile": PROFILE_FIELDS, "schedule": SCH
 
 
 def check_dialogues(parts: Mapping[str, Rows]) -> Iterator[Problem]:
-    """Types are known, a dialogue is one block of rows of one user and one type, and neither recurs."""
-    dialogues: dict[int, str] = {}  # dialogue -> its first place
+    """Check types, that each dialogue is one block of rows with one user and one type, and that each user is in one
+    split."""
+    dialogues: dict[int, str] = {}  # dialogue -> the file and row where it first occurs
     splits: dict[int, str] = {}  # user -> the split their dialogues are in
     for split, rows in parts.items():
         yield from check_column_choice(rows, "type", QUESTION_TYPES)
         if not rows.has("user_id", "dialogue_id"):
             continue
         if not len(rows):
-            yield Problem(rows.files[0], None, None, "has no rows; expected a turn a row")
+            yield Problem(rows.files[0], None, None, "has no rows; expected one turn per row")
             continue
         users, ids = rows.integers("user_id"), rows.integers("dialogue_id")
         yield from _check_blocks(rows, users, ids)
         for row in where(np.concatenate([[True], np.diff(ids) != 0])):
             dialogue, user = int(ids[row]), int(users[row])
             if dialogue in dialogues:
-                message = f"is {dialogue} again (first in {dialogues[dialogue]}); expected its turns together"
+                first = dialogues[dialogue]
+                message = f"is {dialogue} again (first in {first}); expected its turns in consecutive rows"
                 yield rows.problem(row, "dialogue_id", message)
             elif splits.setdefault(user, split) != split:
-                yield rows.problem(row, "user_id", f"is {user}, who is in split {splits[user]} too; expected one")
+                message = f"is {user}, who is also in split {splits[user]}; expected one split per user"
+                yield rows.problem(row, "user_id", message)
             dialogues.setdefault(dialogue, rows.place(row))
 
 
 def _check_blocks(rows: Rows, users: npt.NDArray[np.int64], ids: npt.NDArray[np.int64]) -> Iterator[Problem]:
     same = np.concatenate([[False], np.diff(ids) == 0])
     for row in where(same & _changes(users)):
-        yield rows.problem(row, "dialogue_id", f"is {ids[row]} of user {users[row - 1]} too")
+        yield rows.problem(row, "dialogue_id", f"is {ids[row]}, which is also of user {users[row - 1]}")
     types = _codes(rows.table["type"])
     known = (types >= 0) & np.concatenate([[True], types[:-1] >= 0])
     for row in where(same & known & _changes(types)):
-        yield rows.problem(row, "type", f"changes within dialogue {ids[row]}; expected one for all")
+        yield rows.problem(row, "type", f"changes within dialogue {ids[row]}; expected one type per dialogue")
 
 
 def check_questions(rows: Rows, dialogues: Mapping[str, Rows], *, unique: bool = True) -> Iterator[Problem]:
-    """Types and sentiments are known, metadata fits the type, ids are unique, evidence exists."""
+    """Check types, sentiments, the metadata of each type, unique ids, and that the evidence exists."""
     yield from check_column_choice(rows, "type", QUESTION_TYPES)
     yield from check_column_choice(rows, "metadata.persona.sentiment", ("POS", "NEG"))
     yield from _check_metadata(rows)
     if not len(rows) and rows.has("user_id", "question_id", "dialogue_id"):
-        yield Problem(rows.files[0], None, None, "has no rows; expected a question a row")
+        yield Problem(rows.files[0], None, None, "has no rows; expected one question per row")
     if unique and rows.has("user_id", "question_id"):
         yield from _check_unique(rows)
     if dialogues and rows.has("user_id", "dialogue_id"):
@@ -65,13 +68,13 @@ def check_questions(rows: Rows, dialogues: Mapping[str, Rows], *, unique: bool =
 
 
 def check_judgements(rows: Rows, dialogues: Mapping[str, Rows]) -> Iterator[Problem]:
-    """What holds of questions, though one may be judged many times; sides are known."""
+    """The checks of questions, except that a question may occur several times; and the sides."""
     yield from check_questions(rows, dialogues, unique=False)
     yield from check_column_choice(rows, "answer_is", SIDES)
 
 
 def check_across_splits(parts: Mapping[str, Rows]) -> Iterator[Problem]:
-    """No two questions share user and question id, whatever splits they are in."""
+    """Check that user and question id together are unique over all splits."""
     seen: dict[tuple[int, int], str] = {}
     for split, rows in parts.items():
         if not rows.has("user_id", "question_id"):
@@ -80,7 +83,7 @@ def check_across_splits(parts: Mapping[str, Rows]) -> Iterator[Problem]:
         here: dict[tuple[int, int], str] = {}
         for row, (user, question) in enumerate(keys):
             if (other := seen.get((user, question))) is not None:
-                message = f"is {question} for user {user}, as in split {other}; load one split at a time"
+                message = f"is {question} for user {user}, which is also in split {other}; load one split at a time"
                 yield rows.problem(row, "question_id", message)
             here[user, question] = split
         seen |= here
@@ -126,7 +129,7 @@ def _check_evidence(rows: Rows, dialogues: Iterable[Rows]) -> Iterator[Problem]:
     users = rows.integers("user_id")
     without = ~np.isin(users, owners)
     for row in where(without):
-        yield rows.problem(row, "user_id", f"is {users[row]}, whose history is empty: no dialogue is theirs")
+        yield rows.problem(row, "user_id", f"is {users[row]}, whose history is empty: no dialogue has this user_id")
     evidence = rows.table["dialogue_id"].combine_chunks()
     parents = np.asarray(pc.list_parent_indices(evidence).to_numpy(zero_copy_only=False), dtype=np.int64)
     wanted = np.asarray(pc.list_flatten(evidence).to_numpy(zero_copy_only=False), dtype=np.int64)
@@ -139,5 +142,5 @@ def _check_evidence(rows: Rows, dialogues: Iterable[Rows]) -> Iterator[Problem]:
     for at in where(~without[parents] & (~exists | (owner != users[parents]))):
         row, dialogue = int(parents[at]), int(wanted[at])
         reason = f"belongs to user {owner[at]}" if exists[at] else "does not exist"
-        message = f"names dialogue {dialogue}, which {reason}; expected one of user {users[row]}'s"
+        message = f"names dialogue {dialogue}, which {reason}; expected a dialogue of user {users[row]}"
         yield rows.problem(row, "dialogue_id", message)

@@ -1,4 +1,4 @@
-"""How people curate a HiCUPID set: questions with their answers, and the dialogues that hold what an answer needs."""
+"""Curation of a HiCUPID set by people: questions with their answers, and the dialogues that an answer depends on."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""HiCUPID: rows of the published tables <-> records.
+"""Conversion between the published HiCUPID tables and records.
 
-A full-size set has 397,500 turns and 60,000 questions, so the tables stay in Arrow and a user's history
-becomes records when it is asked for:
+A full-size set has 397,500 turns and 60,000 questions. The tables therefore stay in Arrow, and a user's history is
+converted to records on request:
 
     data = load("path/to/hicupid")
     for question in data.questions("test_2"):
@@ -33,7 +33,7 @@ PERSONA_FIELDS = ("category", "relation", "entity", "sentiment")
 PROFILE_FIELDS = ("age", "gender", "personality", "occupation", "income_range")
 SCHEDULE_FIELDS = ("datetime", "event")
 
-# What a question of each type must come with.
+# The metadata that a question of each type needs.
 NEEDED_METADATA: Mapping[str, tuple[str, ...]] = {
     "persona": ("persona",),
     "profile": ("persona", "profile"),
@@ -60,7 +60,7 @@ QA_COLUMNS = (
     *(Column(f"metadata.profile.{f}", "text", may_be_null=True) for f in PROFILE_FIELDS[1:]),
     *(Column(f"metadata.schedule.{f}", "text", may_be_null=True) for f in SCHEDULE_FIELDS),
 )
-# How the published evaluation tables call these two could not be confirmed, so other names are taken too.
+# The names of these two columns in the published evaluation tables are not confirmed, so other names are accepted.
 EVALUATION_COLUMNS = (
     *QA_COLUMNS,
     Column("answer", "text", may_be_blank=True, also=("model_answer", "response", "prediction")),
@@ -188,7 +188,7 @@ class HicupidSet(DataSet):
 
     def ids(self) -> str:
         users = self.user_ids
-        return f"users go from {min(users)} to {max(users)}, questions are like {self.questions()[0].key}"
+        return f"users are numbered {min(users)} to {max(users)}; question ids look like {self.questions()[0].key}"
 
     def write(self, folder: Path, *, splits: Sequence[str], first: int | None, as_json: bool) -> list[Path]:  # noqa: ARG002
         return write(self, folder, splits=splits, users=first)
@@ -197,7 +197,7 @@ class HicupidSet(DataSet):
         return self._place[user_id][0]
 
     def history(self, user_id: int) -> History:
-        """A user's dialogues in order. Made anew at each call: a full-size history is 17k tokens."""
+        """A user's dialogues in order. Not cached, because a full-size history is 17k tokens."""
         split, rows = self._place[user_id]
         table = self._dialogues[split].table
         part = table.slice(rows.start, len(rows)) if isinstance(rows, range) else table.take(rows)
@@ -213,7 +213,7 @@ class HicupidSet(DataSet):
         return tuple(dialogues)
 
     def questions(self, *splits: str) -> tuple[Question, ...]:
-        """The questions of these splits, or of all, in the order of the files."""
+        """The questions of these splits (default: all), in the order of the files."""
         for split in splits or self.splits:
             if split not in self._read:
                 self._read[split] = tuple(_to_questions(self._questions[split].table, split))
@@ -227,7 +227,7 @@ class HicupidSet(DataSet):
 
 
 def _rows_by_user(user_ids: npt.NDArray[np.int64]) -> dict[int, Sequence[int]]:
-    """Row numbers of each user, in file order; a range where they are consecutive, as published ones are."""
+    """Row numbers of each user, in file order; a range if they are consecutive, as in the published files."""
     if not len(user_ids):
         return {}
     starts = np.concatenate([[0], np.flatnonzero(np.diff(user_ids)) + 1])
@@ -251,7 +251,7 @@ def _to_questions(table: pa.Table, split: str) -> Iterable[Question]:
 
 
 def to_judgements(table: pa.Table, split: str) -> tuple[Judgement, ...]:
-    """The transcripts of a checked `evaluation` table."""
+    """The judge transcripts of an `evaluation` table that passed the checks."""
     said = (table[name].to_pylist() for name in ("answer", "judgement", "answer_is"))
     return tuple(Judgement(*row) for row in zip(_to_questions(table, split), *said, strict=True))
 
@@ -263,7 +263,7 @@ def _to_metadata(table: pa.Table, part: str, fields: Sequence[str], record: Call
 
 
 def dialogue_table(histories: Iterable[tuple[int, History]]) -> pa.Table:
-    """The published `dialogue` rows of these users: one a turn, in order."""
+    """The `dialogue` table of these users in the published layout: one row per turn, in order."""
     columns: dict[str, list[object]] = {name: [] for name in DIALOGUE_SCHEMA.names}
     for user_id, history in histories:
         for dialogue in history:
@@ -308,7 +308,7 @@ def _qa_row(question: Question) -> dict[str, object]:
 
 
 def write(data: HicupidSet, folder: Path, *, splits: Sequence[str] = (), users: int | None = None) -> list[Path]:
-    """Write (a part of) a set in the published layout; `users` keeps the first so many of each split."""
+    """Write a set, or a part of it, in the published layout. `users` limits each split to its first N users."""
     chosen = splits or data.splits
     questions = {split: _of_first_users(data.questions(split), users) for split in chosen}
     asked = {q.user_id for part in questions.values() for q in part}

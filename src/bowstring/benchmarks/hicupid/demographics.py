@@ -1,4 +1,4 @@
-"""Who a user is, in groups large enough to compare: ages in decades, occupations by field, incomes as they stand.
+"""Demographic groups of users that are large enough to compare: ages by decade, occupations by field, income ranges.
 
 >>> occupation_group("ferry engineer")
 'engineering and technology'
@@ -16,7 +16,7 @@ _AGES = ((25, "under 25"), (35, "25-34"), (45, "35-44"), (55, "45-54"), (65, "55
 _OLDEST = "65 and over"
 _NUMBER = re.compile(r"\d[\d,.]*\s*[kKmM]?")
 
-# By the beginnings of words, the first group that has one: 'student nurse' studies, 'music teacher' teaches.
+# Matched by the beginnings of words; the first group with a match wins: 'student nurse' is a student.
 _FIELDS: tuple[tuple[str, str], ...] = (
     ("student or apprentice", "student apprentice trainee intern undergraduate"),
     ("retired or not working", "retired pensioner unemployed homemaker housewife househusband"),
@@ -75,7 +75,7 @@ def group_of(profile: Profile, axis: str) -> str:
 
 
 def age_group(age: str) -> str:
-    """The decade of an age; what is no number stays as it is."""
+    """The decade of an age; anything that is not a number is returned unchanged."""
     found = re.search(r"\d+", age)
     if found is None:
         return age.strip().lower()
@@ -92,7 +92,7 @@ def occupation_group(occupation: str) -> str:
 
 
 def order_of(axis: str, group: str) -> tuple[float, str]:
-    """Where a group stands among its axis: ages and incomes by size, others by name."""
+    """The sort key of a group on its axis: ages and incomes by size, others by name."""
     if axis == "age":
         names = [name for _, name in _AGES] + [_OLDEST]
         return (float(names.index(group)), "") if group in names else (99.0, group)
@@ -102,7 +102,7 @@ def order_of(axis: str, group: str) -> tuple[float, str]:
 
 
 def _amount(income: str) -> float:
-    """The first amount in an income range; for one without a lower end, a little below its upper."""
+    """The first amount in an income range; for a range without a lower end, slightly less than its upper end."""
     found = _NUMBER.search(income)
     if found is None:
         return float("inf")

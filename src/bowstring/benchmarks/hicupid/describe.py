@@ -110,7 +110,7 @@ def _balance(questions: Iterable[Question]) -> dict[str, dict[str, int]]:
 
 
 def _decade(age: str) -> str:
-    """'34' -> '30-39'; what is not a number stays as it is."""
+    """'34' -> '30-39'; anything that is not a number is returned unchanged."""
     digits = age.strip()
     if not digits.isdecimal() or len(digits) > 3:
         return age

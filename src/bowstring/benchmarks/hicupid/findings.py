@@ -322,10 +322,10 @@ def _overpersonalization(audited: Sequence[Record]) -> Iterator[Finding]:
 
 
 _TREATED = {
-    "respected": "The answer avoids it and says so.",
-    "mentioned": "The answer mentions it, but neither avoids nor recommends it.",
-    "omitted": "The answer does not mention it; whether the model knew about it is unknown.",
-    "violated": "The answer recommends it or treats it as liked.",
+    "respected": "Respected: the answer avoids what the user dislikes and says so.",
+    "mentioned": "Mentioned: the answer mentions it, but neither avoids nor recommends it.",
+    "omitted": "Omitted: the answer does not mention it; whether the model knew about it is unknown.",
+    "violated": "Violated: the answer recommends it or treats it as liked.",
 }
 
 

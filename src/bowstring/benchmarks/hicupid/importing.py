@@ -1,4 +1,4 @@
-"""HiCUPID's own prompts, read from a checkout: `src/constants.py`, assignments of literals, is parsed and never run."""
+"""Import of HiCUPID's own prompts from a checkout. `src/constants.py` is parsed as literals and never executed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from bowstring.prompts.constants import NotData, read_constants
 from bowstring.prompts.importing import Imported, read_source, write_templates
 from bowstring.prompts.templates import Template, check_inside
 
-# HiCUPID's instructions, and the templates they become.
+# The keys of HiCUPID's instructions -> our template names.
 _ASKING: dict[str, str] = {
     "zero/system": "ask",
     "zero/user": "ask_user",
     **{f"few/system/{n}": f"ask_{n}" for n in (1, 3, 5)},
     **{f"few/user/{n}": f"ask_user_{n}" for n in (1, 3, 5)},
 }
-# What HiCUPID's judges must have a place for.
+# The placeholders that the judge prompts need.
 _COMPARED = frozenset({"relation", "entity", "question", "answer_a", "answer_b"})
 _JUDGES: dict[str, frozenset[str]] = {
     "persona": _COMPARED,
@@ -36,7 +36,7 @@ _MAY: dict[str, frozenset[str]] = {
 
 
 def import_prompts(checkout: Path, out: Path) -> Imported:
-    """Read the prompts of a HiCUPID checkout, or of its constants file, into `out`. An error where it has none."""
+    """Read the prompts of a HiCUPID checkout, or of its constants file, into `out`; DataError if there are none."""
     candidates = (checkout,) if checkout.is_file() else (checkout / "src" / "constants.py", checkout / "constants.py")
     path = next((c for c in candidates if c.is_file()), None)
     if path is None:
@@ -59,21 +59,22 @@ def import_prompts(checkout: Path, out: Path) -> Imported:
                 _messages(found, path, f"EVALUATION_PROMPTS[{key!r}]"), path, key, needs
             )
     if not templates:
-        raise DataError(f"{path}: neither INFERENCE_PROMPTS nor EVALUATION_PROMPTS is there; expected HiCUPID's file")
+        raise DataError(f"{path}: has neither INFERENCE_PROMPTS nor EVALUATION_PROMPTS; expected HiCUPID's file")
     return Imported(write_templates(out, "hicupid", templates), missing)
 
 
 def _entry(constants: Mapping[str, Any], path: Path, name: str, key: str) -> Any:
     table = constants.get(name)
     found = table.get(key) if isinstance(table, dict) else table
-    if (line := _line_of_what_is_no_data(found)) is not None:
+    if (line := _line_of_code(found)) is not None:
         where = f"{name}[{key!r}]" if isinstance(table, dict) else name
         raise DataError(f"{path} line {line}: {where} is not plain data; expected texts, lists and .strip()")
     return found if isinstance(table, dict) else None
 
 
-def _line_of_what_is_no_data(value: Any) -> int | None:
-    """Each part is looked at once, however often it stands there: names can double a list on every line."""
+def _line_of_code(value: Any) -> int | None:
+    """The line of the first part that is code and not data. Each part is visited once, because a file can double a list
+    on every line."""
     left, seen = [value], set()
     while left:
         one = left.pop()
@@ -86,23 +87,23 @@ def _line_of_what_is_no_data(value: Any) -> int | None:
 
 
 def _messages(found: Any, path: Path, where: str) -> list[dict[str, str]]:
-    """A prompt as a list of messages, whether it stands as a list, a message or a text."""
+    """A prompt as a list of messages; the file may have a list, one message or a text."""
     found = [{"role": "user", "content": found}] if isinstance(found, str) else found
     found = [found] if isinstance(found, dict) else found
     sound = isinstance(found, list) and all(
         isinstance(m, dict) and isinstance(m.get("role"), str) and isinstance(m.get("content"), str) for m in found
     )
     if not sound or not found:
-        raise DataError(f"{path}: {where}: expected messages with a role and a content")
+        raise DataError(f"{path}: {where}: expected messages with role and content")
     return list(found)
 
 
 def _asking(messages: list[dict[str, str]], path: Path, key: str) -> dict[str, str]:
-    """An instruction, which is sent as it is: braces in it are no places."""
+    """The template of an instruction. It is sent unchanged, so its braces are escaped: they are not placeholders."""
     roles = [m["role"] for m in messages]
     if roles != (["system"] if "system" in key else ["user", "assistant"]):
         raise DataError(
-            f"{path}: INFERENCE_PROMPTS[{key!r}]: expected a system message, or a user's and an assistant's"
+            f"{path}: INFERENCE_PROMPTS[{key!r}]: expected one system message, or a user and an assistant message"
         )
     texts = [m["content"] for m in messages]
     if roles == ["system"]:
@@ -115,10 +116,10 @@ def _judging(messages: list[dict[str, str]], path: Path, key: str, needs: frozen
         raise DataError(f"{path}: EVALUATION_PROMPTS[{key!r}]: expected one user message")
     text = messages[0]["content"]
     if missing := needs - Template(key, None, text).placeholders:
-        places = ", ".join(f"{{{m}}}" for m in sorted(missing))
-        raise DataError(f"{path}: EVALUATION_PROMPTS[{key!r}] has no place for {places}")
+        names = ", ".join(f"{{{m}}}" for m in sorted(missing))
+        raise DataError(f"{path}: EVALUATION_PROMPTS[{key!r}] lacks the placeholder {names}")
     if unknown := Template(key, None, text).placeholders - needs - _MAY[key]:
-        raise DataError(f"{path}: EVALUATION_PROMPTS[{key!r}] asks for {{{min(unknown)}}}, which is not known here")
+        raise DataError(f"{path}: EVALUATION_PROMPTS[{key!r}] has the unknown placeholder {{{min(unknown)}}}")
     return {"user_prompt": text}
 
 

@@ -1,4 +1,4 @@
-"""A judge's transcripts on HiCUPID answers, as rows of the `evaluation` config: what judges are trained on."""
+"""Export of a judge's transcripts of HiCUPID answers as rows of the `evaluation` config, to train judges."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class HicupidJudgementExport:
         if (failed := failure_reason(record)) is not None:
             left_out[failed] += 1
             return
-        if "judgement" not in record:  # retrieval alone
+        if "judgement" not in record:  # a --retrieval-only run
             left_out["never judged"] += 1
             return
         question = question_of(record)

@@ -1,4 +1,4 @@
-"""Judging of a HiCUPID answer by a model, by the truth of a generator, or by words; verdicts and scores."""
+"""Judging of a HiCUPID answer by a model, by a generator's ground truth, or by words; verdicts and scores."""
 
 from __future__ import annotations
 

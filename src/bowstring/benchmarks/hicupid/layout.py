@@ -9,8 +9,8 @@ from bowstring.datasets.layout import Choice, Parts, SetLocation, find_configs
 from bowstring.datasets.sources import files_below
 from bowstring.errors import DataError
 
-JUDGEMENTS_CONFIG = "evaluation"  # judge transcripts: what judges are trained on
-# Whose dialogues a question's evidence lies in: seen users are in `train`, unseen ones in `test`.
+JUDGEMENTS_CONFIG = "evaluation"  # judge transcripts, the training data of judges
+# The dialogue split of each question split: seen users are in `train`, unseen users in `test`.
 _DIALOGUES_OF = {"train": "train", "test_1": "train", "test_2": "test"}
 
 
@@ -25,7 +25,7 @@ class HicupidFormat:
         return find_configs(paths, self.configs) or None
 
     def around_file(self, path: Path) -> SetLocation | None:
-        """A file of questions stands for its split of the set around it."""
+        """The set that a file of questions belongs to, limited to the split of the file."""
         full = path.absolute()
         for root in list(full.parents)[1:3]:  # qa/test_1.parquet, qa/test_1/0000.parquet
             inside = full.relative_to(root).as_posix()
@@ -52,7 +52,7 @@ class HicupidFormat:
 
 
 def dialogue_splits_for(question_splits: Iterable[str], available: Collection[str]) -> set[str]:
-    """The dialogue splits that questions of these splits refer to; all, for a split of another name."""
+    """The dialogue splits that questions of these splits refer to; all of them for an unknown split name."""
     wanted: set[str] = set()
     for split in question_splits:
         known = _DIALOGUES_OF.get(split)

@@ -1,9 +1,9 @@
-"""HiCUPID without a model: users from word banks, at any size up to the published one, the same bytes for a seed.
+"""HiCUPID data without a model: users from word banks, up to the published size. The same seed gives the same bytes.
 
-It is hard in the right way. A persona shows in what a user does and is never stated; others in the same dialogue, and
-dialogues on other things, speak of other entities; a question names neither the entity nor its cues; profile
-questions need two pieces; a schedule question asks for a time that is taken. It is no substitute for text that a
-model or a person wrote: load tests and training experiments run on it.
+The questions are hard in the same ways as the published ones. A persona shows in what a user does and is never stated.
+Other people in the dialogue, and other dialogues, mention other entities. A question names neither the entity nor its
+cues. A profile question needs two facts. A schedule question asks for a time that is taken. The text is no substitute
+for text by a model or a person: use it for load tests and training experiments.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from bowstring.errors import UsageError
 from bowstring.synthesis.banks import fill
 from bowstring.synthesis.quality import gives_away
 
-_WORDS_SAID = 22  # about, of a message on a persona
-_LONG_REPLY = 20  # words; a longer one needs no remark behind it
+_WORDS_SAID = 22  # approximate length of a message about a persona
+_LONG_REPLY = 20  # words; only shorter replies get a closing remark
 _FIRST_DAY = date(2025, 1, 6)
 _DAYS = 350
 
 
 class OfflineHicupid:
-    """Makes users one by one; each depends on the seed and their number alone."""
+    """Generates users one by one; each depends only on the seed and the user's number."""
 
     def __init__(self, sizes: Sizes, seed: int) -> None:
         self.sizes = sizes
@@ -47,12 +47,12 @@ class OfflineHicupid:
         there = min(len(d.personas()) for d in self.dimensions)
         if sizes.personas > there:
             least = math.ceil(sizes.users / (there - 1))
-            need = f"--users {sizes.users:,} --share {sizes.share} needs {sizes.personas:,} personas a dimension"
-            raise UsageError(f"{need}, and the banks have {there}; expected --share {least} or more")
+            need = f"--users {sizes.users:,} --share {sizes.share} needs {sizes.personas:,} personas per dimension"
+            raise UsageError(f"{need}, but the word banks have {there}; expected --share {least} or more")
         self._personas = {d.name: self._table(d) for d in self.dimensions}
 
     def _table(self, of: Dimension) -> list[tuple[Relation, str]]:
-        """As many personas as are needed, in an order of the seed's own."""
+        """The personas that are needed, in a random order that depends on the seed."""
         found = of.personas()
         self._rng("table", of.name).shuffle(found)
         return found[: self.sizes.personas]
@@ -100,7 +100,7 @@ class OfflineHicupid:
         )
 
     def _turns(self, of: Dimension, relation: Relation, entity: str, rng: random.Random) -> Turns:
-        """A conversation in which the persona shows, among other things."""
+        """A conversation that shows the persona among other topics."""
         kinds = _course(self.sizes.turns, rng)
         shows = _shows(relation, kinds.count("shows"), rng)
         lines = {
@@ -120,7 +120,7 @@ class OfflineHicupid:
 
 
 def _course(turns: int, rng: random.Random) -> list[str]:
-    """What each turn is about: an opening, then evidence among other talk; about two in five show something."""
+    """The kind of each turn: an opener, then evidence (about two in five turns) among other topics."""
     if turns == 1:
         return ["shows"]
     rest = turns - 1
@@ -132,7 +132,7 @@ def _course(turns: int, rng: random.Random) -> list[str]:
 
 
 def _shows(relation: Relation, n: int, rng: random.Random) -> list[str]:
-    """Lines that show a persona; the entity is named in at least one."""
+    """Lines that show a persona; at least one names the entity."""
     named = [line for line in relation.shows if "{e}" in line]
     first = rng.choice(named)
     rest = [line for line in relation.shows if line != first]
@@ -142,7 +142,7 @@ def _shows(relation: Relation, n: int, rng: random.Random) -> list[str]:
 
 
 def _several(lines: Sequence[str], n: int, rng: random.Random) -> list[str]:
-    """So many lines, none twice before all were used once."""
+    """`n` random lines; none is repeated before all were used once."""
     found: list[str] = []
     while len(found) < n:
         found += rng.sample(lines, min(n - len(found), len(lines)))
@@ -167,20 +167,20 @@ def _values(of: Dimension, entity: str, rng: random.Random) -> dict[str, str]:
 
 
 def _led(text: str, line: str, rng: random.Random) -> str:
-    """A message whose line has no slots, and so would be the same for everybody, gets a beginning and an end."""
+    """A message with a random beginning; one without slots also gets an end, so that users differ."""
     if "{" not in line:
         return f"{rng.choice(people()['leads'])} {text} {rng.choice(people()['tails'])}"
     return text if rng.random() < 0.6 else f"{rng.choice(people()['leads'])} {text}"
 
 
 def _dressed(reply: str, rng: random.Random) -> str:
-    """A reply between a word before it and a remark behind it: there are few replies to so many messages."""
+    """A reply with a random beginning and, if it is short, a random closing remark: the banks have few replies."""
     led = f"{rng.choice(people()['reply_leads'])} {reply}"
     return led if len(reply.split()) > _LONG_REPLY else f"{led} {rng.choice(people()['reply_tails'])}"
 
 
 def _long_enough(text: str, tails: Sequence[str], words: int, rng: random.Random) -> str:
-    """A message of about so many words: short ones go on with a remark."""
+    """A message of about `words` words: remarks are added to a short one."""
     while (missing := words - len(text.split())) > 3 or (missing > 0 and rng.random() < 0.5):
         tail = rng.choice(tails)
         if tail not in text:
@@ -189,7 +189,7 @@ def _long_enough(text: str, tails: Sequence[str], words: int, rng: random.Random
 
 
 def _topics(of: Dimension, entity: str, rng: random.Random) -> tuple[list[str], list[str]]:
-    """Two situations and two questions that do not give the entity away."""
+    """Two situations and two questions that do not reveal the entity."""
     while True:
         situations, questions = rng.sample(of.situations, 2), rng.sample(of.lines["questions"], 2)
         if not any(gives_away(f"{q} {s}", entity) for q, s in zip(questions, situations, strict=True)):
@@ -208,7 +208,7 @@ def _asked(
 
 
 class _ProfileParts:
-    """A profile, the dialogues it shows in, and clauses by which an answer can use it."""
+    """A profile, the dialogues that show it, and clauses with which an answer can use it."""
 
     def __init__(self, record: Profile, turns: Sequence[Turns], uses: Sequence[str]) -> None:
         self.record = record
@@ -236,7 +236,7 @@ def _profile(rng: random.Random) -> _ProfileParts:
 
 
 def _with_profile(answer: str, profile: _ProfileParts, rng: random.Random) -> str:
-    """An answer that uses a second piece, what is known of the user's life."""
+    """An answer that also uses a fact from the user's profile."""
     uses = rng.choice(profile.uses).rstrip(".,")
     return (
         f"{answer.rstrip('.')}, {uses}." if rng.random() < 0.5 else f"{uses[0].upper()}{uses[1:]}: {_lowered(answer)}"
@@ -244,7 +244,7 @@ def _with_profile(answer: str, profile: _ProfileParts, rng: random.Random) -> st
 
 
 def _lowered(text: str) -> str:
-    """A sentence as it stands after a colon; a name or an I keeps its capital."""
+    """A sentence as it is written after a colon: in lower case, unless it starts with a name or with I."""
     first = text.split(" ", 1)[0]
     return text if first in ("I", "I'd", "I'll", "I've") or not first[1:].islower() else text[0].lower() + text[1:]
 
@@ -273,7 +273,7 @@ def _when(day: date, rng: random.Random) -> str:
 
 
 def truth_of(generator: OfflineHicupid) -> dict[str, Any]:
-    """What `--judge truth` needs to know: by which words an answer shows that it used something."""
+    """The ground truth for `--judge truth`: the words that show that an answer used a fact."""
     bank = people()
     return {
         "made by": "bowstring synth hicupid --offline",

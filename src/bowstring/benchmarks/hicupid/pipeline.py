@@ -1,6 +1,6 @@
-"""HiCUPID's data made by models: a table of personas, then for each user profile, schedules, dialogues and questions.
+"""HiCUPID data written by models: a table of personas; then profile, schedules, dialogues and questions of each user.
 
-What depends on a persona alone is asked for with the persona alone, so users who share one share what was paid for.
+Requests for parts that depend only on a persona name no user, so users who share a persona share these requests.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from bowstring.synthesis import quality
 from bowstring.synthesis.making import Dropped, Maker
 from bowstring.synthesis.quality import Flaw
 
-_CHUNK = 20  # personas asked for at a time
+_CHUNK = 20  # personas per request
 _TEMPLATES = {
     "persona_table": {"dimension", "n", "known"},
     "profile": {"seed"},
@@ -58,7 +58,7 @@ _TEMPLATES = {
 
 
 class HicupidPipeline:
-    """Makes users one by one; the table of personas is made when the first needs it."""
+    """Generates users one by one; the table of personas is generated with the first user."""
 
     def __init__(self, sizes: Sizes, seed: int, seeds: Sequence[str], prompts: PromptFolder) -> None:
         self._sizes = sizes
@@ -72,7 +72,7 @@ class HicupidPipeline:
         }
 
     async def make(self, number: int, maker: Maker) -> User:
-        """One user; raises Dropped where profile or schedules could not be made."""
+        """Generate one user. Raises Dropped if the profile or the schedules could not be generated."""
         key = f"user {number}"
         sizes = self._sizes
         rng = random.Random(f"{self._seed}/hicupid/{number}")  # noqa: S311 - repeatable on purpose
@@ -96,14 +96,14 @@ class HicupidPipeline:
         )
 
     async def _all_tables(self, maker: Maker) -> dict[str, list[Persona] | Dropped]:
-        """The personas of every dimension; whoever comes first has them made, the others wait."""
+        """The personas of every dimension. The first call generates them; concurrent calls wait for it."""
         for dimension in self._dimensions:
             if dimension not in self._tables:
                 self._tables[dimension] = asyncio.ensure_future(self._table(dimension, maker))
         return {dimension: await asyncio.shield(self._tables[dimension]) for dimension in self._dimensions}
 
     async def _table(self, dimension: str, maker: Maker) -> list[Persona] | Dropped:
-        """A dimension without personas is left out for everybody, and noted once."""
+        """The personas of a dimension. If it has none, it is left out for all users and noted once."""
         try:
             return await self._make_table(dimension, maker)
         except Dropped as dropped:
@@ -212,7 +212,7 @@ class HicupidPipeline:
         rng: random.Random,
         maker: Maker,
     ) -> list[PersonaPart]:
-        """The persona parts; a dialogue that could not be made is left out with its questions."""
+        """The persona parts; a dialogue that could not be generated is left out with its questions."""
         parts: list[PersonaPart] = []
         asked: list[str] = []
         for n, dimension in enumerate(self._dimensions):
@@ -226,7 +226,7 @@ class HicupidPipeline:
             except Dropped as dropped:
                 maker.quality.drop(dropped.what, f"{key}, {dropped.key}", dropped.reason)
                 continue
-            # Users who share a persona are asked different things: what is tested must not be what was trained on.
+            # Users who share a persona get different questions, so that no test question is in the training data.
             own = {"occasion": occasions[0]}
             question = await self._question("persona_question", key, persona, own, asked, maker)
             about = None
@@ -270,7 +270,7 @@ class HicupidPipeline:
         asked: list[str],
         maker: Maker,
     ) -> QuestionDraft | None:
-        """A question with its answers; None, and a note, where none could be made."""
+        """A question with its answers; None, with a note, if it could not be generated."""
 
         def check(made: QuestionOut) -> Flaw | None:
             return quality.first_flaw(

@@ -1,4 +1,4 @@
-"""The parts of HiCUPID's data as models write them: read, checked against a schema, and held against the rules."""
+"""Parsing of the parts of HiCUPID data that models write, with a schema and the rules of the benchmark."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def read_list(text: str, key: str, model: type[M], n: int) -> list[M]:
 
 
 def read_personas(text: str, n: int, known: frozenset[str]) -> list[PersonaOut]:
-    """At least n that are new and differ; the first n of them."""
+    """The first n personas that are new and different; an error if there are fewer."""
 
     def convert(value: Any) -> list[PersonaOut]:
         entries = value["personas"] if isinstance(value, dict) else value
@@ -90,7 +90,7 @@ def read_personas(text: str, n: int, known: frozenset[str]) -> list[PersonaOut]:
             try:
                 made = validate_entry(PersonaOut, raw)
             except Unreadable:
-                continue  # one bad entry does not spoil the others
+                continue  # skip one bad entry, keep the others
             if made.entity.lower() not in known:
                 new.setdefault(made.entity.lower(), made)
         if len(new) < n:
@@ -110,7 +110,7 @@ def read_schedules(text: str, n: int) -> list[ScheduleOut]:
 
 
 def _canonical(text: str) -> str:
-    """A time in the published form, such as '11 AM on March 13, 2025'; raises Unreadable where it is none."""
+    """A time in the published form, such as '11 AM on March 13, 2025'; raises Unreadable if it is not a time."""
     match = _WHEN.fullmatch(" ".join(text.split()))
     if match is None:
         raise Unreadable(f"{text!r:.60} is not of the form '11 AM on March 13, {YEAR}'")
@@ -124,7 +124,7 @@ def _canonical(text: str) -> str:
 
 
 def _missing_date(texts: Sequence[str], schedules: Sequence[Schedule]) -> Flaw | None:
-    """Whether a text lacks the day or the hour of its appointment."""
+    """A flaw if a text lacks the day or the hour of its appointment."""
     for text, schedule in zip(texts, schedules, strict=True):
         when = _WHEN.fullmatch(schedule.datetime)
         if when is None:

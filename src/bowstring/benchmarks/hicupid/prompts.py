@@ -1,10 +1,10 @@
-"""HiCUPID's prompts: the instruction around a history, the question behind it, and what judges are shown.
+"""HiCUPID's prompts: instruction and history, the question after them, and the prompts of the judge.
 
     system   instruction, history                          | question
     user     history, instruction, its acknowledgement     | question
 
-What stands before the bar is the trunk: equal for all questions of a user who see the same history. Where each
-question sees another part of the history, only an instruction that comes first is equal, and that for all users.
+The part before the bar is the trunk: it is the same for all questions that see the same history of a user. If each
+question sees another part of the history, only a leading instruction is shared, and then by all users.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class HicupidPrompts:
         self.judge_is_imported = all(template.is_override for template in self._judges.values())
 
     def together(self, questions: Sequence[Question], history: History, notes: str | None = None) -> list[Prompt]:
-        """The prompts of questions that see the same."""
+        """The prompts of questions that see the same history, with one trunk."""
         trunk = Trunk(self._before(history, notes), branches=len(questions))
         return [Prompt(trunk, (Message("user", (question.question,)),)) for question in questions]
 
     def alone(self, question: Question, history: History, notes: str | None = None) -> Prompt:
-        """The prompt of a question that sees a history of its own, or notes."""
+        """The prompt of one question with its own view of the history, or with notes."""
         messages = self._before(history, notes)
         asked = Message("user", (question.question,))
         if self._variant == "user" or notes is not None:
@@ -81,17 +81,17 @@ class HicupidPrompts:
 
     @staticmethod
     def notes(summaries: Sequence[str]) -> str:
-        """Summaries of dialogues as the text that stands for them."""
+        """The text that replaces the dialogues: their summaries."""
         return "Notes on the earlier conversations, oldest first:\n" + "\n".join(f"- {s}" for s in summaries)
 
     def summary(self, dialogue: Dialogue) -> Prompt:
         if self._summary is None:
-            raise LookupError("summaries were not announced")
+            raise LookupError("these prompts were opened without summaries")
         text = "\n\n".join(f"{_NAMES[m.role]}: {m.text}" for m in dialogue.messages)
         return Prompt(Trunk(()), (Message("user", self._summary.user_pieces(session=text)),))
 
     def judge(self, question: Question, answer: str, *, answer_is: str) -> Prompt:
-        """What the judge is shown; the model's answer stands on the side `answer_is`."""
+        """The prompt of the judge, with the model's answer on the side `answer_is`."""
         values = {"question": question.question, "answer": answer}
         for known in (question.persona, question.profile, question.schedule):
             if known is not None:
@@ -106,10 +106,10 @@ class HicupidPrompts:
 
 
 def _asking(prompts: PromptFolder, shots: int, instruction: Instruction) -> tuple[Template, str]:
-    """The template of the instruction, and the examples that go into it."""
+    """The template of the instruction, and the examples to put into it."""
     name = "hicupid/ask" if instruction == "system" else "hicupid/ask_user"
     if shots and prompts.has_override(f"{name}_{shots}"):
-        return prompts.get(f"{name}_{shots}"), ""  # imported, with examples of its own
+        return prompts.get(f"{name}_{shots}"), ""  # an imported template that contains its examples
     template = prompts.get(name, needs=frozenset({"examples"} if shots else ()), may=frozenset({"examples"}))
     if (template.system if instruction == "system" else template.user) is None:
         raise DataError(f"prompt {name} has no {instruction}_prompt")
@@ -117,12 +117,12 @@ def _asking(prompts: PromptFolder, shots: int, instruction: Instruction) -> tupl
 
 
 def _shown(examples: Any, shots: int) -> str:
-    """So many examples of each type, as text behind an instruction."""
+    """`shots` examples of each type, as text after the instruction."""
     shown = ["\n\nExamples, each of another user, with what was known of them:"]
     for kind in QUESTION_TYPES:
         found = examples.get(kind) if isinstance(examples, Mapping) else None
         if not isinstance(found, list) or len(found) < shots:
-            raise DataError(f"prompt hicupid/examples: expected at least {shots} of the type {kind}")
+            raise DataError(f"prompt hicupid/examples: expected at least {shots} of type {kind}")
         for example in found[:shots]:
             if not isinstance(example, Mapping) or not {"known", "question", "answer"} <= example.keys():
                 raise DataError(f"prompt hicupid/examples: {kind}: expected known, question and answer in each")

@@ -1,4 +1,4 @@
-"""From a HiCUPID set's files to a checked set in memory; and judge transcripts alone."""
+"""Reading and checking of the files of a HiCUPID set, or of its judge transcripts only."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from bowstring.datasets.sources import Source, locate_config
 def read(locate: Locate, choice: Choice) -> Reading[HicupidSet]:
     reading, lacks_histories = _read(locate(choice))
     if lacks_histories and not choice.whole:
-        # The dialogues are not in the split that the name of the questions' split suggests.
+        # The dialogues are not in the split that the name of the question split suggests: read all of them.
         reading, _ = _read(locate(replace(choice, whole=True)))
     return reading
 
 
 def _read(source: Source) -> tuple[Reading[HicupidSet], bool]:
-    """What was read, and whether some user who is asked has no dialogue in it."""
+    """The set or its problems, and whether a question belongs to a user without dialogues."""
     problems = [
-        Problem(f"{config}/", None, None, f"is not there; expected {config}/*.parquet beside the other part")
+        Problem(f"{config}/", None, None, f"is missing; expected {config}/*.parquet beside the other part")
         for config in ("dialogue", "qa")
         if config not in source.parts
     ]
@@ -39,7 +39,7 @@ def _read(source: Source) -> tuple[Reading[HicupidSet], bool]:
     questions, _ = read_parts(source, "qa", QA_COLUMNS, problems)
     judgements, _ = read_parts(source, JUDGEMENTS_CONFIG, EVALUATION_COLUMNS, problems)
     problems += checks.check_dialogues(dialogues)
-    # Evidence can only be looked up where every dialogue was read.
+    # Evidence can be checked only if every dialogue was read.
     readable = all_dialogues and all(rows.has("user_id", "dialogue_id") for rows in dialogues.values())
     known = dialogues if readable else {}
     for rows in questions.values():
@@ -57,9 +57,9 @@ def _read(source: Source) -> tuple[Reading[HicupidSet], bool]:
 
 
 def load_judgements(name: str, *, revision: str | None = None) -> tuple[Judgement, ...]:
-    """Judge transcripts on answers, in the order of the files; `question.split` is their split.
+    """Judge transcripts of answers, in the order of the files; `question.split` is their split.
 
-    A source is a file, a folder with `evaluation/*.parquet`, or such a set on the hub. Nothing else of it is read.
+    The source is a file, a folder with `evaluation/*.parquet`, or such a set on the hub. Its other files are not read.
     """
     problems: list[Problem] = []
     source = locate_config(name, JUDGEMENTS_CONFIG, "hicupid", revision=revision)

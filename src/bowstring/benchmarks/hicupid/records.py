@@ -1,4 +1,4 @@
-"""The records of HiCUPID runs, as records.jsonl has them."""
+"""The format of HiCUPID records in records.jsonl."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ScheduleForm(_Exact):
 
 
 class HicupidForm(Form):
-    """A line of HiCUPID's records.jsonl; where the item failed, or was only searched for, it ends early."""
+    """A line of HiCUPID's records.jsonl. Later fields are missing if the item failed or the run only retrieved."""
 
     key: Key
     user: Id
@@ -77,12 +77,12 @@ class HicupidForm(Form):
         ):
             for need in needs if one in given else ():
                 if need not in given:
-                    raise ValueError(f"has {one}, and no {need}")
+                    raise ValueError(f"has {one} but no {need}")
         return self
 
 
 class SettingsForm(Form):
-    """What of a run's settings changes how its records are read."""
+    """The settings of a run that affect how its records are read."""
 
     both_orders: StrictBool = False
 

@@ -1,4 +1,4 @@
-"""What HiCUPID's records come to: scores, rates, text overlap, recall; by group; and the gaps between users."""
+"""Metrics of HiCUPID records: scores, rates, text overlap and recall, also by group, and gaps between user groups."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from bowstring.metrics.measures import SHARE, Family, Measure, MetricSet, Parts,
 from bowstring.runs.runner import Record
 
 _AXES = ("type", "split", "sentiment", "category", *demographics.AXES)
-# Which question types count for how much in a total; the first of both as published.
+# The weights of the question types in a total; those of the scores are as published.
 _SCORE_WEIGHTS = {"persona": 25, "profile": 5, "schedule": 5}  # 10 schedule questions at half weight
 _RECALL_WEIGHTS = {"persona": 25, "profile": 5, "schedule": 10}
 _QUESTIONS = 40
 
 
 def recall_of(question: Question, found: Collection[int], kinds: Mapping[int, str]) -> float:
-    """Whether any gold dialogue was found; for profile questions, half for the profile and half for the persona.
+    """1 if any gold dialogue was found, else 0; for profile questions, half for the profile and half for the persona.
 
-    Published evidence has the five profile dialogues first; which they are is told by their type (`kinds`).
+    `kinds` are the types of the dialogues: they tell the five profile dialogues of the evidence from the persona's.
     """
     parts = [question.evidence]
     if question.type == "profile":
@@ -40,7 +40,7 @@ def recall_of(question: Question, found: Collection[int], kinds: Mapping[int, st
 
 
 def summarize(records: Sequence[Record]) -> dict[str, Any]:
-    """Metrics of all records, by every axis they have, and the gaps between groups of users."""
+    """Metrics of all records and by every axis, and the gaps between groups of users."""
     groups: dict[str, dict[str, Any]] = {}
     gaps: dict[str, Any] = {}
     for axis, members in _members(records).items():  # the permutation test of gaps depends on their order
@@ -72,7 +72,7 @@ _SHOWN = ("turns", "characters")
 
 
 def grouped(records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
-    """The records by every axis that tells at least two groups apart; ages and incomes in order of size."""
+    """The records by every axis with at least two groups; ages and incomes in ascending order."""
     return {axis: _ordered(axis, members) for axis, members in _members(records).items()}
 
 
@@ -81,7 +81,7 @@ def _ordered(axis: str, members: Mapping[str, list[Record]]) -> dict[str, list[R
 
 
 def _members(records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
-    """In the order of the data."""
+    """The records by axis and group, in the order of the data."""
     found: dict[str, dict[str, list[Record]]] = {}
     for axis in _AXES:
         members: dict[str, list[Record]] = {}
@@ -94,7 +94,7 @@ def _members(records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
 
 
 def cluster_of(record: Mapping[str, Any]) -> str:
-    """Whose question it is: questions of one user are not independent."""
+    """The user: questions of one user are not independent."""
     return str(record["user"])
 
 
@@ -122,7 +122,7 @@ def _total(weights: Mapping[str, int], mean: Means) -> npt.NDArray[np.float64]:
 
 
 def _verdicts(record: Mapping[str, Any]) -> list[str] | None:
-    """Of a pairwise comparison that could be read, in one order or in both."""
+    """The verdicts of a pairwise comparison, in one order or in both; None if one is missing or unparsed."""
     if record["type"] == "schedule" or record.get("score") is None:
         return None
     return [record[name] for name in ("verdict", "swapped_verdict") if name in record]
@@ -138,7 +138,7 @@ def _rate(outcome: str, record: Mapping[str, Any]) -> float | None:
 
 
 def _consistent(record: Mapping[str, Any]) -> float | None:
-    """Whether the judge decided alike in both orders."""
+    """1 if the verdict is the same in both orders, else 0."""
     verdicts = _verdicts(record)
     return None if verdicts is None or len(verdicts) < 2 else float(verdicts[0] == verdicts[1])
 
@@ -153,7 +153,7 @@ def _of_type(kind: str, means: Means) -> npt.NDArray[np.float64]:
 
 
 def _family(field: str, weights: Mapping[str, int], scales: Mapping[str, Scale]) -> dict[str, Measure]:
-    """A number by question type, and the total that papers give."""
+    """A metric by question type, and its weighted total."""
     of = partial(_by_type, field)
     total = Measure(QUESTION_TYPES, of, partial(_total, weights), scale=scales.get("total", Scale()))
     alone = {
@@ -163,7 +163,7 @@ def _family(field: str, weights: Mapping[str, int], scales: Mapping[str, Scale])
     return {f"{field}.total": total} | alone
 
 
-# A comparison with the gold answer that ends in a tie counts half.
+# A tie with the gold answer counts half, so the ceiling is 50.
 AGAINST_GOLD = Scale(ceiling=50.0, ceiling_means="as good as the gold answer")
 
 MEASURES: Mapping[str, Measure] = {
@@ -190,7 +190,7 @@ METRICS = MetricSet(
 
 
 def _chosen_sides(record: Record) -> list[str]:
-    """The sides a judge chose, where it chose one."""
+    """The sides that the judge chose; none for a tie or an unparsed verdict."""
     own = record.get("answer_is", "A")
     other = "B" if own == "A" else "A"
     sides = []

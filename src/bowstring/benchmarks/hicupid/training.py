@@ -1,11 +1,11 @@
 """Training data of HiCUPID.
 
 SFT     history and question → the personalized answer
-DPO     the personalized answer rather than the general one
-judge   the judge's prompt on an answer → what the teacher wrote
+DPO     the personalized answer over the general one
+judge   the judge's prompt for an answer → the transcript of the teacher
 
-The held-out data of a judge are whole users. Users share personas, so a held-out question may be about a persona in the
-training data, with another answer.
+Whole users are held out from the training of a judge. Users share personas, so a held-out question may be about a
+persona in the training data, with another answer.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class _UserExamples:
         if not self._settings.drop_irrelevant:
             return ()
         return (
-            f"a history lacks up to {self._settings.drop_irrelevant} of the dialogues on personas that no question "
-            "packed behind it needs",
+            f"each history lacks up to {self._settings.drop_irrelevant} persona dialogues that no question of its pack "
+            "needs",
         )
 
     def of(self, group: Sequence[Question]) -> Iterator[list[Example]]:

@@ -1,12 +1,12 @@
-"""The truth judge: on a set that was generated offline it is known what an answer has to use, so no model need judge.
+"""The truth judge: judges answers without a model, from the ground truth of a set that was generated offline.
 
-    persona    the entity, or what goes with it, is brought up; for a dislike, to steer clear of it
-    profile    the same, and something of the user's life besides
-    schedule   the event that takes the time is named, and nothing is booked over it
+    persona    the answer mentions the entity or one of its cues; for a dislike, it advises against it
+    profile    the same, and the answer uses something from the user's profile
+    schedule   the answer names the conflicting event and does not book over it
 
-By words: it knows every gold answer of its own sets, and reads others as far as words tell. An answer that lists many
-entities, or events, to be on the safe side has used none. A tie is the best an answer can do: as good as gold. It
-writes the verdict lines that other judges write.
+It matches words, so it recognizes the gold answers of generated sets reliably and other answers less so. An answer that
+lists more than three entities or events counts as using none. The best verdict is a tie: as good as gold. The verdict
+lines have the format of other judges.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from bowstring.history.bm25 import singular, stems
 
 NAME = "truth"
 FILE = "truth.json"
-NOTE = "judged by the generator's own truth, by words: on a generated set, which is no substitute for what people write"
+NOTE = "judge truth matches words with the generator's ground truth; a generated set is no substitute for real text"
 
-_MOST_NAMED = 3  # entities of a field, or events, in an answer that means one of them
-_X = "\x00"  # stands for the entity while a sentence is looked at
-# What turns an entity down: words that lead to it, words that follow it, or words that follow and lead to 'it'.
+_MOST_NAMED = 3  # an answer that names more entities of a category, or more events, counts as a list
+_X = "\x00"  # replaces the entity while a sentence is examined
+# A mention is negative if these words come before the entity, after it, or after it and before a pronoun such as 'it'.
 _BEFORE = (
     r"avoid\w*|without|rather than|instead of|leav\w+|left|skip\w*|steer\w*|(?<!why )not(?! only)|never|nobody|"
     r"other people|none of|no(?! doubt)|free of|other than|away from|dislik\w*|hate\w*|loath\w*|cannot stand|"
@@ -47,7 +47,7 @@ _TURNED_DOWN = re.compile(
     rf"|(?:{_X}|^).*\b(?:{_BEFORE})\b(?:\W+\w+){{0,4}}?\W+(?:it|them|that|those|one)\b",
     re.IGNORECASE,
 )
-# For a liking only what is aimed straight at it counts: 'not' and 'keep' may be about anything else.
+# For a liking, only words directly before or after the entity count: a 'not' elsewhere may be about anything.
 _REFUSED = re.compile(
     rf"\b(?:avoid\w*|without|rather than|instead of|skip\w*|steer\w* clear of|hate|dislike|loathe|cannot stand|"
     rf"can't stand|away from|leave out|no)\s+(?:the |any |all |a |an |of |those |these |your )*{_X}"
@@ -63,8 +63,8 @@ _ASKS = re.compile(
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+")
 
 
-class Known(BaseModel):
-    """As the generator writes it: entities and profiles with the words that tell of them."""
+class TruthFile(BaseModel):
+    """The format of truth.json: entities and profile values with the words that indicate them."""
 
     entities: dict[str, dict[str, list[str]]]
     profiles: dict[Literal["age", "gender", "personality", "occupation", "income_range"], dict[str, str]]
@@ -72,7 +72,7 @@ class Known(BaseModel):
 
 
 class Truth:
-    """What the generator knew, read from the file beside its set."""
+    """The ground truth of a generated set, read from the file beside it."""
 
     def __init__(self, known: Mapping[str, Any]) -> None:
         self._entities: Mapping[str, Mapping[str, list[str]]] = known["entities"]
@@ -112,7 +112,7 @@ class Truth:
         return f"1. Conflict: {said}.\nSatisfaction: {'YES' if caught else 'NO'}"
 
     def dislike(self, question: Question, answer: str) -> str:
-        """Whether what the user dislikes is turned down, brought up, or left out."""
+        """Whether the answer respects, mentions or omits what the user dislikes."""
         if question.persona is None:
             raise DataError(f"question {question.key} has no persona; expected a set that was generated offline")
         found = self._sentences(answer, question.persona.category, question.persona.entity)
@@ -126,10 +126,10 @@ class Truth:
         return f"1. Bearing: {', '.join(named) or 'nothing'} named.\nDragged In: {'YES' if named else 'NO'}"
 
     def _sentences(self, answer: str, category: str, entity: str) -> list[str]:
-        """The answer's sentences, with a mark wherever the entity, or what goes with it, is brought up."""
+        """The answer's sentences, with a mark in place of each mention of the entity or its cues."""
         known = self._entities.get(category, {})
         longer = [name for name in known if name != entity and entity.lower() in name.lower()]
-        for name in longer:  # guinea pigs are no pigs
+        for name in longer:  # "guinea pigs" does not mention "pigs"
             answer = _pattern(name).sub("…", answer)
         for name in (entity, *known.get(entity, [])):
             answer = _pattern(name).sub(_X, answer)
@@ -137,7 +137,7 @@ class Truth:
 
     @staticmethod
     def _avoided(sentences: Sequence[str]) -> bool:
-        """Whether every mention steers clear, in its own sentence or in the next by a pronoun."""
+        """Whether every mention is negative, in its own sentence or through a pronoun in the next."""
         places = [n for n, sentence in enumerate(sentences) if _X in sentence]
         following = [*sentences[1:], ""]
         return bool(places) and all(
@@ -146,12 +146,12 @@ class Truth:
 
     @staticmethod
     def _brought_in(sentences: Sequence[str]) -> bool:
-        """Whether some mention is not turned down."""
+        """Whether at least one mention is not negative."""
         return any(_X in sentence and not _REFUSED.search(sentence) for sentence in sentences)
 
     @staticmethod
     def _named(answer: str, names: Iterable[str]) -> int:
-        """How many of these an answer names; the longest first, for guinea pigs are no pigs."""
+        """The number of these names in an answer. Longer names first: "guinea pigs" does not name "pigs"."""
         found = 0
         for name in sorted(names, key=len, reverse=True):
             answer, n = _pattern(name).subn("…", answer)
@@ -159,7 +159,7 @@ class Truth:
         return found
 
     def _uses_life(self, question: Question, answer: str) -> bool:
-        """Whether an answer has a name from the user's profile, or most of a clause that tells of it; not many."""
+        """Whether an answer names a value of the user's profile, or most words of its clause, without listing many."""
         if question.profile is None:
             return False
         found = set(stems(answer))
@@ -175,7 +175,7 @@ class Truth:
 
 @lru_cache(maxsize=8192)
 def _pattern(name: str) -> re.Pattern[str]:
-    """A name wherever it stands as words of its own, in the singular or the plural, without an article of its own."""
+    """A pattern for a name as whole words, singular or plural, without its leading article."""
     bare = re.sub(r"^(?:the|a|an|my|your) ", "", name.lower())
     *before, last = re.split(r"\s+", bare)
     one = singular(last)
@@ -185,14 +185,12 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 
 def load_truth(data: str) -> Truth:
-    """The truth of a set in a folder."""
+    """The ground truth of the set in a folder."""
     path = Path(data).expanduser() / FILE
     if not path.is_file():
-        raise UsageError(
-            f"--judge truth: {data} has no {FILE}; expected a set made by bowstring synth hicupid --offline"
-        )
+        raise UsageError(f"--judge truth: {data} has no {FILE}; expected a set from bowstring synth hicupid --offline")
     try:
-        return Truth(Known.model_validate(parse_strict_json(path.read_bytes())).model_dump())
+        return Truth(TruthFile.model_validate(parse_strict_json(path.read_bytes())).model_dump())
     except ValidationError as invalid:
         error = invalid.errors(include_url=False)[0]
         place = ".".join(map(str, error["loc"]))[:200]

@@ -1,6 +1,6 @@
-"""HiCUPID's records: what is known of a user, the questions they ask later, and what judges said of answers.
+"""HiCUPID's records: personas, profiles and schedules of users, their questions, and judge transcripts of answers.
 
-A question is identified by user and question id; `key` is that identity as text, and never a path.
+A question is identified by user and question id; `key` is that identity as text. It is never used as a path.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A HiCUPID question; `evidence` are the ids of the dialogues that hold what its answer needs."""
+    """A HiCUPID question; `evidence` are the ids of the dialogues that its answer depends on."""
 
     split: str
     user_id: int
@@ -61,10 +61,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A judge's transcript on an answer to a HiCUPID question: what evaluators are trained on.
+    """A judge's transcript of an answer to a HiCUPID question: training data of evaluators.
 
-    Where the answer was compared with the gold one, the transcript calls the two A and B; `answer_is` says which of
-    them the answer was. None for schedules, which are not compared, and for sets that do not say.
+    In a comparison with the gold answer, the transcript calls the two answers A and B; `answer_is` is the side of the
+    model's answer. It is None for schedule questions, which are not compared, and for sets without this column.
     """
 
     question: Question

@@ -1,7 +1,7 @@
-"""A HiCUPID user put together from parts, whoever wrote them: order of dialogues, ids, evidence, splits.
+"""Assembly of a HiCUPID user from generated parts: order of dialogues, ids, evidence, splits.
 
-users    seen (train and test_1) and unseen (test_2), 5 : 1
-personas one a dimension; each is shared by so many users, and never by a seen and an unseen one
+users      seen (train and test_1) and unseen (test_2), 5 : 1
+personas   one per user and dimension; shared by `share` users, but never by a seen and an unseen user
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from bowstring.files.writing import create_file, make_folder
 from bowstring.records import Dialogue, History, Message
 
 PROFILE_FIELDS = ("age", "gender", "personality", "occupation", "income_range")
-_STRIDE = 40  # dialogue and question ids of a user, as published
-_TEST_SHARE = 5  # one in so many of a seen user's questions is for test_1
-Turns = Sequence[tuple[str, str]]  # what the user said, what the assistant answered
+_STRIDE = 40  # ids are user * 40 + position, as published
+_TEST_SHARE = 5  # one in five questions of a seen user is in test_1
+Turns = Sequence[tuple[str, str]]  # user message, assistant reply
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How large a set is, to the number. Defaults and limits are those of the settings (synthesis.py)."""
+    """The sizes of a set. Defaults and limits are in the settings (synthesis.py)."""
 
     users: int
     dimensions: int
@@ -44,12 +44,12 @@ class Sizes:
 
     @property
     def personas(self) -> int:
-        """How many personas a dimension needs."""
+        """The number of personas per dimension."""
         return math.ceil(self.seen / self.share) + math.ceil((self.users - self.seen) / self.share)
 
 
 class PersonaAssignment:
-    """Every user's persona in every dimension, by number; dealt once."""
+    """The persona number of every user in every dimension, assigned at random once."""
 
     def __init__(self, sizes: Sizes, seed: int, dimensions: Sequence[str]) -> None:
         self._of: dict[str, list[int]] = {}
@@ -81,7 +81,7 @@ class PersonaPart:
     persona: Persona
     turns: Turns
     asked: QuestionDraft | None
-    profile_asked: QuestionDraft | None = None  # of a profile question that needs this persona too
+    profile_asked: QuestionDraft | None = None  # a profile question that also needs this persona
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def assemble_user(
     unseen: bool,
     rng: random.Random,
 ) -> User:
-    """Shuffle the dialogues, number them, and say which of them each question needs and which split it is in."""
+    """Shuffle and number the dialogues, and give each question its evidence and its split."""
     parts: list[tuple[QuestionType, Turns]] = [("profile", turns) for turns in profile_turns]
     parts += [("persona", part.turns) for part in personas]
     parts += [("schedule", part.turns) for part in schedules]
@@ -151,13 +151,14 @@ def _splits(kinds: Sequence[str], *, unseen: bool, rng: random.Random) -> Iterat
     tested: set[int] = set()
     for kind in dict.fromkeys(kinds):
         places = [n for n, k in enumerate(kinds) if k == kind]
-        # Where five does not divide their number, chance decides: over many users it is one in five all the same.
+        # If the number is not divisible by five, round at random: over many users the share is one in five.
         tested |= set(rng.sample(places, (len(places) + rng.randrange(_TEST_SHARE)) // _TEST_SHARE))
     yield from ("test_1" if n in tested else "train" for n in range(len(kinds)))
 
 
 class SetWriter:
-    """Writes users in the published layout as they come. Use it as a context; files appear when it ends well."""
+    """Writes users in the published layout, in batches. A context manager: files get their names if it ends without an
+    error."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,6 +1,6 @@
-"""Validity checks of a HiCUPID run that need no model: how far its score goes with length, and what its answers name.
+"""Validity checks of a HiCUPID run that need no model: whether its score depends on length, and what its answers name.
 
-An audit asks further.
+An audit checks more.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Cluster = Callable[[Record], str]
 
 
 class KnownPersonas:
-    """What is true of the users of a run, as far as its questions tell."""
+    """The personas of the users of a run, as far as its questions give them."""
 
     def __init__(self, records: Iterable[Record]) -> None:
         self._by_user: dict[int, dict[tuple[str, str], Persona]] = {}
@@ -30,7 +30,7 @@ class KnownPersonas:
                 self._by_user.setdefault(record["user"], {})[persona.category, persona.entity] = persona
 
     def irrelevant(self, record: Record) -> list[Persona]:
-        """What is true of the user and not what the question is about; a profile question may be about all of them."""
+        """The personas that the question is not about; none for a profile question, which may be about all of them."""
         if record["type"] == "profile":
             return []
         own = record["persona"]
@@ -39,7 +39,7 @@ class KnownPersonas:
 
 
 def compared_lengths(records: Iterable[Record], cluster_of: Cluster) -> list[Comparison]:
-    """Every comparison that could be read: how it went, and by how many words the answer is the longer one."""
+    """Every parsed comparison: its outcome, and by how many words the answer is longer than the gold answer."""
     return [
         Comparison(cluster_of(r), r["score"], len(r["answer"].split()) - len(r["personalized_answer"].split()))
         for r in records
@@ -48,8 +48,8 @@ def compared_lengths(records: Iterable[Record], cluster_of: Cluster) -> list[Com
 
 
 def validity_of(records: Sequence[Record], cluster_of: Cluster) -> dict[str, Any]:
-    """`score` is that of all comparisons together, `longer_wins` what it would be if the longer answer always won;
-    `named` are rates of answers by the words in them."""
+    """`score` is over all comparisons; `longer_wins` is the score if the longer answer always won; `named` are rates of
+    answers that contain certain words."""
     named = _named([record for record in records if "answer" in record], KnownPersonas(records), cluster_of)
     found: dict[str, Any] = {"named": named} if named else {}
     compared = compared_lengths(records, cluster_of)
@@ -65,7 +65,7 @@ def validity_of(records: Sequence[Record], cluster_of: Cluster) -> dict[str, Any
 
 
 def _named(answered: Sequence[Record], known: KnownPersonas, cluster_of: Cluster) -> dict[str, Any]:
-    """Answers that name a persona the question is not about, by type; and what becomes of a dislike."""
+    """Rates of answers that name a persona the question is not about, by type; and of the treatments of dislikes."""
     found: dict[str, Estimate | None] = {}
     for kind in ("schedule", "persona"):
         names = [(r, [p.entity for p in known.irrelevant(r)]) for r in answered if r["type"] == kind]
@@ -79,7 +79,7 @@ def _named(answered: Sequence[Record], known: KnownPersonas, cluster_of: Cluster
     treated = [
         (cluster_of(r), verdicts.read_dislike(builtin.dislike(r["answer"], r["persona"]["entity"]))) for r in disliked
     ]
-    for treatment in ("respected", "mentioned", "omitted"):  # words do not tell what is violated
+    for treatment in ("respected", "mentioned", "omitted"):  # violations cannot be recognized by words
         found[f"dislikes {treatment}"] = rate_of([Score(cluster, float(one == treatment)) for cluster, one in treated])
     return {name: rate.as_json() for name, rate in found.items() if rate is not None}
 

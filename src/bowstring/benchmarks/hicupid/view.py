@@ -33,7 +33,7 @@ class HicupidView(View):
         r = record
         parts = [("question", r["question"]), ("answer", r.get("answer")), ("personalized", r["personalized_answer"])]
         parts += [("general", r["general_answer"]), (_judge(r), r.get("judgement"))]
-        parts += [("sides swapped", r.get("swapped_judgement")), ("known fact", _known(r))]
+        parts += [("sides swapped", r.get("swapped_judgement")), ("known fact", _facts_of(r))]
         parts += [("failure", failure_in_words(r))]
         numbers = {name: r.get(name) for name in ("rouge_l", "bleu", "recall")}
         return Item(
@@ -119,7 +119,7 @@ def _judge(r: Record) -> str:
     return f"judge (the answer was {r['answer_is']})" if compared else "judge"
 
 
-def _known(r: Record) -> str | None:
+def _facts_of(r: Record) -> str | None:
     """The facts about the user that the answer should use."""
     said = [
         f"{what}: " + ", ".join(f"{name} {value}" for name, value in r[what].items())

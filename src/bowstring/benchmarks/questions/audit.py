@@ -73,7 +73,8 @@ class QuestionAudit:
 
     def __init__(self, benchmark: QuestionBenchmark, request: AuditRequest) -> None:
         self.run_judge = request.run_judge
-        self._cluster_of = benchmark.cluster_of
+        self._cluster, self._cluster_of = benchmark.cluster, benchmark.cluster_of
+        self._finding = partial(make_finding, cluster=benchmark.cluster)
         self._records, self._settings = request.records, request.settings
         self._skipped = dict(request.skipped)
         self._checks = [check for check in request.checks if check not in request.skipped]
@@ -204,7 +205,7 @@ class QuestionAudit:
 
     def _gold(self, audited: Sequence[Record]) -> Iterator[Finding]:
         scores, lost = self._of(audited, "gold")
-        yield make_finding(
+        yield self._finding(
             "gold",
             "gold answer in place of the model's, % correct",
             rate_of(scores),
@@ -219,7 +220,7 @@ class QuestionAudit:
 
     def _no_history(self, audited: Sequence[Record]) -> Iterator[Finding]:
         scores, lost = self._of(audited, "no-history")
-        yield make_finding(
+        yield self._finding(
             "no-history",
             "model without the history, % correct",
             rate_of(scores),
@@ -231,7 +232,7 @@ class QuestionAudit:
         gain = paired_difference((c, without, own) for c, own, without in rows)
         assess = partial(assess_gain, "itself without the history", _CLEAR)
         name = "model − itself without the history (difference, % correct)"
-        yield make_finding("no-history", name, gain, "above 0", assess, left_out=lost)
+        yield self._finding("no-history", name, gain, "above 0", assess, left_out=lost)
 
     def _length(self) -> Iterator[Finding]:
         rows = [
@@ -240,10 +241,10 @@ class QuestionAudit:
             if r.get("score") is not None
         ]
         words = mean_of([Score(c, n) for c, n, _ in rows], 1)
-        yield make_finding("length", "words per answer", words, "", lambda e: "The mean over all scored answers.")
+        yield self._finding("length", "words per answer", words, "", lambda e: "The mean over all scored answers.")
         found = correlation(rows)
         if found is not None:
-            yield make_finding(
+            yield self._finding(
                 "length",
                 "correlation of length and correctness (−1 to 1)",
                 found,
@@ -267,12 +268,13 @@ class QuestionAudit:
             reach=100,
             clear=_CLEAR,
             low=10,
+            cluster=self._cluster,
         )
 
     def _second_judge(self, audited: Sequence[Record]) -> Iterator[Finding]:
         rows, lost = self._both(audited, "second", "answer")
         same = rate_of([Score(c, float(a == b)) for c, a, b in rows])
-        add = partial(make_finding, "second-judge", left_out=lost)
+        add = partial(self._finding, "second-judge", left_out=lost)
         yield add("% of answers with the same verdict", same, "", lambda e: "Two judges on the same answers.")
         if not rows:
             return

@@ -10,6 +10,6 @@ from bowstring.synthesis.banks import read_bank
 
 @cache
 def work() -> dict[str, Any]:
-    """What CUPID's sessions are made of: preferences, contexts, tasks, paragraphs."""
+    """The parts of generated CUPID sessions: preferences, contexts, tasks, paragraphs."""
     found: dict[str, Any] = read_bank(__package__, "work.yaml")
     return found

@@ -1,7 +1,7 @@
 """The bundled CUPID set: four personas, written to be read.
 
-A file names its sessions instead of numbering them; what comes out is the same records, through the same checks, as
-from the published files.
+The files name sessions instead of numbering them. The result is the same records, after the same checks, as from the
+published files.
 """
 
 from __future__ import annotations

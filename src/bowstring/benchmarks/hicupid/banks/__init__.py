@@ -41,7 +41,7 @@ DIMENSIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """How a person stands to an entity, and lines in which it shows."""
+    """A relation of a person to an entity, and lines that show it."""
 
     says: str
     sentiment: Sentiment
@@ -85,7 +85,7 @@ def dimension(name: str) -> Dimension:
 
 @cache
 def people() -> dict[str, Any]:
-    """Occupations, personalities, incomes, ages, events, and lines that go with any topic."""
+    """Occupations, personalities, incomes, ages, events, and lines that fit any topic."""
     found: dict[str, Any] = read_bank(__package__, "people.yaml")
     return found
 
@@ -102,5 +102,5 @@ _FIRST_PERSON = {
 
 
 def to_you(phrase: str) -> str:
-    """A phrase of the user's as the assistant says it: 'my sister's wedding' is 'your sister's wedding'."""
+    """A phrase of the user in the assistant's words: 'my sister's wedding' becomes 'your sister's wedding'."""
     return re.sub(r"\b(my|me|I|mine|myself|our|us)\b", lambda found: _FIRST_PERSON[found[0].lower()], phrase)

@@ -1,7 +1,7 @@
 """The bundled HiCUPID set: six users, written to be read.
 
-A file names its dialogues instead of numbering them; what comes out is the same records, through the same checks, as
-from the published files.
+The files name dialogues instead of numbering them. The result is the same records, after the same checks, as from the
+published files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bowstring.datasets.tables import Column, Rows, rows_of
 from bowstring.records import Dialogue, History, Message
 
 NAME = "mini/hicupid"
-_DIALOGUES_A_USER = 40  # published ids are user_id * 40 + position, and so are ours
+_DIALOGUES_A_USER = 40  # ids are user_id * 40 + position, as published
 
 
 def load(splits: Collection[str] = ()) -> HicupidSet:
