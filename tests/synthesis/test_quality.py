@@ -56,3 +56,11 @@ def test_answers_that_cannot_be_told_apart():
     general = "A long walk by the river in the evening light is a fine way to end the day."
     assert quality.indistinct(f"Since you like jazz, {general}", general)
     assert not quality.indistinct("Put on the Monk record you keep coming back to and cook slowly.", general)
+
+
+def test_an_answer_may_add_a_preface_to_another_and_no_more():
+    general = "Walk slowly beside rivers, watch evening light, cook fresh bread, call old friends, sleep early."
+    preface = "jazz trumpet vinyl record midnight concert".split()
+    assert len(quality.content_words(" ".join(preface))) == 6
+    assert quality.indistinct(f"{' '.join(preface)}: {general}", general)
+    assert not quality.indistinct(f"{' '.join(preface)} saxophone: {general}", general)
