@@ -35,6 +35,24 @@ def test_the_others_wait_for_the_first_answer_of_their_trunk(branches):
     assert all(follows for _, _, follows in events[2:])
 
 
+def test_what_shares_nothing_waits_for_nobody():
+    async def run():
+        schedule, started = Schedule(10), []
+        both = asyncio.Event()
+
+        async def branch() -> None:
+            async with schedule.turn(trunk("a", 1)) as turn:
+                started.append(turn.follows)
+                if len(started) == 2:
+                    both.set()
+                await both.wait()
+
+        await asyncio.wait_for(asyncio.gather(branch(), branch()), 60)
+        return started
+
+    assert asyncio.run(run()) == [False, False]
+
+
 def test_if_the_first_fails_the_next_goes_alone():
     async def run():
         schedule, order = Schedule(10), []
