@@ -49,3 +49,19 @@ def test_what_another_process_stored_while_a_request_waited_is_not_asked_again(t
         await theirs.close()
 
     asyncio.run(run())
+
+
+def test_identical_requests_at_once_are_sent_once(tmp_path):
+    async def run() -> None:
+        model, store = OneAtATime(), Store(tmp_path / "s.sqlite")
+        asker = Asker(model, store, concurrency=2)
+        both = [asyncio.create_task(asker.ask(prompt("a"), SAMPLING)) for _ in range(2)]
+        for _ in range(100):  # turns of the loop: whoever may be sent is sent by then
+            await asyncio.sleep(0)
+        model.go_on.set()
+        assert [(await one).text for one in both] == ["re: a", "re: a"]
+        assert model.asked == ["a"]
+        assert asker.tally.asked == 1
+        await store.close()
+
+    asyncio.run(run())
