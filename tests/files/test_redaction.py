@@ -33,8 +33,7 @@ def test_a_secret_is_removed_however_it_is_written(written):
 
 def test_bodies_are_searched_for_a_secret_that_is_escaped_twice():
     body = json.dumps({"error": json.dumps({"key": SECRET})}).encode()
-    assert b"ord+1" in body
-    assert b"ord+1" not in replace_secrets(body, byte_patterns(SECRET))
+    assert replace_secrets(body, byte_patterns(SECRET)).decode() == r'{"error": "{\"key\": \"…\"}"}'
 
 
 def test_of_two_secrets_the_longer_one_goes_first():

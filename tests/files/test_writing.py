@@ -62,7 +62,8 @@ def test_a_folder_can_be_made_unless_a_file_is_in_its_place(tmp_path):
 def test_a_folder_the_user_names_may_be_a_link_and_what_is_inside_may_not(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "linked").symlink_to(tmp_path / "real")
-    assert make_folder(tmp_path / "linked", "tables", "tex") == tmp_path / "linked" / "tables" / "tex"
+    for _ in range(2):
+        assert make_folder(tmp_path / "linked", "tables", "tex") == tmp_path / "linked" / "tables" / "tex"
     assert (tmp_path / "real" / "tables" / "tex").is_dir()
     (tmp_path / "real" / "figures").symlink_to(tmp_path)
     with pytest.raises(UsageError, match="figures is a symbolic link"):
