@@ -313,6 +313,13 @@ def test_a_stopped_run_has_the_items_it_reached(made, tmp_path):
     assert compared(made, "runs/weak", tmp_path / "stopped")["items"] == 30
 
 
+def test_only_records_are_needed(made, tmp_path):
+    bare = without_sums(shutil.copytree(made / "runs" / "strong", tmp_path / "bare"))
+    (bare / "metrics.json").unlink()
+    whole, found = (compared(made, "runs/weak", run) for run in ("runs/strong", bare))
+    assert found["differences"] == whole["differences"]
+
+
 def _rewrite(folder: Path, *, status: str | None = None, fingerprint: str | None = None) -> None:
     manifest = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     manifest["status"] = status or manifest["status"]

@@ -20,7 +20,7 @@ def test_a_batch_has_its_discount_and_none_for_what_is_cached():
 
 @pytest.mark.parametrize("model", ["embedded/m#1", "python:models:knows", "hf/folder#1", "vllm/folder#1"])
 def test_a_model_on_this_machine_costs_nothing(model):
-    assert load_prices().of(model).of(Usage(MILLION, 0, MILLION)) == 0
+    assert load_prices().of(model).of(Usage(MILLION, MILLION // 2, MILLION)) == 0
 
 
 def test_a_users_file_adds_to_the_list_and_takes_precedence(tmp_path):
@@ -34,6 +34,11 @@ def test_a_users_file_adds_to_the_list_and_takes_precedence(tmp_path):
     assert found.of("openai/unknown") is None
     assert found.of("openai/gpt-4o-mini") == listed.of("openai/gpt-4o-mini") is not None
     assert found.dated == f"{listed.dated}, with prices.yaml"
+
+
+def test_a_model_is_found_by_its_name_at_any_provider():
+    assert "openai/gpt-4o" in load_prices().named("gpt-4o")
+    assert load_prices().named("openai/gpt-4o") == []
 
 
 @pytest.mark.parametrize(

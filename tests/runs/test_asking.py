@@ -2,8 +2,10 @@
 
 import asyncio
 
+import pytest
+
 from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, request_key
-from bowstring.runs.asking import Asker
+from bowstring.runs.asking import Asker, trunk_share
 from bowstring.runs.store import Response, Store
 
 SAMPLING = Sampling(10)
@@ -61,7 +63,37 @@ def test_identical_requests_at_once_are_sent_once(tmp_path):
         model.go_on.set()
         assert [(await one).text for one in both] == ["re: a", "re: a"]
         assert model.asked == ["a"]
-        assert asker.tally.asked == 1
+        assert (asker.tally.asked, asker.tally.stored, asker.tally.failed) == (1, 0, 0)
         await store.close()
 
     asyncio.run(run())
+
+
+class Says(OneAtATime):
+    """A model that always gives the same answer."""
+
+    def __init__(self, answer: Completion) -> None:
+        self.answer = answer
+
+    async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:  # noqa: ARG002
+        return self.answer
+
+
+@pytest.mark.parametrize("reasoning", [None, "so", "s\ud800"])
+@pytest.mark.parametrize("text", ["yes", "y\ud800s"])
+def test_what_is_used_is_what_is_stored(tmp_path, text, reasoning):
+    async def run() -> None:
+        store = Store(tmp_path / "s.sqlite")
+        used = await Asker(Says(Completion(text, reasoning=reasoning)), store).ask(prompt("a"), SAMPLING)
+        stored = store.get(request_key("one", prompt("a"), SAMPLING))
+        await store.close()
+        assert (used.text, used.reasoning) == (stored.text, stored.reasoning)
+        f"{used.text}{used.reasoning}".encode()
+
+    asyncio.run(run())
+
+
+def test_the_share_of_a_trunk_counts_characters_and_something_for_each_message():
+    trunk = Trunk([Message("user", ("x" * 34,)), Message("assistant", ("y" * 34,))])
+    assert trunk_share(Prompt(trunk, (Message("user", ("z" * 84,)),))) == 0.5
+    assert trunk_share(prompt("alone")) == 0.0

@@ -17,7 +17,8 @@ RECORD = {
 
 
 def test_what_is_written_is_read_again_with_fields_of_ones_own():
-    record = RECORD | {"mine": {"anything": [1, None]}}
+    judged = {"answer": "In Rome.", "judgement": "Correct: NO", "verdict": "no", "score": 0.0}
+    record = RECORD | judged | {"mine": {"anything": [1, None]}}
     assert CODEC.encode(record)["schema"] == 1
     assert CODEC.decode(CODEC.encode(record)) == record
     assert CODEC.decode(record) == record, "without a schema it is of this version"

@@ -39,7 +39,7 @@ def test_an_assistant_may_not_state_it_either():
         ("Is a Tesla a good idea?", "Tesla Model 3", True),
         ("Which ghosts are real?", "ghost stories", True),
         ("What should I read on the train?", "ghost stories", False),
-        ("What should I read on the train?", "the other one of us", False),
+        ("What should I read on the train?", "the", False),
     ],
 )
 def test_a_question_that_gives_its_answer_away(question, entity, told):
