@@ -12,6 +12,8 @@ def test_raters_who_never_agreed_may_agree_on_a_user_not_seen():
         assert (found[name].value, found[name].low) == (0.0, 0.0)
         assert 0 < found[name].high < 0.3
     assert (found["accuracy"].n, found["accuracy"].clusters) == (20, 20)
+    mixed = agreement_intervals(["A"] * 18 + ["B"] * 2, ["B"] * 18 + ["A"] * 2, users)["kappa"]
+    assert mixed.low < mixed.value < 0 < mixed.high
 
 
 def test_what_either_rater_left_open_is_left_out_with_its_user():
