@@ -201,7 +201,7 @@ def test_an_audit_leaves_out_what_its_judge_left_open(diary, place):
 
 def test_an_audit_holds_a_second_judge_against_the_first(diary, place):
     (place / "strict.py").write_text(
-        "def judge(messages):\n    return f'Correct: {\"NO\" if \"sister\" in messages[-1][\"content\"] else \"YES\"}'\n"
+        "def judge(messages):\n    return 'Correct: NO' if 'sister' in messages[-1]['content'] else 'Correct: YES'\n"
     )
     ran = diary("audit", "runs/knows", "--second-judge", "python:strict:judge", "--checks", "second-judge", "--json")
     assert ran.code == 0, ran.err

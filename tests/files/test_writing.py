@@ -1,5 +1,7 @@
 """Files appear whole or not at all, and nothing is written through a link."""
 
+from contextlib import suppress
+
 import pytest
 
 from bowstring.errors import UsageError
@@ -9,7 +11,7 @@ from bowstring.files.writing import check_folder, make_folder, make_parent, open
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     path = tmp_path / "metrics.json"
     write_file(path, "old")
-    with pytest.raises(RuntimeError), replace_file(path) as file:
+    with suppress(RuntimeError), replace_file(path) as file:
         file.write(b"half")
         raise RuntimeError
     assert path.read_bytes() == b"old"
@@ -45,18 +47,13 @@ def test_a_lock_that_is_a_link_is_refused(tmp_path):
 
 
 def test_a_folder_can_be_made_unless_a_file_is_in_its_place(tmp_path):
-    (tmp_path / "file").write_text("")
+    file, deep = tmp_path / "file", tmp_path / "file" / "deep"
+    file.write_text("")
     check_folder(tmp_path / "new" / "deep")
-    for place, said in (
-        (tmp_path / "file", f"{tmp_path / 'file'} is not a folder; choose another path"),
-        (
-            tmp_path / "file" / "deep",
-            f"{tmp_path / 'file'} is not a folder, so {tmp_path / 'file' / 'deep'} cannot be created; choose another path",
-        ),
-    ):
+    for place, so in ((file, ""), (deep, f", so {deep} cannot be created")):
         with pytest.raises(UsageError) as error:
             make_folder(place)
-        assert str(error.value) == said
+        assert str(error.value) == f"{file} is not a folder{so}; choose another path"
 
 
 def test_a_folder_the_user_names_may_be_a_link_and_what_is_inside_may_not(tmp_path):

@@ -75,7 +75,7 @@ class Says(OneAtATime):
     def __init__(self, answer: Completion) -> None:
         self.answer = answer
 
-    async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:  # noqa: ARG002
+    async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
         return self.answer
 
 

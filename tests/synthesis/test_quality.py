@@ -63,7 +63,7 @@ def test_answers_that_cannot_be_told_apart():
 
 def test_an_answer_may_add_a_preface_to_another_and_no_more():
     general = "Walk slowly beside rivers, watch evening light, cook fresh bread, call old friends, sleep early."
-    preface = "jazz trumpet vinyl record midnight concert".split()
+    preface = ["jazz", "trumpet", "vinyl", "record", "midnight", "concert"]
     assert len(quality.content_words(" ".join(preface))) == 6
     assert quality.indistinct(f"{' '.join(preface)}: {general}", general)
     assert not quality.indistinct(f"{' '.join(preface)} saxophone: {general}", general)

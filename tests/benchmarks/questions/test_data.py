@@ -17,9 +17,7 @@ def test_a_set_needs_questions_each_once_with_a_history_and_evidence_in_it():
     assert said() == [(None, "has no questions; expected at least one")]
     assert said(QUESTION, QUESTION) == [(1, "is 'anna-1', a duplicate; expected each question once")]
     assert said(Question("1", "ben", "?", "!")) == [(0, "is 'ben', who has no history here")]
-    assert said(Question("1", "anna", "?", "!", evidence=(1, 9))) == [
-        (0, "names dialogue 9, which anna does not have")
-    ]
+    assert said(Question("1", "anna", "?", "!", evidence=(1, 9))) == [(0, "names dialogue 9, which anna does not have")]
 
 
 def test_a_set_knows_the_files_of_its_parts():
