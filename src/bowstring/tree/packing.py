@@ -1,6 +1,6 @@
 """Prompts as a tree of token ids: the shared beginning, and what each prompt adds.
 
-    >>> cut([[1, 2, 3, 4], [1, 2, 3, 5, 6]])
+    >>> build_tree([[1, 2, 3, 4], [1, 2, 3, 5, 6]])
     Tree(trunk=(1, 2, 3), branches=((4,), (5, 6)))
 
 Every prompt is rendered and tokenized in full, and the longest common prefix of the ids is the trunk. Rendering the
