@@ -138,6 +138,12 @@ def test_a_call_is_checked_against_the_same_fields(given, said):
     assert str(error.value).startswith(said)
 
 
+def test_an_error_names_no_limits_where_there_are_none():
+    with pytest.raises(UsageError) as error:
+        Drawing("x", top_k="many")
+    assert str(error.value) == "--top-k 'many': expected a whole number"
+
+
 def test_values_take_the_form_of_their_fields():
     found = from_keywords(
         Drawing, {"data": "x", "share": 1, "splits": ["a"], "out": "here", "seed": None, "top_k": None}, where="draw()"

@@ -222,6 +222,7 @@ def test_runs_on_other_items_are_compared_on_those_they_share(made):
     assert found["differences"]["bleu"]["strong"]["n"] == 50
     assert any("compared on the 50 items that all runs have" in note for note in found["notes"])
     assert all(e["n"] <= 50 for e in found["metrics"]["bleu"].values())
+    assert not any("that all runs have" in note for note in compared(made, "runs/weak", "runs/twin")["notes"])
 
 
 def test_other_splits_of_one_set_are_compared_and_it_says_what_was_not_checked(made):
@@ -229,6 +230,16 @@ def test_other_splits_of_one_set_are_compared_and_it_says_what_was_not_checked(m
     assert found["items"] == len(records(made, "test_2")) < len(records(made, "weak"))
     assert any("different splits" in note for note in found["notes"])
     assert [run["name"] for run in found["runs"]] == ["weak, all splits", "strong, test_2"]
+
+
+def test_other_splits_with_other_items_of_the_same_keys_are_not_compared(made, tmp_path):
+    changed = without_sums(shutil.copytree(made / "runs" / "test_2", tmp_path / "changed"))
+    lines = (changed / "records.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    lines[0] = json.dumps(json.loads(lines[0]) | {"question": "Another one?"}) + "\n"
+    (changed / "records.jsonl").write_text("".join(lines), encoding="utf-8")
+    ran = compare(made, "runs/weak", changed)
+    assert ran.code == 2
+    assert "their data differs: set (" in ran.err
 
 
 def test_other_judges_are_a_note_not_an_error(made):
@@ -300,6 +311,13 @@ def test_a_stopped_run_has_the_items_it_reached(made, tmp_path):
     (tmp_path / "stopped" / "records.jsonl").write_text("".join(lines[:30]), encoding="utf-8")
     _rewrite(tmp_path / "stopped", status="stopped")
     assert compared(made, "runs/weak", tmp_path / "stopped")["items"] == 30
+
+
+def test_only_records_are_needed(made, tmp_path):
+    bare = without_sums(shutil.copytree(made / "runs" / "strong", tmp_path / "bare"))
+    (bare / "metrics.json").unlink()
+    whole, found = (compared(made, "runs/weak", run) for run in ("runs/strong", bare))
+    assert found["differences"] == whole["differences"]
 
 
 def _rewrite(folder: Path, *, status: str | None = None, fingerprint: str | None = None) -> None:

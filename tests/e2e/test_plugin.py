@@ -9,7 +9,7 @@ import pytest
 
 from bowstring.history.stages.conformance import check_stage
 from tests.support.command import bowstring, bowstring_process
-from tests.support.plugin import MODELS, install, installed, write_diaries
+from tests.support.plugin import MODELS, PEOPLE, install, installed, write_diaries
 
 OURS = re.compile(r"HiCUPID|CUPID|\bpersonas?\b|gold preference|as good as the gold|personalized", re.IGNORECASE)
 
@@ -183,6 +183,40 @@ def test_an_audit_finds_a_judge_that_accepts_everything(diary, place):
     misplaced = next(f for f in findings if f["check"] == "probes" and f["name"].startswith("answer to another"))
     assert misplaced["value"] == 100.0
     assert misplaced["verdict"] != "fine"
+
+
+def test_an_audit_leaves_out_what_its_judge_left_open(diary, place):
+    """A judge that likes short answers, and has no verdict on one of them."""
+    (place / "hasty.py").write_text(
+        "import re\n\n\n"
+        "def judge(messages):\n"
+        "    answer = re.search('Answer: <<<(.*?)>>>', messages[-1]['content'], re.S)[1]\n"
+        "    return 'Hm.' if answer == 'Your sister.' else f'Correct: {\"NO\" if len(answer) > 40 else \"YES\"}'\n"
+    )
+    assert diary("eval", "diary", "--model", "python:models:knows", "--out", "runs/hasty").code == 0
+    ran = diary("audit", "runs/hasty", "--judge", "python:hasty:judge", "--checks", "probes", "--json")
+    assert ran.code == 0, ran.err
+    found = json.loads(ran.out)
+    padded = next(f for f in found["findings"] if "filler sentences" in f["name"])
+    assert (padded["value"], padded["n"], padded["left_out"]) == (-100.0, 12, 6)
+    audited = records(next((place / "runs" / "hasty" / "audit").iterdir()))
+    texts = [one["answer"] for record in audited for one in record["variants"].values()]
+    assert found["unparsed"] == texts.count("Your sister.") > 6
+    for record in audited:
+        own = {f"With {PEOPLE[record['user']][0]}.", f"In {PEOPLE[record['user']][1]}."}
+        assert record["variants"]["misplaced"]["answer"] not in own, "it is of another diarist"
+
+
+def test_an_audit_holds_a_second_judge_against_the_first(diary, place):
+    (place / "strict.py").write_text(
+        "def judge(messages):\n    return 'Correct: NO' if 'sister' in messages[-1]['content'] else 'Correct: YES'\n"
+    )
+    ran = diary("audit", "runs/knows", "--second-judge", "python:strict:judge", "--checks", "second-judge", "--json")
+    assert ran.code == 0, ran.err
+    same, kappa, stricter = json.loads(ran.out)["findings"]
+    assert same["value"] == pytest.approx(200 / 3)
+    assert kappa["value"] == 0.0, "the first judge gave one verdict throughout"
+    assert stricter["value"] == pytest.approx(-100 / 3)
 
 
 def test_its_data_is_described_shown_and_checked(diary, place):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bowstring.judging import builtin
-from bowstring.judging.verdicts import read_dislike, read_dragged_in, read_pairwise, read_satisfaction
+from bowstring.judging.verdicts import read_correct, read_dislike, read_dragged_in, read_pairwise, read_satisfaction
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,21 @@ def test_reads_the_side_a_judge_chose(said, means):
 )
 def test_reads_whether_a_judge_was_satisfied(said, means):
     assert read_satisfaction(said) is means
+
+
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [
+        ("It names the date.\nCorrect: YES", True),
+        ("**Correct:** no, it was in June", False),
+        ("Correct: NO\nOn reflection:\nCorrect: YES", True),
+        ("Correct: YES or NO", None),
+        ("The answer is correct.", None),
+        ("", None),
+    ],
+)
+def test_reads_whether_an_answer_was_correct(said, means):
+    assert read_correct(said) is means
 
 
 @given(st.text() | st.text(alphabet="Beter Rspon:AaBi*\n"))

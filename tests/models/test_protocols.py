@@ -152,6 +152,18 @@ def test_bedrock_converses_signed_or_with_a_bearer_key(monkeypatch):
     assert "cachePoint" not in json.dumps(bearer.body)
 
 
+def test_another_server_for_bedrock_gets_its_own_key_and_none_of_amazons(monkeypatch):
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "bearer-key")
+    monkeypatch.setenv("BOWSTRING_API_KEY", "server-key")
+    with Server() as server:
+        ask(open_model(f"bedrock/m@{server.url}"), Prompt(Trunk(HISTORY), question("?")))
+        monkeypatch.delenv("BOWSTRING_API_KEY")
+        ask(open_model(f"bedrock/m@{server.url}"), Prompt(Trunk(HISTORY), question("?")))
+    own, none = server.requests
+    assert own.headers["authorization"] == "Bearer server-key"
+    assert none.headers["authorization"] == "Bearer none"
+
+
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [

@@ -2,8 +2,10 @@
 
 import asyncio
 
+import pytest
+
 from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, request_key
-from bowstring.runs.asking import Asker
+from bowstring.runs.asking import Asker, trunk_share
 from bowstring.runs.store import Response, Store
 
 SAMPLING = Sampling(10)
@@ -49,3 +51,49 @@ def test_what_another_process_stored_while_a_request_waited_is_not_asked_again(t
         await theirs.close()
 
     asyncio.run(run())
+
+
+def test_identical_requests_at_once_are_sent_once(tmp_path):
+    async def run() -> None:
+        model, store = OneAtATime(), Store(tmp_path / "s.sqlite")
+        asker = Asker(model, store, concurrency=2)
+        both = [asyncio.create_task(asker.ask(prompt("a"), SAMPLING)) for _ in range(2)]
+        for _ in range(100):  # turns of the loop: whoever may be sent is sent by then
+            await asyncio.sleep(0)
+        model.go_on.set()
+        assert [(await one).text for one in both] == ["re: a", "re: a"]
+        assert model.asked == ["a"]
+        assert (asker.tally.asked, asker.tally.stored, asker.tally.failed) == (1, 0, 0)
+        await store.close()
+
+    asyncio.run(run())
+
+
+class Says(OneAtATime):
+    """A model that always gives the same answer."""
+
+    def __init__(self, answer: Completion) -> None:
+        self.answer = answer
+
+    async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
+        return self.answer
+
+
+@pytest.mark.parametrize("reasoning", [None, "so", "s\ud800"])
+@pytest.mark.parametrize("text", ["yes", "y\ud800s"])
+def test_what_is_used_is_what_is_stored(tmp_path, text, reasoning):
+    async def run() -> None:
+        store = Store(tmp_path / "s.sqlite")
+        used = await Asker(Says(Completion(text, reasoning=reasoning)), store).ask(prompt("a"), SAMPLING)
+        stored = store.get(request_key("one", prompt("a"), SAMPLING))
+        await store.close()
+        assert (used.text, used.reasoning) == (stored.text, stored.reasoning)
+        f"{used.text}{used.reasoning}".encode()
+
+    asyncio.run(run())
+
+
+def test_the_share_of_a_trunk_counts_characters_and_something_for_each_message():
+    trunk = Trunk([Message("user", ("x" * 34,)), Message("assistant", ("y" * 34,))])
+    assert trunk_share(Prompt(trunk, (Message("user", ("z" * 84,)),))) == 0.5
+    assert trunk_share(prompt("alone")) == 0.0

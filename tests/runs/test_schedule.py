@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from bowstring.records import Message, Trunk
 from bowstring.runs.schedule import Schedule
 
@@ -10,10 +12,11 @@ def trunk(name: str, branches: int) -> Trunk:
     return Trunk([Message("user", (name,))], branches=branches)
 
 
-def test_the_others_wait_for_the_first_answer_of_their_trunk():
+@pytest.mark.parametrize("branches", [2, 4])
+def test_the_others_wait_for_the_first_answer_of_their_trunk(branches):
     async def run():
         schedule, events = Schedule(10), []
-        shared = trunk("a", 4)
+        shared = trunk("a", branches)
 
         async def branch(n: int) -> None:
             async with schedule.turn(shared) as turn:
@@ -23,13 +26,30 @@ def test_the_others_wait_for_the_first_answer_of_their_trunk():
                 turn.warms = True
                 events.append(("end", n, turn.follows))
 
-        await asyncio.gather(*(branch(n) for n in range(4)))
+        await asyncio.gather(*(branch(n) for n in range(branches)))
         return events
 
     events = asyncio.run(run())
     assert events[:2] == [("start", 0, False), ("end", 0, False)]
-    assert [e[0] for e in events[2:5]] == ["start"] * 3, "then all of them at once"
+    assert [e[0] for e in events[2 : branches + 1]] == ["start"] * (branches - 1), "then all of them at once"
     assert all(follows for _, _, follows in events[2:])
+
+
+def test_what_shares_nothing_waits_for_nobody():
+    async def run():
+        schedule, events = Schedule(10), []
+
+        async def branch() -> None:
+            async with schedule.turn(trunk("a", 1)) as turn:
+                events.append(("start", turn.follows))
+                for _ in range(100):
+                    await asyncio.sleep(0)
+                events.append(("end", turn.follows))
+
+        await asyncio.gather(branch(), branch())
+        return events
+
+    assert asyncio.run(run()) == [("start", False)] * 2 + [("end", False)] * 2
 
 
 def test_if_the_first_fails_the_next_goes_alone():

@@ -15,6 +15,7 @@ from bowstring.synthesis import quality
         ("I have not been to Cairo.", "has not been to", "Cairo", True),
         ("I've not been to Cairo yet.", "has not been to", "Cairo", True),
         ("My favourite thing is jazz.", "likes", "jazz", True),
+        ("I study physics.", "studies", "physics", True),
         ("I watch the old Westerns.", "watches", "old Westerns", True),
         ("My brother likes jazz, not me.", "likes", "jazz", False),
         ("I put down carpet.", "owns", "car", False),
@@ -36,7 +37,9 @@ def test_an_assistant_may_not_state_it_either():
         ("What should I feed my dog?", "dogs", True),
         ("Which video game should be next?", "video games", True),
         ("Is a Tesla a good idea?", "Tesla Model 3", True),
+        ("Which ghosts are real?", "ghost stories", True),
         ("What should I read on the train?", "ghost stories", False),
+        ("What should I read on the train?", "the", False),
     ],
 )
 def test_a_question_that_gives_its_answer_away(question, entity, told):
@@ -56,3 +59,35 @@ def test_answers_that_cannot_be_told_apart():
     general = "A long walk by the river in the evening light is a fine way to end the day."
     assert quality.indistinct(f"Since you like jazz, {general}", general)
     assert not quality.indistinct("Put on the Monk record you keep coming back to and cook slowly.", general)
+
+
+def test_an_answer_may_add_a_preface_to_another_and_no_more():
+    general = "Walk slowly beside rivers, watch evening light, cook fresh bread, call old friends, sleep early."
+    preface = ["jazz", "trumpet", "vinyl", "record", "midnight", "concert"]
+    assert len(quality.content_words(" ".join(preface))) == 6
+    assert quality.indistinct(f"{' '.join(preface)}: {general}", general)
+    assert not quality.indistinct(f"{' '.join(preface)} saxophone: {general}", general)
+
+
+def test_a_reply_may_have_twice_its_six_sentences_and_no_more():
+    sentence = "This is one more. "
+    assert not quality.too_long(12 * sentence)
+    assert quality.too_long(13 * sentence)
+    assert not quality.too_long(12 * sentence + 20 * "Oh yes! "), "exclamations are no sentences"
+
+
+def test_what_was_found_is_told_in_sentences_and_as_json():
+    found = quality.Quality()
+    found.made["dialogue"] += 1200
+    assert found.lines() == ["made: 1,200 dialogue", "no flaws found"]
+    found.flaws["the request leaks the preference"] += 2
+    for key in ("2", "1"):
+        found.drop("session", key, "no verdict")
+    assert found.lines()[1:] == [
+        "flaws found: 2 the request leaks the preference",
+        "dropped: 2 session: no verdict",
+    ]
+    told = found.as_json()
+    assert told["made"] == {"dialogue": 1200}
+    assert [one["key"] for one in told["dropped"]] == ["1", "2"]
+    assert told["dropped_by_reason"] == {"no verdict": 2}

@@ -19,12 +19,31 @@ def test_help_shows_the_defaults_that_a_call_has(method):
 
 
 @pytest.mark.parametrize(
+    ("method", "lr", "rank", "alpha", "length"),
+    [
+        ("sft", 1e-4, 256, 512, 20_480),
+        ("dpo", 1e-6, 256, 512, 20_480),
+        ("judge", 2e-4, 64, 128, 1024),
+        ("matcher", 2e-4, 64, 128, 2048),
+    ],
+)
+def test_defaults_are_the_published_ones(method, lr, rank, alpha, length):
+    found = settings_for(method)
+    assert (found.lr, found.rank, found.alpha, found.max_length) == (lr, rank, alpha, length)
+
+
+def test_irrelevant_dialogues_are_dropped_from_a_full_history():
+    assert settings_for("sft", drop_irrelevant=2).drop_irrelevant == 2
+
+
+@pytest.mark.parametrize(
     ("given", "said"),
     [
         ({"epoch": 2}, "train() has no setting 'epoch'; did you mean epochs?"),
         ({"int_from": "x"}, "train() has no setting 'int_from'; did you mean init_from?"),
         ({"lr": 0}, "--lr 0.0: expected a number above 0"),
         ({"save_every": 0}, "--save-every 0: expected a whole number of at least 1"),
+        ({"drop_irrelevant": 2, "history": "gold"}, "--drop-irrelevant needs --history full, not gold"),
         ({"precision": "fp8"}, "--precision fp8: expected auto, bf16 or float32"),
     ],
 )

@@ -37,6 +37,14 @@ def test_chances_are_those_of_generate(settings, warpers):
         assert abs(found[token] / n - chance) < 5 * (chance * (1 - chance) / n) ** 0.5 + 1e-9
 
 
+@pytest.mark.parametrize("settings", [{}, {"top_k": 4}, {"top_p": 0.8}, {"top_k": 4, "top_p": 0.8}])
+def test_a_number_that_rounds_to_one_draws_the_last_token_that_was_not_ruled_out(settings):
+    logits = torch.tensor([[0.0, 3.0, 2.0, 1.0, -1.0, -2.0]])
+    mixed = [DecodingSettings(1, 1.0, seed=6_037_203, **settings), DecodingSettings(1, 1.0, seed=1)]
+    kept = 2 if "top_p" in settings else 4 if "top_k" in settings else 6
+    assert one_each(logits, mixed)[0] == logits[0].argsort(descending=True)[kept - 1]
+
+
 def test_rows_with_other_settings_do_not_meddle():
     torch.manual_seed(1)
     logits = torch.randn(1, 50)

@@ -1,6 +1,6 @@
 """Redaction: remove secrets from text that is stored or shown: API keys in any encoding, and passwords in URLs.
 
->>> redacted("401: sk-0123456789 is unknown at http://me:pass@host/v1", ["sk-0123456789"])
+>>> redact("401: sk-0123456789 is unknown at http://me:pass@host/v1", ["sk-0123456789"])
 '401: … is unknown at http://…@host/v1'
 """
 

@@ -2,7 +2,7 @@
 
     codec = Codec(Form)
     codec.encode(record)           the record with its schema version
-    codec.decode(value)            the record, or NotARecord: "score is 'high'; expected a number"
+    codec.decode(value)            the record, or NotARecord: "score is 'high': input should be a valid number"
 
 A run's folder may be untrusted, or of another version. Records that match a benchmark's schema can be scored,
 compared, shown and exported; additional fields are left unchanged.

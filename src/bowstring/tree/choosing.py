@@ -87,7 +87,9 @@ class TokenSampler:
         shares = shares.masked_fill(before >= self._top_p, 0.0)  # the most likely token always stays
         heaped = shares.cumsum(-1)
         number = self._numbers[:, self._step : self._step + 1] * heaped[:, -1:]
-        at = torch.searchsorted(heaped, number, right=True).clamp(max=most - 1)
+        # A number close to 1 may round to 1, which is past the last token that was not ruled out.
+        last = (shares > 0).sum(-1, keepdim=True) - 1
+        at = torch.searchsorted(heaped, number, right=True).minimum(last)
         return tokens.gather(1, at)
 
     def _penalised(self, logits: Tensor) -> Tensor:
