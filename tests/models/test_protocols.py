@@ -225,7 +225,7 @@ def test_reasoning_is_kept_apart_from_the_answer(text, expected):
         ("python:json", "expected python:module:name"),
         ("python:no_such_module:x", "no_such_module cannot be imported"),
         ("python:json:nothing", "json has no nothing"),
-        ("python:json:__name__", "is not callable"),
+        ("python:json:__name__", "is not a model; expected a name"),
     ],
 )
 def test_a_name_that_cannot_be_used_says_what_is_missing(name, message, monkeypatch):
