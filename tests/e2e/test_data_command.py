@@ -158,6 +158,13 @@ def test_show_reads_a_user_a_question_and_an_instance():
     assert instance.count("◆ the request's context") == 2
 
 
+def test_json_of_a_dialogue_without_a_date_has_no_date():
+    user = json.loads(bowstring("data", "show", "mini", "3", "--json").out)
+    instance = json.loads(bowstring("data", "show", "mini", "1+data_engineer+contrastive", "--json").out)
+    for dialogue in [*user["history"], *(session["dialogue"] for session in instance["sessions"])]:
+        assert list(dialogue) == ["id", "kind", "messages"]
+
+
 def test_export_then_validate_then_use(tmp_path):
     assert bowstring("data", "export", "mini/hicupid", tmp_path / "h", "--users", "1").code == 0
     assert bowstring("data", "validate", tmp_path / "h").out.endswith("no problems\n")

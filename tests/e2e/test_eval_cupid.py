@@ -427,6 +427,7 @@ def test_empty_summaries_are_counted(tmp_path):
     with Server(silent) as server:
         bowstring(*command(server, tmp_path / "r", "--history", "summary", "--limit", "2"))
     assert metrics(tmp_path / "r")["unparsed_parts"] == {"summary": 4}
+    assert records(tmp_path / "r")[0]["inference"] == {"unparsed": "summary", "why": "a summary is empty"}
 
 
 def test_an_analysis_that_fails_does_not_hide_that_the_inference_was_wrong(tmp_path):

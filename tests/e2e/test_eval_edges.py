@@ -108,6 +108,13 @@ def test_a_dry_run_needs_no_key_and_sees_what_is_stored_of_the_judge_too(tmp_pat
     assert [(r["requests"], r["stored"]) for r in plan["roles"].values()] == [(0, 60), (0, 60)]
 
 
+def test_a_dry_run_names_the_price_of_a_model_once(tmp_path):
+    args = ["eval", "hicupid", "--model", "openai/gpt-4o", "--history", "summary", "--dry-run"]
+    dry = bowstring(*args, cwd=tmp_path)
+    assert dry.code == 0, dry.err
+    assert "Prices of openai/gpt-4o as of" in dry.out, "the model writes the summaries, too"
+
+
 def test_another_configuration_does_not_overwrite_a_run(tmp_path):
     with Server() as server:
         bowstring(*command(server, tmp_path / "r", "--limit", "2"))

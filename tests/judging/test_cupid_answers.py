@@ -1,11 +1,13 @@
 """Model output for CUPID is parsed strictly; unparsable output is reported, never guessed."""
 
 import json
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bowstring.benchmarks.cupid.pipeline_parts import read_factors
 from bowstring.benchmarks.cupid.prompts import CupidPrompts
 from bowstring.judging.sections import read_preference, read_rating
 from bowstring.judging.structured import Unreadable, read_checklist, read_labels
@@ -20,6 +22,7 @@ def results(*rows, bare=False) -> str:
 
 
 FULL, PART, NOT = "Fully Covered", "Partially Covered", "Not Covered"
+read_two = partial(read_labels, items=ITEMS[:2])
 
 
 @pytest.mark.parametrize(
@@ -170,14 +173,14 @@ def test_reads_the_way_in_which_an_inference_went_wrong(said, category):
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ("", "no JSON found"),
-        ("- Is it short?", "no JSON found"),
+        ("", "no JSON was found"),
+        ("- Is it short?", "no JSON was found"),
         ('{"checklist": []}', "expected 1 to 4 items; there are 0"),
         (json.dumps({"checklist": list("abcde")}), "expected 1 to 4 items; there are 5"),
         ('{"checklist": [1, 2]}', "with a list of texts"),
         ('{"checklist": "Is it short?"}', "with a list of texts"),
-        ('{"checklist": ["Is it sh', "no JSON found"),
-        ("[" * 100_000, "no JSON found"),
+        ('{"checklist": ["Is it sh', "no JSON was found"),
+        ("[" * 100_000, "no JSON was found"),
     ],
 )
 def test_says_why_a_checklist_cannot_be_read(said, why):
@@ -230,6 +233,36 @@ def test_the_index_decides_and_the_text_repairs(said):
 def test_anything_else_is_unreadable(said):
     with pytest.raises(Unreadable):
         read_labels(said, ITEMS)
+
+
+@pytest.mark.parametrize(
+    ("read", "said", "why"),
+    [
+        (read_checklist, "Sure!", "no JSON was found"),
+        (read_checklist, '{"items": []}', 'the JSON has no "checklist"'),
+        (read_checklist, '{"checklist": [1]}', 'expected {"checklist": [...]} with a list of texts'),
+        (read_checklist, '{"checklist": []}', "expected 1 to 4 items; there are 0"),
+        (read_two, '{"results": [1]}', 'expected {"results": [{"index": 1, "entry": "…", "label": "…"}]}'),
+        (read_two, '{"results": []}', "expected 2 results; there are 0"),
+        (
+            read_two,
+            results((1, "a", FULL), (2, "b", "Mostly")),
+            "'Mostly' is no label; expected Fully Covered, Partially Covered or Not Covered",
+        ),
+        (read_two, results((1, "a", FULL), (7, "b", NOT)), "it is not clear which item result 2 is about"),
+        (
+            partial(read_factors, n=3),
+            "context_factors: &a [*a]",
+            "not YAML that can be read: aliases (*name) are not read",
+        ),
+        (partial(read_factors, n=3), "Sure!", "no YAML with context_factors was found"),
+    ],
+)
+def test_what_a_model_is_told_when_it_is_asked_again_stays_word_for_word(read, said, why):
+    """These sentences are part of requests: other words are other requests, and stored answers to them are lost."""
+    with pytest.raises(Unreadable) as raised:
+        read(said)
+    assert str(raised.value) == why
 
 
 noise = st.text(max_size=200) | st.text(alphabet='{}[]":,0123index label results checklist#*\n', max_size=200)

@@ -85,7 +85,9 @@ def test_no_text_makes_a_reader_crash(text):
 @pytest.mark.parametrize("side", ["A", "B"])
 def test_the_builtin_judge_writes_verdicts_that_are_read(side):
     gold, general = "Since you avoid heels, wear beaded mules.", "Metallic heels lift any dress."
-    assert read_pairwise(builtin.pairwise(gold, gold, general, answer_is=side)) == "tie"
+    said = builtin.pairwise(gold, gold, general, answer_is=side)
+    assert said.splitlines()[1] == "2. Logical Validity: not looked at.", "records hold it, and are compared"
+    assert read_pairwise(said) == "tie"
     assert read_pairwise(builtin.pairwise(general, gold, general, answer_is=side)) == ("B" if side == "A" else "A")
     assert read_satisfaction(builtin.satisfaction("You already have the dental check-up then.", "dental check-up"))
     assert not read_satisfaction(builtin.satisfaction("Booked! Enjoy.", "dental check-up"))

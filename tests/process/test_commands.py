@@ -86,6 +86,6 @@ def test_it_serves_until_ctrl_c(command, folder):
 def test_the_demo_runs(tmp_path):
     ran = bowstring_process("demo", "--out", tmp_path / "runs")
     assert ran.code == 0, ran.err
-    assert "HiCUPID in small." in ran.out
-    assert "CUPID in small." in ran.out
+    assert "HiCUPID, small." in ran.out
+    assert "\nCUPID, small." in ran.out
     assert len(list((tmp_path / "runs").glob("*/run.json"))) >= 2

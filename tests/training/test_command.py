@@ -166,6 +166,7 @@ def test_an_adapters_folder_says_what_it_was_trained_on_and_how(train, users, fo
         ".lock", "README.md", "adapter_config.json", "adapter_model.safetensors", "curve.svg", "training.json"
     ]  # fmt: skip
     assert record["status"] == "complete"
+    assert record["loss"] == "cross-entropy of answers and their end token, the mean over a step's answer tokens"
     said = record["configuration"]
     assert said["method"] == "sft"
     assert said["model"] == str(folder)

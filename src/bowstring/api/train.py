@@ -395,7 +395,8 @@ def _dtype(arguments: Any) -> Any:
 
 
 def _loss_description(s: TrainSettings) -> str:
+    """Return the loss in words. It is written to training.json, whose bytes are part of an adapter's identity."""
     if s.method == "dpo":
-        return f"DPO (sigmoid, beta {s.beta}), mean over the pairs of a step"
-    over = "answer tokens" if s.normalise == "token" else "answers, each averaged over its tokens"
-    return f"cross-entropy of answers and their end token, mean over the {over} of a step"
+        return f"DPO (sigmoid, beta {s.beta}), the mean over a step's pairs"
+    over = "answer tokens" if s.normalise == "token" else "answers, of each one's mean over its tokens"
+    return f"cross-entropy of answers and their end token, the mean over a step's {over}"

@@ -42,7 +42,7 @@ def print_plan(plan: Plan, to: Console) -> None:
     for label, shown in rows.items():
         table.add_row(label, *(shown(p) for p in plan.roles.values()))
     to.print(table)
-    models = ", ".join(plain(p.model) for p in plan.roles.values())
+    models = ", ".join(dict.fromkeys(plain(p.model) for p in plan.roles.values()))
     sharing = (
         "Batch API: half price, no prefix cache."
         if plan.batch

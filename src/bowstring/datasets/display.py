@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 
@@ -40,3 +40,8 @@ Block = Rule | Heading | Line | Remark
 class ItemDisplay:
     json: Any
     blocks: Sequence[Block]
+
+
+def json_of(record: Any) -> dict[str, Any]:
+    """Return a record of a data set as JSON. A dialogue without a date has no `when`."""
+    return asdict(record, dict_factory=lambda fields: {k: v for k, v in fields if (k, v) != ("when", "")})

@@ -39,7 +39,7 @@ def _check(text: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.AliasEvent):
-            raise ParseError("aliases (*name) are not allowed")
+            raise ParseError("aliases (*name) are not read")  # models are told this, too: see `Unreadable`
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):

@@ -42,7 +42,7 @@ def pairwise(answer: str, personalized: str, general: str, *, answer_is: str) ->
     choice = "Tie" if near >= 0.2 and near > far else other
     return (
         f"1. Personalization: {near:.0%} of the words of the personalized answer, {far:.0%} of the general one.\n"
-        f"2. Logical Validity: not checked.\nBetter Response: {choice}"
+        f"2. Logical Validity: not looked at.\nBetter Response: {choice}"
     )
 
 

@@ -20,7 +20,10 @@ _TRIES = 200  # maximum parse attempts in a text full of brackets
 
 
 class Unreadable(ValueError):
-    """Why a text could not be parsed; the model is told once, when it is asked again."""
+    """Why a text could not be parsed; the model is told once, when it is asked again.
+
+    The message is part of a request: another wording is another request, whose answer is not in any store.
+    """
 
 
 def read_checklist(text: str) -> tuple[str, ...]:
@@ -52,7 +55,7 @@ def read_keyed(text: str, key: str, convert: Callable[[Any], T]) -> T:
             return convert(value)
         except Unreadable as error:
             reason = reason or str(error)
-    raise Unreadable(reason or ("no JSON found" if not values else f'the JSON has no "{key}"'))
+    raise Unreadable(reason or ("no JSON was found" if not values else f'the JSON has no "{key}"'))
 
 
 def _values(text: str) -> Iterator[Any]:
@@ -93,7 +96,7 @@ def _to_labels(value: Any, items: Sequence[str]) -> tuple[float, ...]:
 def _to_label(value: Any) -> float:
     words = " ".join(re.findall(r"[a-z]+", value.lower())) if isinstance(value, str) else ""
     if words not in LABELS:
-        raise Unreadable(f"{value!r:.40} is not a label; expected Fully Covered, Partially Covered or Not Covered")
+        raise Unreadable(f"{value!r:.40} is no label; expected Fully Covered, Partially Covered or Not Covered")
     return LABELS[words]
 
 
@@ -109,7 +112,7 @@ def _places(results: Sequence[dict[str, Any]], items: Sequence[str]) -> list[int
             entry = _plain(results[at].get("entry"))
             same = [n for n in open_ if _plain(items[n]) == entry]
             if len(same) != 1:
-                raise Unreadable(f"result {at + 1} cannot be matched to an item")
+                raise Unreadable(f"it is not clear which item result {at + 1} is about")
             places[at] = same[0]
             open_.discard(same[0])
     return [p for p in places if p is not None]

@@ -11,7 +11,7 @@ from bowstring.benchmarks.cupid.data import CupidSet
 from bowstring.benchmarks.cupid.layout import CONFIG
 from bowstring.benchmarks.cupid.types import INSTANCE_TYPES, Instance
 from bowstring.datasets.describe import CountTable, Description, describe_histories, spread_of, words
-from bowstring.datasets.display import Block, Heading, ItemDisplay, Line, Rule
+from bowstring.datasets.display import Block, Heading, ItemDisplay, Line, Rule, json_of
 from bowstring.datasets.problems import join_choices, quote_value
 from bowstring.errors import UsageError
 from bowstring.models.tokens import TokenCounter
@@ -73,7 +73,7 @@ def look_up(data: CupidSet, id_: str) -> ItemDisplay | None:
         keys = [i.key for i in data.instances if i.persona_id == id_]
         raise UsageError(f"{quote_value(id_)} has {len(keys)} instances; choose one: {join_choices(keys)}")
     instance = next((i for i in data.instances if i.key == id_), None)
-    return ItemDisplay(asdict(instance), list(_blocks(instance))) if instance else None
+    return ItemDisplay(json_of(instance), list(_blocks(instance))) if instance else None
 
 
 def _blocks(instance: Instance) -> Iterator[Block]:

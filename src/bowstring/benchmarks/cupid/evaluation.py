@@ -247,7 +247,10 @@ class _InstanceRun:
             shown = await self.evaluation.shown(self.instance, self.askers)
             sessions = self.evaluation.session_texts(shown)
             if not all(text.strip() for text in shown.notes or ()):
-                raise Unreadable(f"a text of the stage {self.evaluation.stage_name} is empty")
+                stage = self.evaluation.stage_name
+                raise Unreadable(
+                    "a summary is empty" if stage == "summary" else f"a text of the stage {stage} is empty"
+                )
             record["shown"] = {"sessions": len(sessions), "characters": sum(map(len, sessions))}
             record |= self.evaluation.retrieved(self.instance, shown)
             prompts = self.evaluation.task_prompts(self.instance, sessions)

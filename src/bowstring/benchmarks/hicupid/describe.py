@@ -10,7 +10,7 @@ from typing import Any
 from bowstring.benchmarks.hicupid.data import PROFILE_FIELDS, HicupidSet
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Question
 from bowstring.datasets.describe import CountTable, Description, describe_histories, spread_of, words
-from bowstring.datasets.display import Block, Heading, ItemDisplay, Line, Remark, Rule
+from bowstring.datasets.display import Block, Heading, ItemDisplay, Line, Remark, Rule, json_of
 from bowstring.models.tokens import TokenCounter
 from bowstring.records import History
 
@@ -128,7 +128,7 @@ def look_up(data: HicupidSet, id_: str) -> ItemDisplay | None:
     if id_.isdecimal() and len(id_) < 19 and int(id_) in data.user_ids:
         return _user(data, int(id_))
     question = next((q for q in data.questions() if q.key == id_), None) if "/" in id_ else None
-    return ItemDisplay(asdict(question), list(_question(question))) if question else None
+    return ItemDisplay(json_of(question), list(_question(question))) if question else None
 
 
 def _user(data: HicupidSet, user: int) -> ItemDisplay:
@@ -148,8 +148,8 @@ def _user(data: HicupidSet, user: int) -> ItemDisplay:
         blocks += _question(question)
     said = {
         "user_id": user,
-        "history": [asdict(dialogue) for dialogue in history],
-        "questions": [asdict(question) for question in questions],
+        "history": [json_of(dialogue) for dialogue in history],
+        "questions": [json_of(question) for question in questions],
     }
     return ItemDisplay(said, blocks)
 
