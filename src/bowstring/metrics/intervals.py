@@ -6,6 +6,7 @@ estimate({"x": scores}, lambda mean: 100 * mean["x"])
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.clusters import ClusterSums, Means, Score, bootstrap_weights, percentile_interval
+from bowstring.metrics.clusters import (
+    ClusterSums,
+    Means,
+    Score,
+    bootstrap_weights,
+    clusters_of,
+    percentile_interval,
+)
+from bowstring.metrics.distributions import student_t_quantile
+from bowstring.metrics.linear import Linearized, Places, columns_of, linearize, sums_by
 
 TRUSTED_CLUSTERS = 30  # with fewer, the interval is reported but marked
 ROUNDING = 1e-12  # a spread this small is rounding error
@@ -48,25 +58,100 @@ def estimate(
     *,
     ends: tuple[float, float] | None = None,
 ) -> Estimate | None:
-    """Estimate a statistic of component means, with a percentile interval over resampled clusters.
+    """Estimate a statistic of component means, with a 95% interval that allows for clusters. None if a component has
+    no scores.
 
-    Return None if a component has no scores. All components share the resampled clusters. `ends` are the lowest and
-    highest possible score. If all clusters are alike (or there is only one), resampling would give a zero-width
-    interval; the interval then allows for unseen clusters, by the exact binomial bound.
+    `ends` are the lowest and highest possible score. With them the interval is Wilson's, for as many independent
+    scores as would have the same variance: it stays inside the range, is not empty where all scores are alike, and
+    does not shrink when an error is added. Without them it is symmetric.
     """
     if not components or not all(components.values()):
         return None
-    sums = ClusterSums(components)
-    clusters = len(sums.clusters)
-    means = sums.means()
-    value = float(statistic(means)[0])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        drawn = statistic(sums.drawn_means(bootstrap_weights(clusters)))
-    low, high = percentile_interval(drawn) or (value, value)
-    if ends is not None and high - low < ROUNDING:
-        low, high = unseen_cluster_bounds(means, statistic, ends, zero_event_upper_bound(clusters))
-    n = sum(len(scores) for scores in components.values())
-    return Estimate(value, low, high, n, clusters)
+    bounded = ends is not None
+    if ends is None:
+        values = [score.value for scores in components.values() for score in scores]
+        ends = min(values), max(values)
+    if ends[0] == ends[1]:
+        value = float(statistic(ClusterSums(components).means())[0])
+        return Estimate(value, value, value, sum(map(len, components.values())), len(clusters_of(components)))
+    (columns,), clusters = columns_of(components)
+    found = linearize(columns, statistic, ends, clusters)
+    low, high = interval_of(found, bounded=bounded)
+    return Estimate(found.value, low, high, found.n, found.clusters)
+
+
+# Tuned on simulated scores (bench/coverage.py; docs/statistics.md has the table).
+_PRIOR_EVENTS = 8.0  # the assumed correlations count as much as so many events
+_FIRST_EVENTS = 10.0  # so many events tell half as much about correlations as they would if there were many
+_USER_CORRELATION = 0.2
+_GROUP_CORRELATION = 0.05
+_PRIOR_CLUSTERS = 12.0  # added to the number of clusters that contribute, for the degrees of freedom
+_CLUSTER_DF = 1.5  # degrees of freedom per contributing cluster: 2, less what few clusters hide
+
+
+def interval_of(found: Linearized, *, bounded: bool = True) -> tuple[float, float]:
+    if found.clusters < 2:
+        return (found.least, found.most) if bounded else (-math.inf, math.inf)
+    variance = _variance(found)
+    sums = sums_by(found.cluster, found.influence, found.clusters)
+    contributing = contributing_clusters(sums)
+    df = min(found.clusters - 1, _CLUSTER_DF * (contributing + _PRIOR_CLUSTERS))
+    t = student_t_quantile(0.975, df)
+    if not bounded or found.most - found.least < ROUNDING:
+        return found.value - t * math.sqrt(variance), found.value + t * math.sqrt(variance)
+    span = found.most - found.least
+    share, smoothed = (found.value - found.least) / span, (found.smoothed - found.least) / span
+    scores = smoothed * (1 - smoothed) * span**2 / variance  # independent scores of the same variance
+    centre = (share * scores + t * t / 2) / (scores + t * t)
+    reach = t / (scores + t * t) * math.sqrt(max(0.0, scores * share * (1 - share)) + t * t / 4)
+    low, high = max(0.0, centre - reach), min(1.0, centre + reach)
+    return found.least + span * min(low, share), found.least + span * max(high, share)
+
+
+def contributing_clusters(sums: npt.NDArray[np.float64]) -> float:
+    """Return how many clusters, of equal size, would make the variance as uncertain as these clusters do."""
+    squares = sums**2
+    total, fourth = float(squares.sum()), float((squares**2).sum())
+    spare = fourth - total**2 / len(sums)
+    return total**2 / spare if spare > 1e-9 * total**2 else (len(sums) / 2 if total > ROUNDING**2 else 0.0)
+
+
+def _variance(found: Linearized) -> float:
+    """Return the variance of the statistic: of independent scores, plus that of pairs in one cluster or one group.
+
+    The correlation of pairs is estimated, and drawn towards an assumed one where there are few events to tell: scores
+    that differ from the rest. Without that, a sample with few errors would seem to show that errors are independent.
+    """
+    scaled, influence = np.abs(found.weight) * found.spread, found.influence
+    alone = float((scaled**2).sum())
+    if alone <= 0:
+        return ROUNDING**2
+    events = float((scaled**2 * found.spread**2).sum()) * alone / float((scaled**4).sum())
+    known = events * events / (events + _FIRST_EVENTS)
+
+    def of_pairs(most: float, seen: float, assumed: float) -> float:
+        """`most` is the variance of the pairs if they were fully correlated, `seen` what the sample shows."""
+        if most <= 1e-12 * alone:
+            return 0.0
+        correlation = (_PRIOR_EVENTS * assumed + known * seen / most) / (_PRIOR_EVENTS + known)
+        return most * min(1.0, max(0.0, correlation))
+
+    def squares(places: Places, values: npt.NDArray[np.float64]) -> float:
+        return float((sums_by(places, values, 0) ** 2).sum())
+
+    apart = found.clusters / (found.clusters - 1)  # the mean is the sample's own
+    in_clusters = of_pairs(
+        squares(found.cluster, scaled) - alone,
+        apart * squares(found.cluster, influence) - float((influence**2).sum()),
+        _USER_CORRELATION,
+    )
+    if not (found.group >= 0).any():
+        return alone + in_clusters
+    both = np.where(found.group >= 0, found.group * found.clusters + found.cluster, -1)
+    both = np.unique(both, return_inverse=True)[1].reshape(-1) - int((both < 0).any())
+    most, seen = (squares(found.group, x) - squares(both, x) for x in (scaled, influence))
+    centred = (alone + in_clusters) / float(scaled.sum()) ** 2  # the mean is the sample's own: pairs seem less alike
+    return alone + in_clusters + of_pairs(most, seen + centred * most, _GROUP_CORRELATION)
 
 
 def unseen_cluster_bounds(
