@@ -248,7 +248,7 @@ class _Comparing:
         both = [key for key in keys if key in one and key in other]
         before, after = (self._scores(metric, name, both) for name in (first, second))
         measure = self.measures[metric]
-        found = difference(before, after, measure.statistic, items=len(both), ends=measure.ends, fine=fine)
+        found = difference(before, after, measure.statistic, items=len(both), ends=measure.ends)
         return found, len(one ^ other)
 
     def _from_baseline(self, metric: str, names: Sequence[str], *, fine: bool) -> dict[str, CorrectedDifference]:
