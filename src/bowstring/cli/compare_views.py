@@ -100,7 +100,7 @@ def _difference(compared: Comparison, found: CorrectedDifference, metric: str) -
 
 def _legend(compared: Comparison) -> str:
     clusters = cluster_word(compared)
-    legend = f"n: items that both runs were scored on. Intervals and p-values: paired bootstrap over {clusters}."
+    legend = f"n: items that all runs were scored on. Intervals and p-values: paired t-test, clustered by {clusters}."
     if len(compared.runs) > 2:
         legend += f" Holm: p-value corrected for {len(compared.runs) - 1} comparisons per metric."
     few = any(not d.trusted for own in compared.differences.values() for d in own.values())

@@ -83,7 +83,7 @@ def print_sweep(swept: SweepResult, to: Console) -> None:
     tokenizer = plain(swept.summary["tokenizer"])
     each = next(iter(points.values()))["n"]
     legend = (
-        f"{each:,} items each; 95% interval: bootstrap over {clusters}; tokens: shown history (estimate, {tokenizer})."
+        f"{each:,} items each; 95% interval, clustered by {clusters}; tokens: shown history (estimate, {tokenizer})."
     )
     to.print(legend + (f" Fewer than 30 {clusters}: do not trust the intervals." if untrusted else ""), style="dim")
     for note in swept.summary["notes"]:

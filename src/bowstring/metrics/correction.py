@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowstring.metrics.clusters import Means, Score
-from bowstring.metrics.intervals import Estimate, estimate
+from bowstring.metrics.intervals import Estimate, bootstrap_estimate, estimate
 
 Floats = npt.NDArray[np.float64]
 LEAST = 10  # minimum number of labels for a correction
@@ -87,7 +87,7 @@ def corrected(
             trust.setdefault(name, float(weight[0]))  # the first call is for the full sample
         return statistic(found)
 
-    found, wide = estimate(bare, of_corrected), estimate(roomy, of_corrected)
+    found, wide = bootstrap_estimate(bare, of_corrected), bootstrap_estimate(roomy, of_corrected)
     if found is None or wide is None:
         return None
     least, greatest = (float(statistic({name: np.asarray([end]) for name in judged})[0]) for end in ends)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowstring.metrics.clusters import Means, Score
-from bowstring.metrics.intervals import Estimate, estimate, zero_event_upper_bound
+from bowstring.metrics.intervals import Estimate, bootstrap_estimate, zero_event_upper_bound
 
 Row = tuple[str, float, float]  # cluster, x, y
 _ROUNDING = 1e-9  # rounding error of differences of squares
@@ -29,7 +29,7 @@ def correlation(rows: Sequence[Row]) -> Estimate | None:
         "yy": [Score(c, y * y) for c, _, y in rows],
         "xy": [Score(c, x * y) for c, x, y in rows],
     }
-    found = estimate(columns, _pearson)
+    found = bootstrap_estimate(columns, _pearson)
     if found is None:
         return None
     if found.high - found.low < _ROUNDING:  # all clusters on one line, or a single one: allow for unseen clusters

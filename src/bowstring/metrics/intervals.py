@@ -1,4 +1,4 @@
-"""Means with 95% clustered bootstrap intervals: questions of one user are not independent.
+"""Metrics with 95% intervals that allow for clusters: questions of one user are not independent.
 
 scores = [Score("user 1", 1.0), Score("user 1", 0.5), Score("user 2", 0.0)]
 estimate({"x": scores}, lambda mean: 100 * mean["x"])
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -30,12 +30,26 @@ ROUNDING = 1e-12  # a spread this small is rounding error
 
 
 @dataclass(frozen=True, slots=True)
+class Missing:
+    """Items that should have a score and have none. `as_worst` is the metric if they had the worst possible score;
+    `bounds`, if they had the lowest and if they had the highest."""
+
+    items: int
+    as_worst: float
+    bounds: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     value: float
     low: float
     high: float
     n: int
     clusters: int
+    method: str = "bootstrap"
+    range: tuple[float, float] | None = None
+    ceiling: float | None = None
+    missing: Missing | None = None
 
     @property
     def trusted(self) -> bool:
@@ -49,6 +63,11 @@ class Estimate:
             "n": self.n,
             "clusters": self.clusters,
             "trusted": self.trusted,
+            "level": 95,
+            "method": self.method,
+            **({"range": list(self.range)} if self.range is not None else {}),
+            **({"ceiling": self.ceiling} if self.ceiling is not None else {}),
+            **({"missing": asdict(self.missing)} if self.missing is not None else {}),
         }
 
 
@@ -77,7 +96,7 @@ def estimate(
     (columns,), clusters = columns_of(components)
     found = linearize(columns, statistic, ends, clusters)
     low, high = interval_of(found, bounded=bounded)
-    return Estimate(found.value, low, high, found.n, found.clusters)
+    return Estimate(found.value, low, high, found.n, found.clusters, "Wilson, clustered" if bounded else "t, clustered")
 
 
 # Tuned on simulated scores (bench/coverage.py; docs/statistics.md has the table).
@@ -85,7 +104,7 @@ _PRIOR_EVENTS = 8.0  # the assumed correlations count as much as so many events
 _FIRST_EVENTS = 10.0  # so many events tell half as much about correlations as they would if there were many
 _USER_CORRELATION = 0.2
 _GROUP_CORRELATION = 0.05
-_PRIOR_CLUSTERS = 12.0  # added to the number of clusters that contribute, for the degrees of freedom
+_PRIOR_CLUSTERS = 6.0  # added to the number of clusters that contribute, for the degrees of freedom
 _CLUSTER_DF = 1.5  # degrees of freedom per contributing cluster: 2, less what few clusters hide
 
 
@@ -126,7 +145,8 @@ def _variance(found: Linearized) -> float:
     alone = float((scaled**2).sum())
     if alone <= 0:
         return ROUNDING**2
-    events = float((scaled**2 * found.spread**2).sum()) * alone / float((scaled**4).sum())
+    squares_of_all = float((influence**2).sum())
+    events = squares_of_all**2 / float((influence**4).sum()) if squares_of_all > ROUNDING * alone else 0.0
     known = events * events / (events + _FIRST_EVENTS)
 
     def of_pairs(most: float, seen: float, assumed: float) -> float:
@@ -142,7 +162,7 @@ def _variance(found: Linearized) -> float:
     apart = found.clusters / (found.clusters - 1)  # the mean is the sample's own
     in_clusters = of_pairs(
         squares(found.cluster, scaled) - alone,
-        apart * squares(found.cluster, influence) - float((influence**2).sum()),
+        apart * squares(found.cluster, influence) - squares_of_all,
         _USER_CORRELATION,
     )
     if not (found.group >= 0).any():
@@ -152,6 +172,22 @@ def _variance(found: Linearized) -> float:
     most, seen = (squares(found.group, x) - squares(both, x) for x in (scaled, influence))
     centred = (alone + in_clusters) / float(scaled.sum()) ** 2  # the mean is the sample's own: pairs seem less alike
     return alone + in_clusters + of_pairs(most, seen + centred * most, _GROUP_CORRELATION)
+
+
+def bootstrap_estimate(
+    components: Mapping[str, Sequence[Score]], statistic: Callable[[Means], npt.NDArray[np.float64]]
+) -> Estimate | None:
+    """Estimate a statistic that is not close to linear, with a percentile interval over resampled clusters. Return
+    None if a component has no scores."""
+    if not components or not all(components.values()):
+        return None
+    sums = ClusterSums(components)
+    clusters = len(sums.clusters)
+    value = float(statistic(sums.means())[0])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        drawn = statistic(sums.drawn_means(bootstrap_weights(clusters)))
+    low, high = percentile_interval(drawn) or (value, value)
+    return Estimate(value, low, high, sum(map(len, components.values())), clusters)
 
 
 def unseen_cluster_bounds(

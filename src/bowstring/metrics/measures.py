@@ -6,14 +6,14 @@ Run metrics, comparisons, pages, tables and figures all use these definitions, s
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bowstring.metrics.clusters import Means, Score
-from bowstring.metrics.intervals import Estimate, estimate
+from bowstring.metrics.intervals import Estimate, Missing, estimate
 
 Floats = npt.NDArray[np.float64]
 Parts = Mapping[str, Sequence[float]]  # component: the values that a record contributes
@@ -63,6 +63,10 @@ class Measure:
     higher_is_better: bool = True
     ends: tuple[float, float] = (0.0, 1.0)  # the lowest and highest value that a record can contribute
     scale: Scale = PERCENT
+    # How many scores of each component a record lacks because a request failed or an answer could not be parsed.
+    lacks: Callable[[Mapping[str, Any]], Mapping[str, int]] = field(default=lambda record: {})
+    # What a record shares with records of other clusters, such as a persona that several users have.
+    group_of: Callable[[Mapping[str, Any]], str | None] = field(default=lambda record: None)
 
     def parts(self, record: Mapping[str, Any]) -> Parts | None:
         """Return what a record contributes; None if nothing: it failed, could not be parsed, or is of another kind."""
@@ -70,33 +74,68 @@ class Measure:
         mine = {name: found[name] for name in self.components if found.get(name)}
         return mine or None
 
-    def collect_scores(self, parts: Iterable[tuple[str, Parts | None]]) -> dict[str, list[Score]]:
-        """Return the scores of each component, from the parts of records with their clusters."""
+    def collect_scores(self, parts: Iterable[tuple[str, str | None, Parts | None]]) -> dict[str, list[Score]]:
+        """Return the scores of each component, from the parts of records with their clusters and groups."""
         scores: dict[str, list[Score]] = {name: [] for name in self.components}
-        for cluster, own in parts:
+        for cluster, group, own in parts:
             for name, values in (own or {}).items():
-                scores[name] += [Score(cluster, value) for value in values]
+                scores[name] += [Score(cluster, value, group) for value in values]
         return scores
 
     def scores(self, records: Clustered) -> dict[str, list[Score]]:
-        return self.collect_scores((cluster, self.parts(record)) for cluster, record in records)
+        return self.collect_scores((cluster, self.group_of(record), self.parts(record)) for cluster, record in records)
 
     def estimate(self, records: Clustered) -> Estimate | None:
-        return self.estimate_from_scores(self.scores(records))
+        listed = list(records)
+        scores = self.scores(listed)
+        found = self.estimate_from_scores(scores)
+        return found and replace(found, missing=self._missing(scores, [record for _, record in listed]))
 
     def estimate_from_scores(self, scores: Mapping[str, Sequence[Score]]) -> Estimate | None:
-        return estimate(scores, self.statistic, ends=self.ends)
+        found = estimate(scores, self.statistic, ends=self.ends)
+        return found and replace(found, range=self.scale.limits, ceiling=self.scale.ceiling)
+
+    def _missing(self, scores: Mapping[str, Sequence[Score]], records: Sequence[Mapping[str, Any]]) -> Missing:
+        lacking = [own for record in records if self.parts(record) is None and (own := self._lacked(record))]
+
+        def with_all_at(end: float) -> float:
+            means = {}
+            for name, own in scores.items():
+                more = sum(one.get(name, 0) for one in lacking)
+                means[name] = np.asarray([(sum(s.value for s in own) + end * more) / (len(own) + more)])
+            with np.errstate(invalid="ignore", divide="ignore"):
+                return float(np.nan_to_num(self.statistic(means)[0]))
+
+        low, high = map(with_all_at, self.ends)
+        return Missing(len(lacking), low if self.higher_is_better else high, (min(low, high), max(low, high)))
+
+    def _lacked(self, record: Mapping[str, Any]) -> dict[str, int]:
+        return {name: n for name, n in self.lacks(record).items() if n and name in self.components}
 
 
-def mean(of: Callable[[Mapping[str, Any]], float | None], times: float = 1.0, scale: Scale = PERCENT) -> Measure:
-    """Return the mean of one number per record, where present, times a factor: 100 for a percentage."""
+def mean(
+    of: Callable[[Mapping[str, Any]], float | None],
+    times: float = 1.0,
+    scale: Scale = PERCENT,
+    *,
+    lacks: Callable[[Mapping[str, Any]], bool] = lambda record: "failure" in record,
+) -> Measure:
+    """Return the mean of one number per record, where present, times a factor: 100 for a percentage. `lacks` says of a
+    record without a number that it should have one."""
 
     def parts(record: Mapping[str, Any]) -> Parts:
         value = of(record)
         return {} if value is None else {"x": (value,)}
 
     ends = (scale.low / times, scale.high / times)
-    return Measure(("x",), parts, lambda means: times * means["x"], ends=ends, scale=scale)
+    return Measure(
+        ("x",),
+        parts,
+        lambda means: times * means["x"],
+        ends=ends,
+        scale=scale,
+        lacks=lambda record: {"x": int(lacks(record))},
+    )
 
 
 class Family(NamedTuple):

@@ -82,13 +82,14 @@ def signed(compared: Comparison, value: float, metric: str = "") -> str:
 
 
 def p_value(p: float) -> str:
-    return f"{p:.4f}" if p < 0.01 else f"{p:.2f}"
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}" if p < 0.01 else f"{p:.2f}"
 
 
 def ranks_note(compared: Comparison) -> str:
     """The ranking in one line, with the ranks that are possible for each run."""
+    few = "*" if any(not e.trusted for e in compared.metrics[compared.metric].values()) else ""
     places = [
-        f"{rank.place} {name}" + ("" if rank.best == rank.worst else f" (possible: {rank.best} to {rank.worst})")
+        f"{rank.place}{few} {name}" + ("" if rank.best == rank.worst else f" (possible: {rank.best} to {rank.worst})")
         for name, rank in compared.ranks.items()
     ]
     pairs = len(compared.pairs)
@@ -98,21 +99,13 @@ def ranks_note(compared: Comparison) -> str:
 
 
 def power_notes(compared: Comparison) -> list[str]:
-    """How much data is needed to distinguish each run from the baseline, one sentence per run."""
+    """What each comparison with the baseline can detect, and what --detect would take; one sentence per run."""
     notes = []
-    for name, powers in compared.power.items():
-        found = compared.differences[compared.metric][name]
-        takes = "; ".join(_data_needed(compared, power) for power in powers if power.clusters is not None)
+    for name, found in compared.differences[compared.metric].items():
+        power = compared.power.get(name)
+        takes = f"{_data_needed(compared, power)}; " if power is not None and power.clusters is not None else ""
         here = _detectable(compared, found)
-        if takes:
-            notes.append(f"{name}: with 80% power, {takes}; {here}.")
-        elif found.detectable is None:
-            notes.append(f"{name}: {here}.")
-        else:
-            notes.append(
-                f"{name}: the power is undefined, because the difference does not vary between "
-                f"{cluster_word(compared)}."
-            )
+        notes.append(f"{name}: {here}." if found.detectable is None else f"{name}: with 80% power, {takes}{here}.")
     return notes
 
 

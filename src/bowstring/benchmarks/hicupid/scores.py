@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -148,33 +148,67 @@ def _by_type(field: str, record: Mapping[str, Any]) -> Parts:
     return {} if value is None else {record["type"]: (value,)}
 
 
+def persona_of(record: Mapping[str, Any]) -> str | None:
+    """The persona that the question is about; several users may share it."""
+    persona = record.get("persona")
+    return None if persona is None else "/".join(str(persona[name]) for name in ("category", "relation", "entity"))
+
+
+def _unjudged(record: Mapping[str, Any]) -> bool:
+    return "failure" in record or ("judgement" in record and record.get("score") is None)
+
+
+def _unjudged_by_type(record: Mapping[str, Any]) -> dict[str, int]:
+    return {record["type"]: int(_unjudged(record))}
+
+
+def _uncompared(record: Mapping[str, Any]) -> bool:
+    return record["type"] != "schedule" and _unjudged(record)
+
+
+def _unanswered(record: Mapping[str, Any]) -> bool:
+    return "failure" in record and "answer" not in record
+
+
 def _of_type(kind: str, means: Means) -> npt.NDArray[np.float64]:
     return 100 * means[kind]
 
 
-def _family(field: str, weights: Mapping[str, int], scales: Mapping[str, Scale]) -> dict[str, Measure]:
+def _family(
+    field: str,
+    weights: Mapping[str, int],
+    scales: Mapping[str, Scale],
+    lacks: Callable[[Mapping[str, Any]], Mapping[str, int]],
+) -> dict[str, Measure]:
     """A metric by question type, and its weighted total."""
     of = partial(_by_type, field)
-    total = Measure(QUESTION_TYPES, of, partial(_total, weights), scale=scales.get("total", Scale()))
-    alone = {
-        f"{field}.{kind}": Measure((kind,), of, partial(_of_type, kind), scale=scales.get(kind, Scale()))
-        for kind in QUESTION_TYPES
+
+    def measure(components: tuple[str, ...], statistic: Callable[[Means], npt.NDArray[np.float64]]) -> Measure:
+        scale = scales.get("total" if len(components) > 1 else components[0], Scale())
+        return Measure(components, of, statistic, scale=scale, lacks=lacks, group_of=persona_of)
+
+    total = measure(QUESTION_TYPES, partial(_total, weights))
+    return {f"{field}.total": total} | {
+        f"{field}.{kind}": measure((kind,), partial(_of_type, kind)) for kind in QUESTION_TYPES
     }
-    return {f"{field}.total": total} | alone
+
+
+def _by_persona(measure: Measure) -> Measure:
+    return replace(measure, group_of=persona_of)
 
 
 # A tie with the gold answer counts half, so the ceiling is 50.
 AGAINST_GOLD = Scale(ceiling=50.0, ceiling_means="as good as the gold answer")
 
 MEASURES: Mapping[str, Measure] = {
-    **_family("score", _SCORE_WEIGHTS, dict.fromkeys(("total", "persona", "profile"), AGAINST_GOLD)),
-    WIN: mean(partial(_rate, WIN), 100),
-    TIE: mean(partial(_rate, TIE), 100),
-    LOSE: replace(mean(partial(_rate, LOSE), 100), higher_is_better=False),
-    "consistency": mean(_consistent, 100),
-    "bleu": mean(partial(_field, "bleu"), scale=SHARE),
-    "rouge_l": mean(partial(_field, "rouge_l"), scale=SHARE),
-    **_family("recall", _RECALL_WEIGHTS, {}),
+    **_family("score", _SCORE_WEIGHTS, dict.fromkeys(("total", "persona", "profile"), AGAINST_GOLD), _unjudged_by_type),
+    WIN: _by_persona(mean(partial(_rate, WIN), 100, lacks=_uncompared)),
+    TIE: _by_persona(mean(partial(_rate, TIE), 100, lacks=_uncompared)),
+    LOSE: replace(_by_persona(mean(partial(_rate, LOSE), 100, lacks=_uncompared)), higher_is_better=False),
+    "consistency": _by_persona(mean(_consistent, 100, lacks=_uncompared)),
+    "bleu": _by_persona(mean(partial(_field, "bleu"), scale=SHARE, lacks=_unanswered)),
+    "rouge_l": _by_persona(mean(partial(_field, "rouge_l"), scale=SHARE, lacks=_unanswered)),
+    **_family("recall", _RECALL_WEIGHTS, {}, lambda record: {}),
 }
 _SCORES, _RECALLS = (tuple(f"{field}.{kind}" for kind in ("total", *QUESTION_TYPES)) for field in ("score", "recall"))
 

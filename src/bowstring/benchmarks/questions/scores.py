@@ -8,10 +8,15 @@ from typing import Any
 from bowstring.metrics.measures import MetricSet, mean
 from bowstring.runs.runner import Record
 
+
+def _unjudged(record: Mapping[str, Any]) -> bool:
+    return "failure" in record or ("judgement" in record and record.get("score") is None)
+
+
 METRICS = MetricSet(
     {
-        "accuracy": mean(lambda record: record.get("score"), 100),
-        "recall": mean(lambda record: record.get("recall"), 100),
+        "accuracy": mean(lambda record: record.get("score"), 100, lacks=_unjudged),
+        "recall": mean(lambda record: record.get("recall"), 100, lacks=lambda record: False),
     },
     leading=("accuracy", "recall"),
 )
