@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from rich.console import Console
@@ -12,8 +13,9 @@ from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.cli.output import counted, plain
 from bowstring.cli.progress import short
 from bowstring.metrics.measures import MetricSet
+from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells
 from bowstring.reports.points import columns_of, lead_of
-from bowstring.reports.tables import COUNTS
+from bowstring.reports.tables import COUNTS, lost_items
 from bowstring.runs.plan import Plan, RolePlan
 from bowstring.runs.running import Run
 from bowstring.runs.sweep import SweepResult
@@ -104,26 +106,30 @@ def _cell(e: Mapping[str, Any] | None, name: str, metric_set: MetricSet, *, inte
 def print_run(run: Run, to: Console) -> None:
     m = run.metrics
     number = metrics_of(m).number
-    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
-    for n, name in enumerate(("", "value", "95% interval", "n")):
+    lacking = any_missing(m["metrics"])
+    table = Table(box=None, pad_edge=False, padding=(0, 1 if lacking else 2), header_style="dim")
+    heads = ("", "value", "95% interval", "n", *(HEADS if lacking else ()))
+    for n, name in enumerate(heads):
         table.add_column(name, justify="right" if n else "left", no_wrap=True)
     untrusted = False
     for name, e in m["metrics"].items():
         untrusted |= not e["trusted"]
         mark = "" if e["trusted"] else " *"
         value, low, high = (number(e[k], name) for k in ("value", "low", "high"))
-        table.add_row(name, value, f"{low} – {high}{mark}", f"{e['n']:,}")
+        missing = missing_cells(e, partial(number, metric=name)) if lacking else ()
+        table.add_row(name, value, f"{low} – {high}{mark}", f"{e['n']:,}", *missing)
     to.print()
     to.print(table)
+    if lacking:
+        to.print(f"[dim]{ABOUT}[/dim]")
     if untrusted:
         to.print(f"[dim]* fewer than 30 {benchmark_of(m).cluster.many}: do not trust the interval[/dim]")
     for line in _remarks(m):
         to.print(plain(line), style="dim", markup=False)
     for note in m["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
-    counts = {what: m.get(field, 0) for field, what in COUNTS.items()}
-    if any(counts.values()):
-        to.print("! " + ", ".join(f"{n:,} {what}" for what, n in counts.items() if n))
+    if lost := lost_items(m):
+        to.print(f"! {', '.join(lost)}")
     for role, usage in m["usage"].items():
         to.print(f"[dim]{role}: {_usage(usage)}[/dim]")
 

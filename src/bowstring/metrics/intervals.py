@@ -25,6 +25,7 @@ from bowstring.metrics.clusters import (
 from bowstring.metrics.distributions import student_t_quantile
 from bowstring.metrics.linear import Linearized, Places, columns_of, linearize, sums_by
 
+NEGLIGIBLE = 0.02  # a larger share of missing scores is reported with bounds
 TRUSTED_CLUSTERS = 30  # with fewer, the interval is reported but marked
 ROUNDING = 1e-12  # a spread this small is rounding error
 
@@ -32,11 +33,11 @@ ROUNDING = 1e-12  # a spread this small is rounding error
 @dataclass(frozen=True, slots=True)
 class Missing:
     """Items that should have a score and have none. `as_worst` is the metric if they had the worst possible score;
-    `bounds`, if they had the lowest and if they had the highest."""
+    `bounds`, where more than 2% of the scores are missing, if they had the lowest and if they had the highest."""
 
     items: int
     as_worst: float
-    bounds: tuple[float, float]
+    bounds: tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowstring.metrics.clusters import Means, Score
-from bowstring.metrics.intervals import Estimate, Missing, estimate
+from bowstring.metrics.intervals import NEGLIGIBLE, Estimate, Missing, estimate
 
 Floats = npt.NDArray[np.float64]
 Parts = Mapping[str, Sequence[float]]  # component: the values that a record contributes
@@ -107,7 +107,9 @@ class Measure:
                 return float(np.nan_to_num(self.statistic(means)[0]))
 
         low, high = map(with_all_at, self.ends)
-        return Missing(len(lacking), low if self.higher_is_better else high, (min(low, high), max(low, high)))
+        more, there = sum(sum(one.values()) for one in lacking), sum(map(len, scores.values()))
+        bounds = (min(low, high), max(low, high)) if more > NEGLIGIBLE * (more + there) else None
+        return Missing(len(lacking), low if self.higher_is_better else high, bounds)
 
     def _lacked(self, record: Mapping[str, Any]) -> dict[str, int]:
         return {name: n for name, n in self.lacks(record).items() if n and name in self.components}

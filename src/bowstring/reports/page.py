@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -18,6 +18,7 @@ from bowstring.metrics.measures import NO_METRICS, MetricSet
 from bowstring.reports.drawing import draw
 from bowstring.reports.figures import axis_figures, main_figures
 from bowstring.reports.items import blocks
+from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells
 from bowstring.runs.failures import commonest_failure
 
 if TYPE_CHECKING:
@@ -89,7 +90,13 @@ def environment(metric_set: MetricSet = NO_METRICS) -> Environment:
             escape_control_characters(value) if isinstance(value, str) and not isinstance(value, Markup) else value
         ),
     )
-    made.filters |= {"number": metric_set.number, "place": metric_set.place}
+    made.filters |= {
+        "number": metric_set.number,
+        "place": metric_set.place,
+        "any_missing": any_missing,
+        "missing_cells": lambda e, name: missing_cells(e, partial(metric_set.number, metric=name)),
+    }
+    made.globals |= {"missing_heads": HEADS, "about_missing": ABOUT}
     made.globals["style"] = _ours("style.css")
     return made
 

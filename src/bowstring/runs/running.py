@@ -31,7 +31,7 @@ from bowstring.records import STAGE_ROLE
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
 from bowstring.runs.codec import KEYS_ONLY, SCHEMA, Codec, problem_with_schema
-from bowstring.runs.failures import commonest_failure
+from bowstring.runs.failures import commonest_failure, count_failures
 from bowstring.runs.folder import RunFolder, fingerprint, read_records, with_checksum
 from bowstring.runs.items import Items
 from bowstring.runs.progress import NAME as PROGRESS_NAME
@@ -228,6 +228,7 @@ class Running:
             "benchmark": evaluation.benchmark,
             "complete": complete,
             **evaluation.items.summarize(records),
+            "failures": count_failures(records),
             "usage": _usages(askers),
             "notes": self._notes(evaluation, None if complete else stopped),
             "versions": _versions(),
