@@ -138,7 +138,7 @@ def difference_of(before: Linearized, after: Linearized, items: int) -> Differen
     variance += _shared_by_groups(signed, places, np.concatenate([before.group, after.group]), clusters)
     error = math.sqrt(variance)
     differing = int((np.abs(raw) > _ROUNDING * span / max(1, items)).sum())
-    df = min(clusters - 1, max(1.0, _CLUSTER_DF * (contributing_clusters(sums) + _PRIOR_CLUSTERS)))
+    df = min(clusters - 1, max(1.0, _CLUSTER_DF * (contributing_clusters(raw) + _PRIOR_CLUSTERS)))
     p = min(1.0, max(student_t_p_value(value / error, df), _least_p(differing)))
     reach = student_t_quantile(0.975, df) * error
     low, high = max(-span, value - reach), min(span, value + reach)

@@ -101,11 +101,11 @@ def estimate(
 
 
 # Tuned on simulated scores (bench/coverage.py; docs/statistics.md has the table).
-_PRIOR_EVENTS = 8.0  # the assumed correlations count as much as so many events
-_FIRST_EVENTS = 10.0  # so many events tell half as much about correlations as they would if there were many
+_PRIOR_EVENTS = 12.0  # the assumed correlations count as much as so many events
+_FIRST_EVENTS = 40.0  # so many events tell half as much about correlations as they would if there were many
 _USER_CORRELATION = 0.2
 _GROUP_CORRELATION = 0.05
-_PRIOR_CLUSTERS = 6.0  # added to the number of clusters that contribute, for the degrees of freedom
+_PRIOR_CLUSTERS = 12.0  # added to the number of clusters that contribute, for the degrees of freedom
 _CLUSTER_DF = 1.5  # degrees of freedom per contributing cluster: 2, less what few clusters hide
 
 

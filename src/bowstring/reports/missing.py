@@ -8,8 +8,8 @@ from typing import Any
 HEADS = ("missing", "as worst", "bounds")
 ABOUT = (
     "missing: items whose request failed or whose verdict could not be parsed; they are left out of the value. as "
-    "worst: the value if they had the worst possible score. bounds: the value if they had the lowest score, and if they "
-    "had the highest; given where more than 2% are missing."
+    "worst: the value if they had the worst possible score. bounds: the value if they had the lowest score, and if "
+    "they had the highest; given where more than 2% are missing."
 )
 
 
