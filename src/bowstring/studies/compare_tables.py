@@ -42,10 +42,8 @@ def _legend(compared: Comparison) -> list[str]:
     marks = {_mark(compared, metric, name) for metric in _columns(compared) for name in compared.names} - {""}
     if marks:
         corrected = ", corrected for the number of runs (Holm)" if len(compared.runs) > 2 else ""
-        meanings = " and ".join(
-            f"{mark} {word} than" for mark, word in (("▲", "better"), ("▼", "worse")) if mark in marks
-        )
-        lines.append(f"{meanings} {compared.baseline}, p < 0.05 by a paired t-test{corrected}.")
+        meanings = " and ".join(f"{mark} {word}" for mark, word in (("▲", "better"), ("▼", "worse")) if mark in marks)
+        lines.append(f"{meanings} than {compared.baseline}, p < 0.05 by a paired t-test{corrected}.")
     if any(not e.trusted for metric in _columns(compared) for e in compared.metrics[metric].values()):
         lines.append(f"* fewer than 30 {clusters}: do not trust the interval.")
     return [*lines, *as_sentences(compared.notes)]
