@@ -115,7 +115,7 @@ def test_four_users_of_250_are_four():
 def test_an_interval_of_a_difference_does_not_shrink_when_one_is_added(users, items):
     first = {"x": [Score(str(u), 1.0) for u in range(users) for _ in range(items)]}
     widths = []
-    for wrong in range(min(users // 2, 7) + 1):
+    for wrong in range(min(users // 3, 7) + 1):
         second = {"x": [Score(str(u), float(u >= wrong or n > 0)) for u in range(users) for n in range(items)]}
         found = of(first, second, ends=(0.0, 1.0))
         assert (found.p < 0.05) == (found.high < 0)
