@@ -403,8 +403,8 @@ def test_tables_for_papers(made):
     latex = compare(made, *runs, "--format", "latex").out
     assert "rouge\\_l" in latex
     assert f"strong & {value}$^{{\\uparrow}}$ &" in latex
-    assert (
     differs = differs.replace("▼", r"$\downarrow$")
+    assert (
         f"$\\uparrow$ {differs}\\par".replace("<", "\\textless{}") in latex.partition("\\end{tabular}")[2].splitlines()
     )
     few = sum(not e["trusted"] for name in compared(made, *runs)["metrics"].values() for e in name.values())
