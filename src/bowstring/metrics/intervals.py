@@ -112,7 +112,7 @@ _CLUSTER_DF = 1.5  # degrees of freedom per contributing cluster: 2, less what f
 def interval_of(found: Linearized, *, bounded: bool = True) -> tuple[float, float]:
     if found.clusters < 2:
         return (found.least, found.most) if bounded else (-math.inf, math.inf)
-    variance = _variance(found)
+    variance = variance_of(found)
     sums = sums_by(found.cluster, found.influence, found.clusters)
     contributing = contributing_clusters(sums)
     df = min(found.clusters - 1, _CLUSTER_DF * (contributing + _PRIOR_CLUSTERS))
@@ -136,7 +136,7 @@ def contributing_clusters(sums: npt.NDArray[np.float64]) -> float:
     return total**2 / spare if spare > 1e-9 * total**2 else (len(sums) / 2 if total > ROUNDING**2 else 0.0)
 
 
-def _variance(found: Linearized) -> float:
+def variance_of(found: Linearized) -> float:
     """Return the variance of the statistic: of independent scores, plus that of pairs in one cluster or one group.
 
     The correlation of pairs is estimated, and drawn towards an assumed one where there are few events to tell: scores

@@ -15,7 +15,7 @@ from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question
 from bowstring.benchmarks.hicupid.validity import validity_of
 from bowstring.labels import COMPARED, LOSE, TIE, WIN
 from bowstring.metrics.clusters import Means
-from bowstring.metrics.fairness import largest_gap
+from bowstring.metrics.fairness import Gap, correct_gaps, largest_gap
 from bowstring.metrics.measures import SHARE, Family, Measure, MetricSet, Parts, Scale, mean
 from bowstring.runs.runner import Record
 
@@ -42,11 +42,14 @@ def recall_of(question: Question, found: Collection[int], kinds: Mapping[int, st
 def summarize(records: Sequence[Record]) -> dict[str, Any]:
     """Metrics of all records and by every axis, and the gaps between groups of users."""
     groups: dict[str, dict[str, Any]] = {}
-    gaps: dict[str, Any] = {}
+    gaps: dict[tuple[str, str], Gap] = {}
     for axis, members in _members(records).items():  # the permutation test of gaps depends on their order
         groups[axis] = {group: _metrics(own) for group, own in _ordered(axis, members).items()}
-        if axis in demographics.AXES and (found := _gaps(members)):
-            gaps[axis] = found
+        if axis in demographics.AXES:
+            gaps |= {(axis, name): gap for name, gap in _gaps(members).items()}
+    fairness: dict[str, dict[str, Any]] = {}
+    for (axis, name), gap in correct_gaps(gaps).items():
+        fairness.setdefault(axis, {})[name] = gap.as_json()
     judged = [side for record in records for side in _chosen_sides(record)]
     return {
         "n": len(records),
@@ -64,7 +67,7 @@ def summarize(records: Sequence[Record]) -> dict[str, Any]:
         "metrics": _metrics(records),
         "validity": validity_of(records, cluster_of),
         "groups": groups,
-        "fairness": gaps,
+        "fairness": fairness,
     }
 
 
@@ -104,7 +107,7 @@ def _metrics(records: Sequence[Record]) -> dict[str, Any]:
     return {name: e.as_json() for name, e in found.items() if e is not None}
 
 
-def _gaps(members: Mapping[str, Sequence[Record]]) -> dict[str, Any]:
+def _gaps(members: Mapping[str, Sequence[Record]]) -> dict[str, Gap]:
     """The largest gaps between groups of users, in the total and by type."""
     total = MEASURES["score.total"]
     by_group = {group: total.scores((cluster_of(r), r) for r in records) for group, records in members.items()}
@@ -112,7 +115,7 @@ def _gaps(members: Mapping[str, Sequence[Record]]) -> dict[str, Any]:
     for kind in QUESTION_TYPES:
         alone = {group: {"x": scores[kind]} for group, scores in by_group.items()}
         found[f"score.{kind}"] = largest_gap(alone, lambda mean: 100 * mean["x"])
-    return {name: gap.as_json() for name, gap in found.items() if gap is not None}
+    return {name: gap for name, gap in found.items() if gap is not None}
 
 
 def _total(weights: Mapping[str, int], mean: Means) -> npt.NDArray[np.float64]:

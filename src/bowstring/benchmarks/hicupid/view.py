@@ -94,7 +94,7 @@ class HicupidView(View):
         return said + (["instruction as a user turn"] if settings.get("instruction") == "user" else [])
 
     def remarks(self, metrics: Mapping[str, Any]) -> list[str]:
-        """Sides and lengths of answers, and the largest gap between user groups on each axis."""
+        """Sides and lengths of answers, and gaps between user groups that are established."""
         lines = []
         if metrics.get("answer_is_a") is not None:
             chose, words = metrics["judge_chose_a"], metrics["words"]
@@ -104,10 +104,12 @@ class HicupidView(View):
                 f"{said}; words per answer: {words['answer']:.1f}, per gold answer: {words['personalized_answer']:.1f}"
             )
         for axis, gaps in metrics.get("fairness", {}).items():
-            name, gap = next(iter(gaps.items()))
-            mark = "" if gap["trusted"] else " *"
-            found = f"{gap['value']:.1f} [{gap['low']:.1f}, {gap['high']:.1f}]{mark}, p {gap['p']:.2g}"
-            lines.append(f"{name} by {axis}: largest gap {found}, between {gap['best']} and {gap['worst']}")
+            for name, gap in gaps.items():
+                if gap.get("established"):
+                    mark = "" if gap["trusted"] else " *"
+                    found = f"{gap['value']:.1f} [{gap['low']:.1f}, {gap['high']:.1f}]{mark}, p {gap['corrected']:.2g}"
+                    by_chance = f"chance alone gives up to {gap['chance']:.1f}"
+                    lines.append(f"{name} by {axis}: {found} between {gap['best']} and {gap['worst']}; {by_chance}")
         return lines
 
     def fragment(self) -> Traversable:
