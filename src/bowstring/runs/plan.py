@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bowstring.models.prices import Price
 from bowstring.models.tokens import TokenCounter, counter_or_none
 from bowstring.records import Message, Planned, Prompt, Sampling, Usage, request_key
+from bowstring.runs.items import chosen_groups
 from bowstring.runs.store import Store
 
 if TYPE_CHECKING:
@@ -76,7 +77,11 @@ class _Lengths:
 def make_plan(running: Running) -> Plan:
     """Return what a run would request and cost; nothing is sent."""
     options = running.options
-    groups = [(e.items, group) for e in running.evaluations for group in e.items.groups(options.limit)]
+    groups = [
+        (e.items, group)
+        for e in running.evaluations
+        for group in chosen_groups(e.items, limit=options.limit, users=options.users)
+    ]
     roles = {role: RolePlan(model.identity) for role, model in running.models.items()}
     store = Store(options.store_path, readonly=True) if options.store_path.exists() else None
     lengths = _Lengths(counter_or_none("embedded", lambda line: None))

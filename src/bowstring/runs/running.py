@@ -33,7 +33,7 @@ from bowstring.runs.budget import Budget
 from bowstring.runs.codec import KEYS_ONLY, SCHEMA, Codec, problem_with_schema
 from bowstring.runs.failures import commonest_failure, count_failures
 from bowstring.runs.folder import RunFolder, fingerprint, read_records, with_checksum
-from bowstring.runs.items import Items
+from bowstring.runs.items import Items, chosen_groups
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 from bowstring.runs.progress import Progress
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
@@ -49,6 +49,14 @@ class RunOptions:
 
     limit: int | None = field(
         default=None, metadata=option("Use only the first N items; rerun with a larger N to extend.", min=1)
+    )
+    users: int | None = field(
+        default=None,
+        metadata=option(
+            "Use N whole users (or what the benchmark has instead), chosen at random from every split; a larger N "
+            "contains a smaller one.",
+            min=1,
+        ),
     )
     concurrency: int | None = field(
         default=None,
@@ -75,6 +83,8 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if self.limit is not None and self.users is not None:
+            raise UsageError("--limit and --users exclude each other; give one of them")
 
     @property
     def store_path(self) -> Path:
@@ -165,7 +175,7 @@ class Running:
         """Return each evaluation's records, in data order; None for an item that was not reached."""
         grouped, watches = [], [self.watch]
         for e, folder, own in zip(self.evaluations, folders, askers, strict=True):
-            groups = e.items.groups(self.options.limit)
+            groups = chosen_groups(e.items, limit=self.options.limit, users=self.options.users)
             progress = Progress(folder, sum(map(len, groups)), partial(_usages, own))
             open_group = progress.counting(partial(e.items.open_group, askers=own))
             grouped.append([Group(items, open_group) for items in groups])

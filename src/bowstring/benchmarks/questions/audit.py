@@ -86,6 +86,9 @@ class QuestionAudit:
         asked = self._items[:limit] if set(self._checks) - {"length"} else []
         return [list(group) for _, group in groupby(asked, key=self._cluster_of)]
 
+    def whose(self, item: Record) -> tuple[str, str]:
+        return self._cluster_of(item), ""
+
     def notes(self) -> list[str]:
         return []
 
