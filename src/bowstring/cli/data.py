@@ -138,7 +138,7 @@ def show(
     revision: Revision = None,
     json: Json = False,
 ) -> None:
-    """Print one user, question or instance."""
+    """Print one user or one item."""
     from bowstring.benchmarks.loading import look_up
     from bowstring.cli.data_views import print_shown
     from bowstring.cli.output import console, print_json
@@ -157,7 +157,7 @@ def export(
     benchmark: Only = None,
     revision: Revision = None,
     split: Annotated[list[str] | None, typer.Option(help="Use only this split; repeatable.")] = None,
-    users: Annotated[int | None, typer.Option(min=1, help="Use only the first N users or the like.")] = None,
+    users: Annotated[int | None, typer.Option(min=1, help="Use only the first N users.")] = None,
     format_: Annotated[
         Format,
         typer.Option("--format", help="parquet, or json for one file per item (if the benchmark has a JSON layout)."),

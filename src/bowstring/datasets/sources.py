@@ -19,7 +19,7 @@ from pathlib import Path
 from bowstring.datasets import hub
 from bowstring.datasets.layout import Choice, Format, Parts, find_configs
 from bowstring.datasets.problems import join_choices
-from bowstring.errors import DataError, FetchError, MissingSplit, UsageError
+from bowstring.errors import DataError, FetchError, MissingData, MissingSplit, UsageError
 from bowstring.files.redaction import error_line
 
 MINI = "mini"
@@ -74,7 +74,7 @@ def locate(
         source = _on_hub(name, revision, asked, choice)
         form = next(form for form in asked if form.benchmark == source.benchmark)
     else:
-        raise DataError(f"{name or repr(name)}: no such file or folder, and not a hub id; try {MINI}")
+        raise MissingData(f"{name or repr(name)}: no such file or folder, and not a hub id")
     if benchmark and source.benchmark != benchmark:
         raise DataError(f"{name} is a {source.benchmark} data set; expected a {benchmark} one")
     return _narrowed(form, source, choice)
@@ -98,7 +98,7 @@ def locate_config(name: str, config: str, benchmark: str, *, revision: str | Non
         return Source(name, benchmark, path.parent, {config: {path.stem: [path.name]}})
     if _HUB_ID.fullmatch(name):
         return _fetched(name, revision, parts_of)
-    raise DataError(f"{name or repr(name)}: no such file or folder, and not a hub id")
+    raise MissingData(f"{name or repr(name)}: no such file or folder, and not a hub id")
 
 
 def _as_path(name: str) -> Path | None:
@@ -220,7 +220,7 @@ def _fetched(
 
 
 def _narrowed(form: Format, source: Source, choice: Choice) -> Source:
-    for split in choice.splits:
+    for split in () if getattr(form, "holds_splits", False) else choice.splits:
         if split not in source.splits:
             have = join_choices(source.splits) if source.splits else "no questions at all"
             raise MissingSplit(f"{source.name} has no split {split!r}; it has {have}", source.splits)

@@ -64,16 +64,14 @@ class TrainSettings:
     splits: tuple[str, ...] = field(
         default=(),
         metadata=option(
-            "A split to train on; may be repeated. A set without train needs one named.",
+            "A split to train on; repeatable. A set without train needs one named.",
             name="--split",
             shown_default="train",
         ),
     )
     types: tuple[str, ...] = field(
         default=(),
-        metadata=option(
-            "A question or instance type to train on; may be repeated.", name="--type", shown_default="all"
-        ),
+        metadata=option("An item type to train on; repeatable.", name="--type", shown_default="all"),
     )
     instruction: Instruction = field(
         default="system", metadata=option("The message that contains the instruction, if the benchmark has a choice.")
@@ -101,9 +99,7 @@ class TrainSettings:
         default=20_480, metadata=option("Maximum tokens per example; longer ones are left out and counted.", min=1)
     )
     limit: int | None = field(default=None, metadata=option("Use only the first N examples.", min=1, metavar="N"))
-    hold_out: float = field(
-        default=0.1, metadata=option("Share of users or personas held out for the test.", min=0, below=1)
-    )
+    hold_out: float = field(default=0.1, metadata=option("Share of users held out for the test.", min=0, below=1))
     checkpointing: bool = field(
         default=True, metadata=option("Recompute activations instead of storing them (gradient checkpointing).")
     )

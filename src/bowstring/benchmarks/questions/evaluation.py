@@ -16,7 +16,7 @@ from bowstring.history import View, parse_view
 from bowstring.history.stages import Asked, Histories, Readers, Shown, StageWords
 from bowstring.history.stages.dense import DenseSearch
 from bowstring.history.stages.user_stage import UserStages
-from bowstring.history.views import Kind
+from bowstring.history.views import Kind, view_forms
 from bowstring.judging import builtin
 from bowstring.judging.verdicts import read_correct
 from bowstring.models.interface import RequestFailed
@@ -46,8 +46,7 @@ class QuestionSettings:
     history: str = field(
         default="full",
         metadata=option(
-            "What the model sees: full, gold, none, last:4k (or last:N sessions), bm25/utterance/K, bm25/dialogue/K, "
-            "dense/utterance/K, dense/dialogue/K, summary, or python:module:Class. Repeat for a sweep.",
+            f"What the model sees: {view_forms(get_args(Kind), UNITS)}. Repeat for a sweep.",
             axis=True,
         ),
     )
