@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from bowstring.benchmarks.interface import Benchmark, Context, Noun, Opener
-from bowstring.benchmarks.people import People, QuestionPeople
+from bowstring.benchmarks.people import People
 from bowstring.benchmarks.questions.data import QuestionSet
 from bowstring.benchmarks.questions.evaluation import UNITS, QuestionEvaluation, QuestionSettings
+from bowstring.benchmarks.questions.people import LeadingMetricPeople
 from bowstring.benchmarks.questions.records import CODEC
 from bowstring.benchmarks.questions.scores import METRICS, summarize
 from bowstring.benchmarks.stages import dense_search, own_stages
@@ -52,7 +53,7 @@ class QuestionBenchmark(Benchmark):
         return summarize(records, self.metrics(settings), self.cluster_of, self.grouped)
 
     def people(self) -> People:
-        return QuestionPeople(self, gold="gold", metric="accuracy")
+        return LeadingMetricPeople(self, gold="gold")
 
     def auditing(self) -> Auditing:
         from bowstring.benchmarks.questions.audit import QuestionAuditing
