@@ -241,7 +241,7 @@ def test_what_it_does_wrong_fails_the_question_and_not_the_run(place, stage, rea
     ("name", "said"),
     [
         ("python:stages:answer", "expected a class with open, ingest, retrieve"),
-        ("python:stages:Nothing", "stages has no Nothing"),
+        ("python:stages:Newst", "--history python:stages:Newst: stages has no Newst; did you mean Newest?"),
         ("python:nowhere:Stage", "nowhere cannot be imported"),
     ],
 )

@@ -42,13 +42,14 @@ def print_plan(plan: Plan, to: Console) -> None:
     for label, shown in rows.items():
         table.add_row(label, *(shown(p) for p in plan.roles.values()))
     to.print(table)
-    models = ", ".join(plain(p.model) for p in plan.roles.values())
+    priced = dict.fromkeys(plain(p.model) for p in plan.roles.values() if p.cost_unshared)
+    prices = f" Prices of {', '.join(priced)} as of {plan.prices_dated}." if priced else ""
     sharing = (
         "Batch API: half price, no prefix cache."
         if plan.batch
         else "Assumes that the server has a prefix cache for trunks."
     )
-    note = f"\nTokens counted with {plain(plan.tokenizer)}. Prices of {models} as of {plan.prices_dated}. {sharing}"
+    note = f"\nTokens counted with {plain(plan.tokenizer)}.{prices} {sharing}"
     to.print(note, style="dim", markup=False)
 
 

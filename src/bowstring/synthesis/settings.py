@@ -17,7 +17,7 @@ SEED = option("Random seed; the same seed gives the same set if models answer th
 class WriterRole:
     """Models by role if one model writes everything: a name or an object."""
 
-    model: Any = field(default=None, metadata=option("The model that writes."))
+    model: Any = field(default=None, metadata=option("Model that generates the data."))
 
     def by_role(self) -> dict[str, Any]:
         """Return the models that a pipeline calls, by role."""

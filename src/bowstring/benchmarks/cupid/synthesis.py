@@ -52,7 +52,7 @@ class CupidSynthesisSettings:
 class CupidRoles:
     """The models: writer, assistant in the conversations, and simulated user, who also writes checklists."""
 
-    model: Any = field(default=None, metadata=option("Model that writes."))
+    model: Any = field(default=None, metadata=option("Model that generates the data."))
     assistant: Any = field(
         default=None, metadata=option("Model of the assistant in the conversations.", shown_default="--model")
     )

@@ -150,7 +150,7 @@ class UserStages:
     """Creates one stage per user, from `python:module:Class` or from the class itself."""
 
     def __init__(self, stage: str | type[Any]) -> None:
-        found = load_attribute(stage) if isinstance(stage, str) else stage
+        found = load_attribute(stage, "--history") if isinstance(stage, str) else stage
         self.name = stage if isinstance(stage, str) else f"python:{found.__module__}:{found.__qualname__}"
         if not inspect.isclass(found):
             raise UsageError(f"--history {self.name}: expected a class with {', '.join(_METHODS)}")
