@@ -1,10 +1,7 @@
-"""Evaluations and sweeps, for the command and the Python API.
+"""Evaluations and sweeps, for the command and the Python API: settings are checked, models and data are opened.
 
-run = evaluate(NAME, model="embedded", judge="builtin", limit=10)
-run.metrics["metrics"]
-
-swept = sweep(NAME, model="embedded", history=["full", "gold", "last:4k"])
-swept.points["gold"].metrics["metrics"]
+prepare(NAME, model="embedded", judge="builtin", limit=10).run()
+prepare_sweep(NAME, model="embedded", history=["full", "gold", "last:4k"]).run()
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.runs.folder import EndedRun, fingerprint, read_manifest, run_folder_name
 from bowstring.runs.runner import Record, Snapshot
 from bowstring.runs.running import Evaluation, Run, Running, RunOptions, check_budget
-from bowstring.runs.sweep import Sweep, SweepResult, run_folders, slug, variant_name
+from bowstring.runs.sweep import Sweep, run_folders, slug, variant_name
 from bowstring.settings import Option, option, options_of, split_keywords
 from bowstring.studies.validity import with_audit
 
@@ -101,44 +98,6 @@ def _of_benchmark(benchmark: Benchmark, one: Option) -> Option:
     if one.field == "data" and not benchmark.has_bundled_set:
         return replace(one, help="Data set: a hub id, a folder or a file.", shown_default="")
     return one
-
-
-def evaluate(
-    benchmark: str | None = None,
-    *,
-    model: ModelLike = None,
-    judge: ModelLike = None,
-    data: str | None = None,
-    like: str | PathLike[str] | Run | None = None,
-    watch: Watch = lambda snapshot: None,
-    tell: Tell = lambda line: None,
-    **settings: Any,
-) -> Run:
-    """Evaluate a model and return the run, as `bowstring eval` does.
-
-    `model` and `judge` are names or your own objects; `data` is a hub id, a folder, a file or mini. Further
-    settings are those of the benchmark (history, max_tokens, temperature, seed …) and of the run (out, limit,
-    concurrency, max_cost …); `bowstring eval NAME --help` lists them. `like` is a run whose configuration
-    is repeated, except for the settings given here.
-    """
-    given = {"model": model, "judge": judge, "data": data, **settings}
-    return prepare(benchmark, like=like, watch=watch, tell=tell, **given).run()[0]
-
-
-def sweep(
-    benchmark: str | None = None,
-    *,
-    model: ModelLike = None,
-    judge: ModelLike = None,
-    data: str | None = None,
-    like: str | PathLike[str] | Run | None = None,
-    watch: Watch = lambda snapshot: None,
-    tell: Tell = lambda line: None,
-    **settings: Any,
-) -> SweepResult:
-    """Evaluate a model under several settings at once: `history`, `shots` or `instruction` may be lists."""
-    given = {"model": model, "judge": judge, "data": data, **settings}
-    return prepare_sweep(benchmark, like=like, watch=watch, tell=tell, **given).run()
 
 
 def prepare(benchmark: str | None = None, **given: Any) -> Running:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 from bowstring.benchmarks.cupid.data import CupidSet
 from bowstring.benchmarks.cupid.judging import JUDGE_SAMPLING, CupidJudging
@@ -43,6 +43,29 @@ Task = Literal["inference", "generation", "both"]
 Scoring = Literal["bowstring", "upstream"]
 SUMMARY_SAMPLING = Sampling(max_tokens=400, temperature=0.0)
 WRONG = 0.5  # recall below this is a wrong inference, which gets an error analysis
+
+
+class _FixedKeywords(TypedDict, total=False):
+    task: Task
+    max_tokens: int
+    temperature: float
+    oracle_preference: bool
+    analyse: bool
+    scoring: Scoring
+    retriever: str
+    seed: int
+
+
+class CupidKeywords(_FixedKeywords, total=False):
+    """The fields of `CupidSettings` as keywords of `bowstring.evaluate`."""
+
+    history: str
+
+
+class CupidSweepKeywords(_FixedKeywords, total=False):
+    """The fields of `CupidSettings` as keywords of `bowstring.sweep`."""
+
+    history: str | Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)

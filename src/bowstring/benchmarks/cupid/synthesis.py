@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from bowstring.benchmarks.cupid.data import write_parquet
 from bowstring.benchmarks.cupid.offline import OfflineCupid
@@ -21,6 +21,20 @@ from bowstring.synthesis.quality import Quality, leaks_preference
 from bowstring.synthesis.settings import SEED, TEMPERATURE
 
 _SHOWN_MESSAGES = 6
+
+
+class CupidSynthesisKeywords(TypedDict, total=False):
+    """The fields of `CupidSynthesisSettings` and, except for `model`, of `CupidRoles` as keywords of
+    `bowstring.synthesize`."""
+
+    personas: int
+    factors: int
+    sessions: int
+    turns: int
+    temperature: float
+    seed: int
+    assistant: Any
+    judge: Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.judging import JUDGE_SAMPLING, SCORES, HicupidJudging, verdict_of
@@ -42,6 +42,35 @@ PUBLISHED_SEARCHES = (
     *(f"bm25/utterance/{k}" for k in (5, 15, 25)),
     *(f"bm25/dialogue/{k}" for k in (1, 3, 5)),
 )
+
+
+class _FixedKeywords(TypedDict, total=False):
+    splits: Sequence[str]
+    types: Sequence[QuestionType]
+    both_orders: bool
+    retrieval_only: bool
+    bm25_tokens: Literal["stems", "words", "whitespace"]
+    retriever: str
+    max_tokens: int
+    temperature: float
+    top_k: int | None
+    seed: int
+
+
+class HicupidKeywords(_FixedKeywords, total=False):
+    """The fields of `HicupidSettings` as keywords of `bowstring.evaluate`."""
+
+    history: str
+    shots: Literal[0, 1, 3, 5]
+    instruction: Instruction
+
+
+class HicupidSweepKeywords(_FixedKeywords, total=False):
+    """The fields of `HicupidSettings` as keywords of `bowstring.sweep`."""
+
+    history: str | Sequence[str]
+    shots: Literal[0, 1, 3, 5] | Sequence[Literal[0, 1, 3, 5]]
+    instruction: Instruction | Sequence[Instruction]
 
 
 @dataclass(frozen=True, slots=True)
