@@ -33,6 +33,7 @@ from bowstring.models.transport import Patience
 from bowstring.records import Usage
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
+from bowstring.runs.failures import failure_of
 from bowstring.runs.folder import fingerprint, run_folder_name
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
 from bowstring.runs.running import STORE_NAME
@@ -139,7 +140,7 @@ class PreparedSynthesis:
         except Dropped as dropped:
             return {"dropped": {"what": dropped.what, "key": dropped.key, "reason": dropped.reason}}
         except RequestFailed as failed:
-            return {"failure": {"number": number, "kind": failed.kind, "reason": failed.reason}}
+            return {"number": number, "failure": failure_of("synthesis", failed)}
 
     def _askers(self, store: Store) -> dict[str, Asker]:
         """Usage by role; roles with the same model are adjacent."""

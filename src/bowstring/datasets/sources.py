@@ -21,6 +21,7 @@ from bowstring.datasets.layout import Choice, Format, Parts, find_configs
 from bowstring.datasets.problems import join_choices
 from bowstring.errors import DataError, FetchError, MissingData, MissingSplit, UsageError
 from bowstring.files.redaction import error_line
+from bowstring.files.writing import replace_folder
 
 MINI = "mini"
 _log = logging.getLogger("bowstring")
@@ -128,13 +129,9 @@ def pull(
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise UsageError(f"{into} is not an empty folder; choose another for --to")
     # All or nothing: an interrupted download is not a data set. The next attempt resumes it.
-    unfinished = into.with_name(f".{into.name}.unfinished")
-    unfinished.mkdir(parents=True, exist_ok=True)
-    tell(f"Fetching {name} …")
-    source = _on_hub(name, revision, formats, choice, unfinished)
-    if into.exists():
-        into.rmdir()
-    unfinished.rename(into)
+    with replace_folder(into, resume=True) as draft:
+        tell(f"Fetching {name} …")
+        source = _on_hub(name, revision, formats, choice, draft)
     return replace(source, root=into)
 
 

@@ -18,7 +18,7 @@ from bowstring.benchmarks.cupid.prompts import CupidPrompts
 from bowstring.benchmarks.cupid.scores import summarize
 from bowstring.benchmarks.cupid.types import Instance
 from bowstring.benchmarks.interface import Context, Opener
-from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker
+from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker, stage_identities
 from bowstring.concurrency import gather_in_order
 from bowstring.errors import UsageError
 from bowstring.history import View, parse_view
@@ -241,8 +241,7 @@ class CupidEvaluation:
             return None
 
     def identities(self) -> dict[str, str]:
-        dense = {"retriever": self._search.embedder.identity} if self._search and self._view.kind == "dense" else {}
-        return dense | ({"stage": self._own.identity} if self._own else {})
+        return stage_identities(self._view, self._search, self._own)
 
     def texts(self) -> Iterator[str]:
         return (m.text for instance in self.data.instances for d in instance.history for m in d.messages)

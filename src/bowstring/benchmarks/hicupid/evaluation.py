@@ -17,7 +17,7 @@ from bowstring.benchmarks.hicupid.truth import NOTE as TRUTH_NOTE
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question, QuestionType
 from bowstring.benchmarks.interface import Context, Opener
-from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker
+from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker, stage_identities
 from bowstring.concurrency import gather_in_order
 from bowstring.errors import UsageError
 from bowstring.history import View, parse_view
@@ -336,8 +336,7 @@ class HicupidEvaluation:
         }
 
     def identities(self) -> dict[str, str]:
-        dense = {"retriever": self._search.embedder.identity} if self._search and self._view.kind == "dense" else {}
-        return dense | ({"stage": self._own.identity} if self._own else {})
+        return stage_identities(self._view, self._search, self._own)
 
     def texts(self) -> Iterator[str]:
         users = dict.fromkeys(str(question.user_id) for question in self.items)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bowstring.benchmarks.questions.data import Question, QuestionSet
 from bowstring.benchmarks.questions.prompts import QuestionPrompts
-from bowstring.benchmarks.stages import stage_asker
+from bowstring.benchmarks.stages import stage_asker, stage_identities
 from bowstring.errors import UsageError
 from bowstring.history import View, parse_view
 from bowstring.history.stages import Asked, Histories, Readers, Shown, StageWords
@@ -110,8 +110,7 @@ class QuestionEvaluation:
         return []
 
     def identities(self) -> dict[str, str]:
-        dense = {"retriever": self._search.embedder.identity} if self._search and self._view.kind == "dense" else {}
-        return dense | ({"stage": self._own.identity} if self._own else {})
+        return stage_identities(self._view, self._search, self._own)
 
     def texts(self) -> Iterator[str]:
         users = dict.fromkeys(question.user for question in self.items)
