@@ -6,6 +6,7 @@ import re
 import pytest
 
 from bowstring.benchmarks import registry
+from bowstring.benchmarks.loading import load
 from tests.support.command import bowstring
 from tests.support.errands import errands_installed, write_sets
 from tests.support.plugin import MODELS, installed
@@ -98,9 +99,9 @@ def test_labels_correct_the_metric_of_the_benchmark(run, place):
         for rater in ("anna", "ben")
     ]
     (place / "people.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    corrected = json.loads(
-        run("audit", "errands-runs/knows", "--checks", "length", "--labels", "people.jsonl", "--json").out
-    )["corrected"]
+    ran = run("audit", "errands-runs/knows", "--checks", "length", "--labels", "people.jsonl", "--json")
+    assert ran.err == "", "nothing is asked, so there is no progress"
+    corrected = json.loads(ran.out)["corrected"]
     assert list(corrected["scores"]) == ["slips"]
     assert corrected["scores"]["slips"]["judge"]["value"] == 0.0
     assert corrected["scores"]["slips"]["corrected"]["value"] == 7.0
@@ -122,6 +123,8 @@ def test_a_benchmark_without_gold_answers_and_audit_is_not_told_of_them(run, pla
 def test_one_of_several_splits_in_a_file_is_evaluated(run, place):
     ran = evaluated(place, "errands", "knows", "--split", "autumn", "--out", "errands-runs/autumn", "--json")
     assert json.loads(ran.out)["n"] == 6
+    loaded = load(str(place / "errands"), splits=["autumn"])
+    assert (loaded.splits, len(loaded.items())) == (("autumn",), 6)
     refused = evaluated(place, "errands", "knows", "--split", "winter", "--out", "errands-runs/winter")
     assert refused.err == "errands has no split 'winter'; it has spring or autumn\n"
 
