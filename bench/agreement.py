@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import torch
 from transformers import AutoModelForCausalLM
 
-from bowstring.api.synthesize import synthesize
+from bowstring.api.calls import synthesize
 from bowstring.benchmarks.hicupid.benchmark import HICUPID
 from bowstring.benchmarks.loading import load_hicupid
 from bowstring.models.local import LocalGenerator, LocalModel

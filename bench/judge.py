@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from bowstring.api.synthesize import synthesize
+from bowstring.api.calls import synthesize
 from bowstring.api.train import train
 from bowstring.benchmarks.hicupid.benchmark import HICUPID
 from bowstring.benchmarks.hicupid.data import evaluation_table

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from bowstring.api.synthesize import synthesize
+from bowstring.api.calls import synthesize
 from bowstring.api.train import train
 from bowstring.benchmarks.cupid.benchmark import CUPID
 from bowstring.benchmarks.cupid.coverage import coverage_table

@@ -16,7 +16,7 @@ from pathlib import Path
 from playwright.sync_api import expect, sync_playwright
 
 import bowstring
-from bowstring.api.synthesize import synthesize
+from bowstring.api.calls import synthesize
 from bowstring.benchmarks.loading import load_hicupid
 from bowstring.reports.items import histories_of
 from bowstring.reports.page import write_page

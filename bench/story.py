@@ -14,8 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from bowstring.api.evaluate import sweep
-from bowstring.api.synthesize import synthesize
+from bowstring.api.calls import sweep, synthesize
 from bowstring.api.train import train
 from bowstring.benchmarks.hicupid.data import write
 from bowstring.benchmarks.loading import load_hicupid

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from bowstring.api.evaluate import evaluate, sweep
-    from bowstring.api.synthesize import synthesize
+    from bowstring.api.calls import evaluate, sweep, synthesize
     from bowstring.api.train import train
     from bowstring.benchmarks.loading import load, load_cupid, load_hicupid
     from bowstring.errors import BowstringError
@@ -32,13 +31,13 @@ _HOMES = {
     "agree": "bowstring.studies.agree",
     "audit": "bowstring.studies.audit",
     "compare": "bowstring.studies.compare",
-    "evaluate": "bowstring.api.evaluate",
+    "evaluate": "bowstring.api.calls",
     "load": "bowstring.benchmarks.loading",
     "load_cupid": "bowstring.benchmarks.loading",
     "load_hicupid": "bowstring.benchmarks.loading",
     "report": "bowstring.studies.report",
-    "sweep": "bowstring.api.evaluate",
-    "synthesize": "bowstring.api.synthesize",
+    "sweep": "bowstring.api.calls",
+    "synthesize": "bowstring.api.calls",
     "train": "bowstring.api.train",
 }
 

@@ -4,6 +4,7 @@ BowstringError          base class; str() is one line that names the problem, th
 ├── UsageError          an invalid command or call: wrong option, unknown name (exit code 2)
 │   └── MissingSplit    a split that the data set does not have; `available` lists the splits it has
 ├── DataError           a data set that cannot be read or breaks its format (exit code 2)
+│   └── MissingData     a data set that is neither on this disk nor a hub id
 ├── FetchError          a download that failed (exit code 1)
 ├── ModelError          no request to the model can succeed: wrong key, unknown model, no credit (exit code 1)
 ├── StoreError          the response store cannot be read or written (exit code 1)
@@ -69,6 +70,10 @@ class DataError(BowstringError):
     def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
         super().__init__(message)
         self.problems = tuple(problems)
+
+
+class MissingData(DataError):
+    pass
 
 
 class FetchError(BowstringError):

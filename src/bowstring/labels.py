@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 WIN: Final = "win"
 TIE: Final = "tie"
@@ -11,6 +11,8 @@ YES: Final = "yes"
 NO: Final = "no"
 PERSONALIZED: Final = "personalized"
 GENERAL: Final = "general"
+Compared = Literal["win", "tie", "lose"]
+YesOrNo = Literal["yes", "no"]
 COMPARED = (WIN, TIE, LOSE)  # an answer against another one
 YES_OR_NO = (YES, NO)
 PREFERRED = (PERSONALIZED, TIE, GENERAL)  # which of two gold answers people want

@@ -225,6 +225,13 @@ def from_keywords(kind: type[T], given: Mapping[str, Any], *, where: str) -> T:
     return kind(**own)
 
 
+def merge_settings(settings: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge settings that a call takes as a mapping with those that it takes as keywords."""
+    if twice := next((name for name in settings or () if keywords.get(name) is not None), None):
+        raise UsageError(f"{twice} is given twice: as a keyword, and in settings")
+    return {**keywords, **(settings or {})}
+
+
 def split_keywords(
     kinds: Sequence[type[Any]], given: Mapping[str, Any], *, where: str, besides: Iterable[str] = ()
 ) -> tuple[dict[str, Any], ...]:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bowstring.api.synthesize import prepare_synthesis, synthesize
+from bowstring.api.calls import synthesize
+from bowstring.api.synthesize import prepare_synthesis
 from bowstring.benchmarks import registry
 from bowstring.cli import main
 from bowstring.errors import UsageError

@@ -10,7 +10,9 @@ from bowstring.benchmarks.findings import (
     near,
     paired_difference,
     rate_of,
+    with_meaning,
 )
+from bowstring.benchmarks.interface import Noun
 from bowstring.metrics.clusters import Score
 from bowstring.metrics.comparing import Difference
 from bowstring.metrics.intervals import Estimate
@@ -65,6 +67,27 @@ def test_what_is_unclear_says_so_and_what_is_not_there_is_looked_at():
     assert (told.verdict, told.meaning) == ("info", "so much")
     nothing = make_finding("c", "x", None, "near 0", lambda e: "never", left_out=3)
     assert (nothing.verdict, nothing.value, nothing.left_out) == ("problem", None, 3)
+
+
+def test_what_nobody_knows_is_not_said():
+    """Neither the sentence of a fine number nor that of a problem."""
+
+    def meaning(value, low, high, clusters=50):
+        found = Estimate(value, low, high, 100, clusters)
+        return make_finding(
+            "c",
+            "kappa",
+            found,
+            "0.6 or more",
+            lambda e: with_meaning(at_least(0.6, e), "They agree.", "They do not.", whether="they agree"),
+            cluster=Noun("diarist", "diarists"),
+        ).meaning
+
+    assert meaning(0.8, 0.7, 0.9) == "They agree."
+    assert meaning(0.2, 0.1, 0.3) == "They do not."
+    beyond = "The interval extends beyond the expected range."
+    assert meaning(0.14, -0.37, 0.62) == f"Too few diarists to tell whether they agree. {beyond}"
+    assert meaning(0.8, 0.7, 0.9, clusters=3) == "Only 3 diarists, too few to tell whether they agree."
 
 
 def test_of_a_handful_nothing_is_told_for_certain():

@@ -103,7 +103,7 @@ def test_its_figures_are_of_its_metrics_scores_lengths_and_types(trivia):
     found = {figure.name: figure for figure in figures_of(metrics_of(RECORDS), RECORDS)}
     assert list(found) == ["metrics", "scores", "lengths", "right-by-type"]
     assert [mark.label for mark in found["metrics"].marks] == ["right"], "words are on another scale"
-    assert found["metrics"].limits == (0, 100)
+    assert found["metrics"].scale.limits == (0, 100)
     assert isinstance(found["scores"], Histogram)
     assert sum(found["scores"].counts("answers")) == 8
     assert [mark.label for mark in found["right-by-type"].marks] == ["hard", "easy"]

@@ -251,7 +251,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path):
         ((), "Missing argument 'SOURCE…'"),
         (("nowhere",), "nowhere does not exist; expected the folder of a run, or a .jsonl or .csv file of ratings"),
         (("empty",), "empty is not a run; expected a run's folder, such as runs/NAME"),
-        (("alone.csv",), "there is only one rater, ann (2); add another run, a file of ratings, or --metrics"),
+        (("alone.csv",), "there is only one rater, ann (2); add another run or a file of ratings"),
         (("open.csv",), "there are no ratings to compare: 1 left open"),
         (("a.csv", "--reference", "cy"), "--reference 'cy': no such rater; the raters are ann, bob"),
         (("a.csv", "--rater", "cy"), "no rater is called 'cy'; the raters are ann, bob"),
@@ -259,7 +259,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path):
         (("a.csv", "--level", "high"), "--level high: expected auto, nominal, ordinal or interval"),
         (("a.csv", "--labels", "bad,best"), "--labels bad,best lacks good; expected every label of a task"),
         (("a.csv", "--merge", "bad"), "--merge: expected LABEL=OTHER, such as tie=lose"),
-        (("a.csv", "--metrics"), "--metrics: no source is a HiCUPID run with judged comparisons"),
+        (("a.csv", "--metrics"), "--metrics: no source is a run with judged comparisons of a benchmark whose"),
         (("task.csv",), "task.csv line 3: task of item 1 is 'other', and 'rate' in "),
         (("cluster.csv",), "cluster.csv line 3: cluster of item 1 is 'v', and 'u' in "),
     ]:

@@ -66,9 +66,9 @@ def test_cupid_with_another_judge_who_likes_lists_and_does_as_it_is_told(tmp_pat
     by = found["by"]
     change = by["response as a list with bold text − original response (difference, score 1–10)"]
     assert (change["value"], change["verdict"], change["n"]) == (6, "unclear", 12)
-    assert (
-        change["meaning"] == "The judge is not shown to react to it. The interval extends beyond the expected range."
-    ), "by 4 alone"
+    assert change["meaning"].startswith("Too few personas to tell whether the judge reacts to formatting."), (
+        "by 4 alone"
+    )
     assert by["response after a compliment − original response (difference, score 1–10)"]["value"] == 0, (
         "against this judge's own 2"
     )

@@ -344,3 +344,14 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(tmp_path):
         ran = bowstring(*command(server, tmp_path / "r", "--limit", "5"))
     assert "\r" not in ran.err
     assert ran.err.splitlines()[-1].startswith("5/5 · ")
+
+
+def test_a_dry_run_names_the_models_whose_prices_it_used(tmp_path):
+    (tmp_path / "free.py").write_text("def answer(messages):\n    return 'Yes.'\n")
+    common = ("eval", "hicupid", "--limit", "2", "--dry-run", "--judge", "openai/gpt-4o-mini", "--out", "r")
+    twice = " ".join(bowstring(*common, "--model", "openai/gpt-4o-mini", cwd=tmp_path).out.split())
+    assert "Prices of openai/gpt-4o-mini as of" in twice
+    free = " ".join(bowstring(*common, "--model", "python:free:answer", cwd=tmp_path).out.split())
+    assert "Prices of openai/gpt-4o-mini as of" in free
+    both = bowstring(*common, "--model", "python:free:answer", "--judge", "builtin", cwd=tmp_path)
+    assert "Prices" not in both.out

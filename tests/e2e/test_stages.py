@@ -245,7 +245,7 @@ def test_what_it_does_wrong_fails_the_question_and_not_the_run(place, stage, rea
     ("name", "said"),
     [
         ("python:stages:answer", "expected a class with open, ingest, retrieve"),
-        ("python:stages:Nothing", "stages has no Nothing"),
+        ("python:stages:Newst", "--history python:stages:Newst: stages has no Newst; did you mean Newest?"),
         ("python:nowhere:Stage", "nowhere cannot be imported"),
     ],
 )
@@ -253,6 +253,31 @@ def test_what_is_not_a_stage_is_refused_before_anything_is_asked(place, name, sa
     ran = command("eval", "hicupid", "--model", "python:stages:answer", "--history", name, cwd=place)
     assert ran.code == 2
     assert said in ran.err
+
+
+LABELLED = """
+class Labelled:
+    def open(self, user):
+        self.kinds = set()
+
+    def ingest(self, dialogue):
+        self.kinds.add(dialogue.kind)
+        self.last = dialogue
+
+    def retrieve(self, question):
+        assert self.kinds == {""}, self.kinds
+        return [self.last]
+"""
+
+
+def test_it_does_not_see_the_labels_of_the_data(place):
+    (place / "labelled.py").write_text(LABELLED)
+    ran = command(
+        *("eval", "hicupid", "--model", "python:stages:answer", "--history", "python:labelled:Labelled"),
+        *("--limit", "2", "--out", "run"),
+        cwd=place,
+    )
+    assert ran.code == 0, ran.err
 
 
 def test_other_code_is_another_run(place):

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from bowstring.api.synthesize import synthesize
+from bowstring.api.calls import synthesize
 from bowstring.benchmarks.hicupid.synthesis import HicupidSynthesisSettings
 from bowstring.benchmarks.hicupid.users import Sizes
 

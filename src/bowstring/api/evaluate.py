@@ -1,10 +1,7 @@
-"""Evaluations and sweeps, for the command and the Python API.
+"""Evaluations and sweeps, for the command and the Python API: settings are checked, models and data are opened.
 
-run = evaluate(NAME, model="embedded", judge="builtin", limit=10)
-run.metrics["metrics"]
-
-swept = sweep(NAME, model="embedded", history=["full", "gold", "last:4k"])
-swept.points["gold"].metrics["metrics"]
+prepare(NAME, model="embedded", judge="builtin", limit=10).run()
+prepare_sweep(NAME, model="embedded", history=["full", "gold", "last:4k"]).run()
 """
 
 from __future__ import annotations
@@ -12,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from os import PathLike
@@ -25,7 +22,7 @@ from bowstring.benchmarks.loading import load
 from bowstring.benchmarks.of_run import open_run
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.problems import join_choices
-from bowstring.errors import DataError, UsageError
+from bowstring.errors import DataError, FetchError, MissingData, UsageError
 from bowstring.judging import builtin
 from bowstring.models.batch import Batch
 from bowstring.models.endpoint import Endpoint
@@ -40,7 +37,7 @@ from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.runs.folder import EndedRun, fingerprint, read_manifest, run_folder_name
 from bowstring.runs.runner import Record, Snapshot
 from bowstring.runs.running import Evaluation, Run, Running, RunOptions, check_budget
-from bowstring.runs.sweep import Sweep, SweepResult, run_folders, slug, variant_name
+from bowstring.runs.sweep import Sweep, run_folders, slug, variant_name
 from bowstring.settings import Option, option, options_of, split_keywords
 from bowstring.studies.validity import with_audit
 
@@ -63,11 +60,7 @@ class Subject:
     )
     judge: ModelLike = field(
         default=builtin.NAME,
-        metadata=option(
-            "Model that judges. builtin needs no model and is only a smoke test; truth is for sets made by synth "
-            "--offline.",
-            metavar="NAME",
-        ),
+        metadata=option("Model that judges.", metavar="NAME"),
     )
     matcher: ModelLike = field(
         default=None,
@@ -78,7 +71,7 @@ class Subject:
     history_model: ModelLike = field(
         default=None,
         metadata=option(
-            "Model for histories that need one: summary, or your own stage.",
+            "Model for histories that ask a model themselves.",
             metavar="NAME",
             shown_default="the evaluated model",
         ),
@@ -90,46 +83,21 @@ class Subject:
 def eval_options(benchmark: Benchmark) -> list[Option]:
     """All options of an evaluation on a benchmark."""
     roles = {"matcher"} - set(benchmark.roles)
-    subject = [one for one in options_of(Subject) if one.field not in roles]
-    return [*subject, *options_of(benchmark.settings), *options_of(RunOptions)]
+    subject = [_of_benchmark(benchmark, one) for one in options_of(Subject) if one.field not in roles]
+    words = benchmark.option_help()
+    settings = [replace(one, help=words.get(one.field, one.help)) for one in options_of(benchmark.settings)]
+    return [*subject, *settings, *options_of(RunOptions)]
 
 
-def evaluate(
-    benchmark: str | None = None,
-    *,
-    model: ModelLike = None,
-    judge: ModelLike = None,
-    data: str | None = None,
-    like: str | PathLike[str] | Run | None = None,
-    watch: Watch = lambda snapshot: None,
-    tell: Tell = lambda line: None,
-    **settings: Any,
-) -> Run:
-    """Evaluate a model and return the run, as `bowstring eval` does.
-
-    `model` and `judge` are names or your own objects; `data` is a hub id, a folder, a file or mini. Further
-    settings are those of the benchmark (history, max_tokens, temperature, seed …) and of the run (out, limit,
-    concurrency, max_cost …); `bowstring eval NAME --help` lists them. `like` is a run whose configuration
-    is repeated, except for the settings given here.
-    """
-    given = {"model": model, "judge": judge, "data": data, **settings}
-    return prepare(benchmark, like=like, watch=watch, tell=tell, **given).run()[0]
-
-
-def sweep(
-    benchmark: str | None = None,
-    *,
-    model: ModelLike = None,
-    judge: ModelLike = None,
-    data: str | None = None,
-    like: str | PathLike[str] | Run | None = None,
-    watch: Watch = lambda snapshot: None,
-    tell: Tell = lambda line: None,
-    **settings: Any,
-) -> SweepResult:
-    """Evaluate a model under several settings at once: `history`, `shots` or `instruction` may be lists."""
-    given = {"model": model, "judge": judge, "data": data, **settings}
-    return prepare_sweep(benchmark, like=like, watch=watch, tell=tell, **given).run()
+def _of_benchmark(benchmark: Benchmark, one: Option) -> Option:
+    """An option of `Subject`, with the judges and the data that the benchmark has."""
+    if one.field == "judge" and benchmark.judges:
+        known = {builtin.NAME: "needs no model and is only a smoke test", **benchmark.judge_help}
+        judges = "; ".join(f"{name} {known.get(name, 'needs no model')}" for name in benchmark.judges)
+        return replace(one, help=f"{one.help} {judges}.")
+    if one.field == "data" and not benchmark.has_bundled_set:
+        return replace(one, help="Data set: a hub id, a folder or a file.", shown_default="")
+    return one
 
 
 def prepare(benchmark: str | None = None, **given: Any) -> Running:
@@ -187,7 +155,13 @@ def _prepare(
     prices = load_prices(options.prices)
     check_budget(options, prices, list(models.values()))
     data = str(subject.data)
-    loaded = load(data, name, revision=subject.revision, choice=benchmark.choice(chosen[0].configuration()))
+    try:
+        loaded = load(data, name, revision=subject.revision, choice=benchmark.choice(chosen[0].configuration()))
+    except (MissingData, FetchError) as error:
+        if repeated is None or must_be is None:
+            raise
+        gone = f"{data}, the data of {repeated.path}, is not there; give its location with --data"
+        raise UsageError(gone if isinstance(error, MissingData) else f"{gone} ({error})") from error
     if repeated is not None and must_be not in (None, loaded.fingerprint):
         raise UsageError(f"{data} has changed since {repeated.path}; give it with --data to use it as it is now")
     judge_name = models["judge"].name if "judge" in models else str(subject.judge) if models else None

@@ -1,9 +1,9 @@
 """Generation of data sets, with models or offline, for the command and the Python API.
 
-made = synthesize(NAME, model="openai/gpt-4o-mini", personas=4, out="sets/mine")
+made = prepare_synthesis(NAME, model="openai/gpt-4o-mini", personas=4, out="sets/mine").run()
 made.quality.as_json()
 
-made = synthesize(NAME, offline=True, users=30, out="sets/people")
+made = synthesize_offline(NAME, users=30, out="sets/people")
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from bowstring.models.transport import Patience
 from bowstring.records import Usage
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
+from bowstring.runs.failures import failure_of
 from bowstring.runs.folder import fingerprint, run_folder_name
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
 from bowstring.runs.running import STORE_NAME
@@ -48,27 +49,6 @@ _SETS = Path("sets")
 _CALL = "synthesize()"
 _MANY = 300  # users; for larger sets the card has no token counts and no search for personal information
 Tell = Callable[[str], None]
-
-
-def synthesize(
-    benchmark: str,
-    *,
-    model: Any = None,
-    offline: bool = False,
-    out: Path | str | None = None,
-    watch: Callable[[Snapshot], None] = lambda snapshot: None,
-    tell: Tell = lambda line: None,
-    **settings: Any,
-) -> SynthesisResult:
-    """Generate a data set, as `bowstring synth` does: with models, or `offline` from word banks.
-
-    `model` is a name or your own object. Other settings are those of the benchmark (users or personas, turns,
-    temperature, seed …), its additional roles (such as assistant and judge) and those of `SynthesisOptions` (seeds,
-    preview, store, max_cost …).
-    """
-    if offline:
-        return synthesize_offline(benchmark, model=model, out=out, tell=tell, **settings)
-    return prepare_synthesis(benchmark, model=model, out=out, watch=watch, tell=tell, **settings).run()
 
 
 @dataclass(slots=True)
@@ -160,7 +140,7 @@ class PreparedSynthesis:
         except Dropped as dropped:
             return {"dropped": {"what": dropped.what, "key": dropped.key, "reason": dropped.reason}}
         except RequestFailed as failed:
-            return {"failure": {"number": number, "kind": failed.kind, "reason": failed.reason}}
+            return {"number": number, "failure": failure_of("synthesis", failed)}
 
     def _askers(self, store: Store) -> dict[str, Asker]:
         """Usage by role; roles with the same model are adjacent."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from bowstring import __version__
 from bowstring.benchmarks import registry
@@ -37,7 +37,7 @@ from bowstring.training.curve import draw_training
 from bowstring.training.evaluators import HeldOut
 from bowstring.training.examples import Examples
 from bowstring.training.packs import Packing, order_packs, pack_all, tokenize_groups
-from bowstring.training.settings import EVALUATORS, Method, TrainOptions, TrainSettings, settings_for
+from bowstring.training.settings import EVALUATORS, Method, TrainKeywords, TrainOptions, TrainSettings, settings_for
 
 _TRAIN = "train"  # the split
 _CHECKPOINTS = "checkpoints"
@@ -70,7 +70,7 @@ def train(
     out: str | Path | None = None,
     tell: Tell = lambda line: None,
     watch: Callable[[Any], None] = lambda step: None,
-    **given: Any,
+    **given: Unpack[TrainKeywords],
 ) -> TrainingResult:
     """Train an adapter on a data set, as `bowstring train` does; `data` and `out` are required.
 

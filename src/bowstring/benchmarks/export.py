@@ -19,7 +19,7 @@ def export(
     as_json: bool = False,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Write in the published layout, and return the paths. `users` keeps that many users or personas."""
+    """Write in the published layout, and return the paths. `users` keeps that many users."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; expected a folder to write into")
     if folder.is_dir() and any(folder.iterdir()) and not overwrite:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bowstring.labels import LOSE, NO, TIE, WIN, YES
+from bowstring.metrics.measures import Scale
 
 # Segments of bars with fixed colors, best first.
 _LOST = ("unparsed", "failed")
@@ -30,7 +31,7 @@ class Intervals:
     name: str
     title: str
     marks: Sequence[Mark]
-    limits: tuple[float, float]
+    scale: Scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Histogram:
     unit: str
     series: Mapping[str, Sequence[float]]
     edges: Sequence[float]
+    decimals: int = 1  # of the mean in the legend
 
     def counts(self, name: str) -> list[int]:
         found = [0] * (len(self.edges) - 1)
@@ -92,7 +94,7 @@ class Curve:
     name: str
     title: str
     points: Sequence[Point]
-    limits: tuple[float, float]
+    scale: Scale
     across: str = "history shown, tokens per item"
 
 

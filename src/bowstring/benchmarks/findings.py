@@ -41,7 +41,16 @@ class Finding:
         return asdict(self)
 
 
-Assessment = tuple[Verdict, str]
+@dataclass(frozen=True, slots=True)
+class Meanings:
+    """What a finding means if it is fine, and if it is a problem; if it is unclear, nobody knows `whether`."""
+
+    fine: str
+    problem: str
+    whether: str  # such as: the judges agree
+
+
+Assessment = tuple[Verdict, str | Meanings]
 _FEW = 5  # clusters; with fewer, no verdict is certain
 USER = Noun("user", "users")
 _BEYOND = " The interval extends beyond the expected range."
@@ -66,13 +75,23 @@ def make_finding(
     assessed = assess(found)
     verdict, meaning = assessed if isinstance(assessed, tuple) else ("info", assessed)
     identical = found.low == found.high and not found.trusted  # no evidence that other clusters are the same
+    only = ""
     if (found.clusters < _FEW and verdict in ("fine", "problem")) or (identical and verdict == "fine"):
-        word = cluster.one if found.clusters == 1 else cluster.many
-        verdict, meaning = "unclear", f"{meaning} But it rests on only {found.clusters} {word}."
-    elif verdict == "unclear":
+        verdict, only = "unclear", f"only {found.clusters} {cluster.one if found.clusters == 1 else cluster.many}"
+    if isinstance(meaning, Meanings):
+        meaning = _in_words(meaning, verdict, f"{only}, too few" if only else f"too few {cluster.many}")
+    elif only:
+        meaning = f"{meaning} But it rests on {only}."
+    if verdict == "unclear" and not only:
         meaning += _BEYOND
     numbers = (found.value, found.low, found.high, found.n, found.clusters, found.trusted)
     return Finding(check, name, *numbers, expected, verdict, meaning, left_out, places)
+
+
+def _in_words(meaning: Meanings, verdict: Verdict, few: str) -> str:
+    if verdict != "unclear":
+        return meaning.problem if verdict == "problem" else meaning.fine
+    return f"{few[0].upper()}{few[1:]} to tell whether {meaning.whether}."
 
 
 def mean_of(scores: Sequence[Score], scale: float = 100) -> Estimate | None:
@@ -110,16 +129,23 @@ def near(middle: float, room: float, found: Estimate | Difference) -> Verdict:
     return "fine" if middle - room <= found.low and found.high <= middle + room else "unclear"
 
 
-def assess_gain(than: str, room: float, gain: Difference) -> Assessment:
-    """Whether the model is shown to score higher than a baseline that does not know the user."""
+def improvement(change: Difference, *, higher_is_better: bool) -> Difference:
+    """A difference as an improvement: with its sign reversed where lower is better."""
+    return change if higher_is_better else replace(change, value=-change.value, low=-change.high, high=-change.low)
+
+
+def assess_gain(than: str, room: float, gain: Difference, *, higher_is_better: bool = True) -> Assessment:
+    """Whether the model is shown to score better than a baseline that does not know the user."""
+    gain = improvement(gain, higher_is_better=higher_is_better)
+    way = "higher" if higher_is_better else "lower"
     if gain.low > 0:
-        return "fine", f"The model scores higher than {than}."
+        return "fine", f"The model scores {way} than {than}."
     small = gain.high <= room
-    return "problem" if small else "unclear", f"The model is not shown to score higher than {than}."
+    return "problem" if small else "unclear", f"The model is not shown to score {way} than {than}."
 
 
-def with_meaning(verdict: Verdict, otherwise: str, problem: str) -> Assessment:
-    return verdict, problem if verdict == "problem" else otherwise
+def with_meaning(verdict: Verdict, fine: str, problem: str, *, whether: str) -> Assessment:
+    return verdict, Meanings(fine, problem, whether)
 
 
 def naming_run_judge(judge: str | None, found: Iterable[Finding]) -> list[Finding]:

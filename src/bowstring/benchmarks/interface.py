@@ -74,6 +74,7 @@ class Benchmark(ABC):
     origins: ClassVar[Mapping[str, Origin]] = {}  # published sets by lower-case name
     roles: ClassVar[tuple[str, ...]] = ("judge",)  # models besides the evaluated one
     judges: ClassVar[tuple[str, ...]] = ("builtin",)  # judges that are not models
+    judge_help: ClassVar[Mapping[str, str]] = {}  # what those other than builtin are for, in words, for help
     has_bundled_set: ClassVar[bool] = False
     codec: ClassVar[Codec] = KEYS_ONLY  # reads and writes records; this one requires only a key
     judge_prompts: ClassVar[tuple[str, ...]] = ("judge",)  # words in the names of judge prompts
@@ -100,6 +101,10 @@ class Benchmark(ABC):
     def choice(self, settings: Mapping[str, Any]) -> Choice:
         """The part of a data set that an evaluation with these settings reads."""
         return Choice(tuple(settings.get("splits") or ()), configs="default")
+
+    def option_help(self) -> Mapping[str, str]:
+        """Help of those settings for which it depends on the benchmark, by field."""
+        return {}
 
     def check_roles(self, named: Mapping[str, Any]) -> None:  # noqa: B027
         """Check that these roles can be combined; judges that are not models are not included."""

@@ -5,7 +5,9 @@ load("mini/hicupid"), load("kixlab/CUPID"), load("path/to/folder")
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bowstring.benchmarks import registry
@@ -15,11 +17,13 @@ from bowstring.datasets.layout import Choice, Configs
 from bowstring.datasets.problems import join_choices, quote_value, raise_if_any
 from bowstring.datasets.reading import Reading
 from bowstring.datasets.sources import MINI, Source, locate
-from bowstring.errors import UsageError
+from bowstring.errors import DataError, MissingData, MissingSplit, UsageError
 
 if TYPE_CHECKING:
     from bowstring.benchmarks.cupid.data import CupidSet
     from bowstring.benchmarks.hicupid.data import HicupidSet
+
+_log = logging.getLogger("bowstring")
 
 
 def load(
@@ -81,7 +85,34 @@ def read(
     def located(wanted: Choice) -> Source:
         return locate(name, formats, benchmark, revision=revision, choice=wanted)
 
-    return [registry.get(located(choice).benchmark).read(located, choice)]
+    try:
+        found = registry.get(located(choice).benchmark)
+        reading = found.read(located, choice)
+    except MissingData as missing:
+        if benchmark is None or registry.get(benchmark).has_bundled_set:
+            raise MissingData(f"{missing}; try {MINI}") from missing
+        raise
+    except DataError:
+        _warn_of_unloadable()
+        raise
+    if reading.problems:
+        _warn_of_unloadable()
+    if reading.data is not None and getattr(found.format, "holds_splits", False):
+        reading = replace(reading, data=_with_splits(reading.data, choice.splits))
+    return [reading]
+
+
+def _warn_of_unloadable() -> None:
+    """A set that no benchmark can read may belong to one that could not be loaded."""
+    for reason in registry.unloadable():
+        _log.warning("%s; the data set may be one of its", reason)
+
+
+def _with_splits(data: DataSet, splits: Sequence[str]) -> DataSet:
+    for split in splits:
+        if split not in data.splits:
+            raise MissingSplit(f"{data.name} has no split {split!r}; it has {join_choices(data.splits)}", data.splits)
+    return data.of_splits(splits) if splits and set(splits) < set(data.splits) else data
 
 
 def bundled_sets(name: str, benchmark: str | None) -> tuple[str, ...] | None:

@@ -10,7 +10,9 @@ from bowstring.benchmarks.findings import (
     USER,
     Assessment,
     Finding,
+    at_least,
     at_most,
+    improvement,
     make_finding,
     near,
     paired_difference,
@@ -47,8 +49,11 @@ class ProbeFindings:
     scale: float
     reach: float  # the largest possible change
     clear: float  # changes up to this are acceptable
-    low: float  # a wrong answer should score at most this
+    low: float  # a wrong answer should score at most this, or at least this where lower is better
+    middle: float  # an answer on the better side of this passes
     cluster: Noun = USER
+    places: int = 1  # decimals to print
+    higher_is_better: bool = True
 
     def formatting(self) -> Iterator[Finding]:
         room = f"−{self.clear:g} to +{self.clear:g}"
@@ -84,23 +89,32 @@ class ProbeFindings:
         return f"{self.what} to another {'question' if self.what == 'answer' else 'request'}"
 
     @property
+    def _improves(self) -> str:
+        return "raise" if self.higher_is_better else "lower"
+
+    @property
     def _at_most(self) -> str:
-        return f"+{self.clear:g} or less"
+        return f"+{self.clear:g} or less" if self.higher_is_better else f"−{self.clear:g} or more"
 
     @property
     def _finding(self) -> Callable[..., Finding]:
-        return partial(make_finding, places=1 if self.scale > 1 else 2, cluster=self.cluster)
+        return partial(make_finding, places=self.places, cluster=self.cluster)
 
     def _assess_rewrite(self, cause: str, change: Difference) -> Assessment:
         way = "higher" if change.value > 0 else "lower"
         reacts = f"The judge scores it {way}: it reacts to {cause}."
-        return with_meaning(near(0, self.clear, change), "The judge is not shown to react to it.", reacts)
+        return with_meaning(
+            near(0, self.clear, change),
+            "The judge does not react to it much.",
+            reacts,
+            whether=f"the judge reacts to {cause}",
+        )
 
     def _assess_opening(self, change: Difference) -> Assessment:
         return self._assess_rise(
             change,
-            f"A personal opening raises the score of a wrong {self.what}.",
-            "The opening is not shown to raise the score.",
+            f"A personal opening {self._improves}s the score of a wrong {self.what}.",
+            f"The opening is not shown to {self._improves} the score.",
         )
 
     def _assess_steering(self, change: Difference) -> Assessment:
@@ -111,12 +125,14 @@ class ProbeFindings:
         )
 
     def _assess_rise(self, change: Difference, does: str, does_not: str) -> Assessment:
+        change = improvement(change, higher_is_better=self.higher_is_better)
         if change.low > 0 and change.value > self.clear:
             return "problem", does
         scores, _ = self.alone("misplaced")
         passes = self.mean(scores)
-        if passes is not None and passes.value > self.reach / 2:
-            return "unclear", f"{does_not} But it already passes without, so there is little room to rise."
+        if passes is not None and (passes.value > self.middle if self.higher_is_better else passes.value < self.middle):
+            room = "rise" if self.higher_is_better else "fall"
+            return "unclear", f"{does_not} But it already passes without, so there is little room to {room}."
         return ("fine" if change.high <= self.clear else "unclear"), does_not
 
     def _misplaced(self, check: str) -> Iterator[Finding]:
@@ -126,9 +142,12 @@ class ProbeFindings:
                 check,
                 f"{self._misplaced_what}, {self.unit}",
                 self.mean(scores),
-                f"{self.low:g} or less",
+                f"{self.low:g} or {'less' if self.higher_is_better else 'more'}",
                 lambda e: with_meaning(
-                    at_most(self.low, e), "The judge rejects it.", f"The judge accepts a wrong {self.what}."
+                    (at_most if self.higher_is_better else at_least)(self.low, e),
+                    "The judge rejects it.",
+                    f"The judge accepts a wrong {self.what}.",
+                    whether="the judge rejects it",
                 ),
                 left_out=lost,
             )

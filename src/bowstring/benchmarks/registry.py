@@ -7,6 +7,7 @@ mine = "my_package:BENCHMARK"
 from __future__ import annotations
 
 import difflib
+import logging
 import re
 from functools import cache
 from importlib import import_module
@@ -17,6 +18,7 @@ from bowstring.errors import UsageError
 from bowstring.files.redaction import error_line
 
 GROUP = "bowstring.benchmarks"
+_log = logging.getLogger("bowstring")
 _REQUIRED = ("name", "title", "about", "settings", "format")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _OURS = {
@@ -27,7 +29,7 @@ _OURS = {
 
 def names() -> tuple[str, ...]:
     """The names of all benchmarks, built-in ones first, without importing them."""
-    return (*_OURS, *(name for name in _others() if name not in _OURS))
+    return (*_OURS, *_others())
 
 
 @cache
@@ -72,6 +74,17 @@ def all_benchmarks() -> list[Benchmark]:
     return found
 
 
+def unloadable() -> list[str]:
+    """Why each benchmark that cannot be loaded cannot be."""
+    reasons = []
+    for name in names():
+        try:
+            get(name)
+        except UsageError as error:
+            reasons.append(str(error))
+    return reasons
+
+
 def by_layout() -> list[Benchmark]:
     """Benchmarks in the order in which files are matched: third-party ones first, as built-in ones accept more
     files."""
@@ -80,4 +93,7 @@ def by_layout() -> list[Benchmark]:
 
 @cache
 def _others() -> dict[str, EntryPoint]:
-    return {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}
+    found = {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}
+    for name in found.keys() & _OURS:
+        _log.warning("The benchmark %s (%s) is ignored: Bowstring has one of this name.", name, found.pop(name).value)
+    return found

@@ -37,6 +37,12 @@ def own_stages(view: View) -> UserStages | None:
     return UserStages(view.name) if view.kind == "python" else None
 
 
+def stage_identities(view: View, search: DenseSearch | None, own: UserStages | None) -> dict[str, str]:
+    """What the stage of an evaluation is made of, for its configuration."""
+    dense = {"retriever": search.embedder.identity} if search and view.kind == "dense" else {}
+    return dense | ({"stage": own.identity} if own else {})
+
+
 def stage_asker(askers: Mapping[str, Asker]) -> Ask:
     """The asker of the stages of an evaluation."""
 

@@ -129,7 +129,7 @@ def _outcomes(records: Sequence[Record]) -> Iterable[Figure]:
     if scores and not any(r.get("verdict") for r in records):
         low, high = math.floor(min(0.0, *scores)), math.ceil(max(1.0, *scores))
         edges = [low + (high - low) * n / 10 for n in range(11)]
-        yield Histogram("scores", "Scores of answers", "score", {"answers": scores}, edges)
+        yield Histogram("scores", "Scores of answers", "score", {"answers": scores}, edges, 1 if high - low > 10 else 2)
         return
     rows: dict[str, Counter[str]] = {}
     for record in records:

@@ -11,6 +11,7 @@ from bowstring.cli.options import add_command, changed
 from bowstring.errors import UsageError
 from bowstring.settings import Option, options_of
 from bowstring.studies.agree import agree
+from bowstring.studies.ratings import text_metrics
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -29,6 +30,9 @@ _JSON = Option("json", "--json", bool, False, help="Print everything as JSON.")
 
 def _options() -> tuple[Option, ...]:
     given = changed(options_of(agree), "merge", kind=str, several=True, metavar="LABEL=OTHER")
+    metrics = "; ".join(f"{title}: {', '.join(names)}" for title, names in text_metrics().items())
+    about = f"Add text metrics as raters, for runs of a benchmark that has them ({metrics})."
+    given = changed(given, "metrics", help=about)
     by_comma = "Labels in ascending order, separated by commas: bad,fair,good."
     return (*changed(given, "labels", several=False, help=by_comma), _JSON)
 

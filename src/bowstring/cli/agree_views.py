@@ -14,6 +14,7 @@ from bowstring.benchmarks import registry
 from bowstring.benchmarks.interface import Noun
 from bowstring.cli.output import counted, plain
 from bowstring.datasets.problems import join_choices
+from bowstring.datasets.ratings import left_out_in_words
 from bowstring.labels import PREFERRED
 
 _LABELS_SHOWN = 10
@@ -126,7 +127,7 @@ def _raters(agreed: Mapping[str, Any], numbers: Mapping[str, str], left_out: Seq
 
 
 def _reasons(left_out: Sequence[Mapping[str, Any]]) -> str:
-    return ", ".join(f"{one['n']:,} {one['reason']}" for one in left_out)
+    return left_out_in_words((one["reason"], one["n"]) for one in left_out)
 
 
 def _overall(agreed: Mapping[str, Any]) -> Padding:

@@ -146,7 +146,7 @@ def _serve(study: Study, app: FastAPI, address: Address, afterwards: str) -> Non
     for standing in people:
         state = f"{standing.done:,} of {standing.total:,} done"
         print(f"{plain(standing.annotator):{width}}   {state}   {address.link(tokens[standing.annotator])}")
-    print(f"Press Ctrl-C to stop; run the same command again to resume. next: {afterwards}", flush=True)
+    print(f"Press Ctrl-C to stop; run the same command again to resume. Next: {afterwards}", flush=True)
     try:
         serve(app, address, who=study.who, most=MOST_BYTES)
     finally:

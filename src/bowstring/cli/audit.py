@@ -12,7 +12,7 @@ from bowstring.benchmarks import registry
 from bowstring.cli.options import add_command, changed
 from bowstring.runs.running import RunOptions
 from bowstring.settings import Option, options_of
-from bowstring.studies.audit import AuditSettings
+from bowstring.studies.audit import OPTIONS_OF_A_RUN, AuditSettings
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -21,7 +21,6 @@ _COMMAND_OPTIONS = (
     Option("dry_run", "--dry-run", bool, False, help="Show the planned requests and their cost, and stop."),
     Option("json", "--json", bool, False, help="Print audit.json (or the plan) instead of a table."),
 )
-_OF_A_RUN = ("concurrency", "store", "max_cost", "prices", "prompts", "timeout", "attempts")
 _HELP = """Check whether the score of a run is valid: baselines, probes, other judges, people's labels.
 
 Each check prints numbers with 95% intervals, their expected ranges, a verdict (fine, unclear, problem or info) and its
@@ -36,7 +35,7 @@ def _options() -> tuple[Option, ...]:
         if (auditing := benchmark.auditing()) is not None
     )
     settings = changed(options_of(AuditSettings), "checks", help=f"Checks to run, separated by commas. {checks}.")
-    of_run = tuple(one for one in options_of(RunOptions) if one.field in _OF_A_RUN)
+    of_run = tuple(one for one in options_of(RunOptions) if one.field in OPTIONS_OF_A_RUN)
     for field in ("store", "prompts"):
         of_run = changed(of_run, field, shown_default="as in the run")
     return (*settings, *of_run, *_COMMAND_OPTIONS)

@@ -20,7 +20,7 @@ _STYLES = {"unclear": "yellow", "fine": "green", "problem": "bold yellow", "info
 def print_audit(found: Mapping[str, Any], to: Console) -> None:
     benchmark = installed_benchmark(found["benchmark"])
     second = f", second judge {found['second_judge']}" if "second_judge" in found else ""
-    title = f"{found['benchmark']}: {found['model']}, judged by {found['judge']}{second}"
+    title = f"{benchmark.title}: {found['model']}, judged by {found['judge']}{second}"
     to.print(plain(title), style="bold", markup=False)
     asked = min(found["sample"], found["items"])
     asks = set(found["checks"]) - {*NO_JUDGE, *found["skipped"]}

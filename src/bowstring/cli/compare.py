@@ -27,7 +27,7 @@ _COMMAND_OPTIONS = (
 _HELP = """Compare runs on the same data, with paired differences.
 
 Each difference is run − baseline (the first run, or --baseline) on the items that all runs were scored on. Its 95%
-interval and p-value come from a paired t-test, clustered by user or whatever the benchmark's items belong to.
+interval and p-value come from a paired t-test, clustered, usually by user.
 """
 
 

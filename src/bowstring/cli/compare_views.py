@@ -31,7 +31,7 @@ def print_comparison(compared: Comparison, items: int, to: Console) -> None:
         if name != compared.baseline:
             to.print(f"\n{plain(name)} − {plain(compared.baseline)} (difference)\n", style="bold", markup=False)
             to.print(_differences(compared, metrics, name))
-    to.print(_legend(compared), style="dim", markup=False)
+    to.print(_legend(compared, metrics), style="dim", markup=False)
     to.print(f"\n{plain(ranks_note(compared))}", markup=False)
     for note in power_notes(compared):
         to.print(plain(note), markup=False)
@@ -98,13 +98,14 @@ def _difference(compared: Comparison, found: CorrectedDifference, metric: str) -
     }
 
 
-def _legend(compared: Comparison) -> str:
+def _legend(compared: Comparison, metrics: Sequence[str]) -> str:
     clusters = cluster_word(compared)
     legend = f"n: items that all runs were scored on. Intervals and p-values: paired t-test, clustered by {clusters}."
     if len(compared.runs) > 2:
         legend += f" Holm: p-value corrected for {len(compared.runs) - 1} comparisons per metric."
     few = any(not d.trusted for own in compared.differences.values() for d in own.values())
-    return legend + (f" * fewer than 30 {clusters}: do not trust the interval." if few else "")
+    legend += f" * fewer than 30 {clusters}: do not trust the interval." if few else ""
+    return " ".join(filter(None, (legend, compared.metric_set.direction_note(metrics))))
 
 
 def _print_example(example: Example, to: Console) -> None:
@@ -113,7 +114,7 @@ def _print_example(example: Example, to: Console) -> None:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="cyan", justify="right", max_width=24, overflow="fold")
     grid.add_column(overflow="fold")
-    lines = {"question": example.question, "gold": example.gold}
+    lines = {"question": example.question} | ({"gold": example.gold} if example.gold else {})
     lines |= {name: f"[{one.verdict}] {one.answer}" for name, one in example.answers.items()}
     for label, text in lines.items():
         grid.add_row(Text(plain(label)), Text(plain(" ".join(text.split()))))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from dataclasses import MISSING
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bowstring.benchmarks import registry
+from bowstring.cli.options import add_command
+from bowstring.settings import Limits, Option
 
 if TYPE_CHECKING:
     from bowstring.datasets.dataset import DataSet
@@ -21,11 +23,6 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-
-
-class Format(StrEnum):
-    parquet = "parquet"
-    json = "json"
 
 
 Src = Annotated[str, typer.Argument(metavar="SRC", help="The data set.", show_default=False)]
@@ -138,7 +135,7 @@ def show(
     revision: Revision = None,
     json: Json = False,
 ) -> None:
-    """Print one user, question or instance."""
+    """Print one user or one item."""
     from bowstring.benchmarks.loading import look_up
     from bowstring.cli.data_views import print_shown
     from bowstring.cli.output import console, print_json
@@ -150,30 +147,50 @@ def show(
         print_shown(found, console())
 
 
-@app.command()
-def export(
-    src: Src,
-    folder: Annotated[Path, typer.Argument(help="Folder to write to; it is created if necessary.", show_default=False)],
-    benchmark: Only = None,
-    revision: Revision = None,
-    split: Annotated[list[str] | None, typer.Option(help="Use only this split; repeatable.")] = None,
-    users: Annotated[int | None, typer.Option(min=1, help="Use only the first N users or the like.")] = None,
-    format_: Annotated[
-        Format,
-        typer.Option("--format", help="parquet, or json for one file per item (if the benchmark has a JSON layout)."),
-    ] = Format.parquet,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write even if FOLDER is not empty.")] = False,
-) -> None:
-    """Write a data set, or a part of it, in the published layout."""
+_EXPORTED = (
+    Option("src", "SRC", str, MISSING, metavar="SRC", help="The data set."),
+    Option("folder", "FOLDER", Path, MISSING, metavar="FOLDER", help="Folder to write to; created if necessary."),
+)
+_EXPORT = (
+    Option("benchmark", "--benchmark", str, None, metavar="NAME", help="Benchmark of the set, if SRC is ambiguous."),
+    Option("revision", "--revision", str, None, help="Branch, tag or commit of a hub data set."),
+    Option("split", "--split", str, (), several=True, help="Use only this split; repeatable."),
+    Option("users", "--users", int, None, limits=Limits(min=1), help="Use only the first N users."),
+    Option(
+        "format",
+        "--format",
+        str,
+        "parquet",
+        ("parquet", "json"),
+        help="parquet, or json for one file per item (if the benchmark has a JSON layout).",
+    ),
+    Option("overwrite", "--overwrite", bool, False, help="Write even if FOLDER is not empty."),
+)
+
+
+def _export(given: dict[str, Any]) -> int:
     from bowstring.benchmarks.export import export as write
     from bowstring.benchmarks.loading import load
 
-    data = load(src, _known_benchmark(benchmark), revision=revision, splits=split or (), configs="present")
-    paths = write(data, folder, splits=split or (), users=users, as_json=format_ is Format.json, overwrite=overwrite)
+    splits, as_json = given.get("split", ()), given.get("format") == "json"
+    data = load(
+        given["src"],
+        _known_benchmark(given.get("benchmark")),
+        revision=given.get("revision"),
+        splits=splits,
+        configs="present",
+    )
+    overwrite = given.get("overwrite", False)
+    paths = write(data, given["folder"], splits=splits, users=given.get("users"), as_json=as_json, overwrite=overwrite)
     for path in paths[:20]:
         print(path)
     if len(paths) > 20:
         print(f"and {len(paths) - 20:,} more files")
+    return 0
+
+
+_EXPORT_HELP = "Write a data set, or a part of it, in the published layout."
+add_command(app, "export", _export, _EXPORT, help=_EXPORT_HELP, arguments=_EXPORTED)
 
 
 @app.command("export-judgements")

@@ -54,7 +54,7 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the runs.")] = Path(
 
 
 def _run_hicupid(out: Path) -> dict[str, Run]:
-    from bowstring.api.evaluate import evaluate
+    from bowstring.api.calls import evaluate
     from bowstring.benchmarks.baselines import general_answers, gold_answers
     from bowstring.benchmarks.loading import load_hicupid
     from bowstring.cli.output import tell
@@ -70,7 +70,7 @@ def _run_hicupid(out: Path) -> dict[str, Run]:
 
 
 def _run_cupid(out: Path) -> dict[str, Run]:
-    from bowstring.api.evaluate import evaluate
+    from bowstring.api.calls import evaluate
     from bowstring.benchmarks.baselines import gold_preferences, vague_preference
     from bowstring.benchmarks.loading import load_cupid
     from bowstring.cli.output import tell

@@ -20,6 +20,8 @@ def with_plain_help(command: Any) -> Any:
         else:
             record = partial(_record_of_option, parameter.get_help_record)
         parameter.get_help_record = record
+    if hasattr(command, "subcommand_metavar"):
+        command.subcommand_metavar = f"COMMAND {_REPEATED}"
     for below in getattr(command, "commands", {}).values():
         with_plain_help(below)
     return command

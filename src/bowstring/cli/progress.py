@@ -36,7 +36,8 @@ class ProgressLine:
         self._line = MovingLine()
 
     def __call__(self, snapshot: Snapshot) -> None:
-        self._line.show(describe(snapshot), last=snapshot.finished)
+        if snapshot.total:  # an audit may have nothing to ask
+            self._line.show(describe(snapshot), last=snapshot.finished)
 
 
 def describe(s: Snapshot) -> str:

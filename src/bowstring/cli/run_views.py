@@ -44,13 +44,14 @@ def print_plan(plan: Plan, to: Console) -> None:
     for label, shown in rows.items():
         table.add_row(label, *(shown(p) for p in plan.roles.values()))
     to.print(table)
-    models = ", ".join(dict.fromkeys(plain(p.model) for p in plan.roles.values()))
+    priced = dict.fromkeys(plain(p.model) for p in plan.roles.values() if p.cost_unshared)
+    prices = f" Prices of {', '.join(priced)} as of {plan.prices_dated}." if priced else ""
     sharing = (
         "Batch API: half price, no prefix cache."
         if plan.batch
         else "Assumes that the server has a prefix cache for trunks."
     )
-    note = f"\nTokens counted with {plain(plan.tokenizer)}. Prices of {models} as of {plan.prices_dated}. {sharing}"
+    note = f"\nTokens counted with {plain(plan.tokenizer)}.{prices} {sharing}"
     to.print(note, style="dim", markup=False)
 
 
@@ -87,7 +88,9 @@ def print_sweep(swept: SweepResult, to: Console) -> None:
     legend = (
         f"{each:,} items each; 95% interval, clustered by {clusters}; tokens: shown history (estimate, {tokenizer})."
     )
-    to.print(legend + (f" Fewer than 30 {clusters}: do not trust the intervals." if untrusted else ""), style="dim")
+    legend += f" Fewer than 30 {clusters}: do not trust the intervals." if untrusted else ""
+    direction = metric_set.direction_note([*shown, *others])
+    to.print(" ".join(filter(None, (legend, direction))), style="dim", markup=False)
     for note in swept.summary["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
     for field, what in COUNTS.items():
@@ -105,7 +108,8 @@ def _cell(e: Mapping[str, Any] | None, name: str, metric_set: MetricSet, *, inte
 
 def print_run(run: Run, to: Console) -> None:
     m = run.metrics
-    number = metrics_of(m).number
+    metric_set = metrics_of(m)
+    number = metric_set.number
     lacking = any_missing(m["metrics"])
     table = Table(box=None, pad_edge=False, padding=(0, 1 if lacking else 2), header_style="dim")
     heads = ("", "value", "95% interval", "n", *(HEADS if lacking else ()))
@@ -122,6 +126,8 @@ def print_run(run: Run, to: Console) -> None:
     to.print(table)
     if lacking:
         to.print(f"[dim]{ABOUT}[/dim]")
+    if direction := metric_set.direction_note(m["metrics"]):
+        to.print(direction, style="dim", markup=False)
     if untrusted:
         to.print(f"[dim]* fewer than 30 {benchmark_of(m).cluster.many}: do not trust the interval[/dim]")
     for line in _remarks(m):

@@ -22,8 +22,9 @@ def print_projection(prepared: PreparedSynthesis, to: Console) -> None:
         tokens = (short(row["prompt_tokens"]), short(row["completion_tokens"]))
         table.add_row(prepared.synthesis.role_titles.get(role, role), f"{row['requests']:,}", *tokens, cost)
     to.print(table)
-    models = ", ".join(dict.fromkeys(plain(row["model"]) for row in rows.values()))
-    note = f"\nPrices of {models} as of {prepared.prices.dated}. --preview 2 generates two and measures the cost."
+    priced = dict.fromkeys(plain(row["model"]) for row in rows.values() if row["cost"])
+    prices = f"Prices of {', '.join(priced)} as of {prepared.prices.dated}. " if priced else ""
+    note = f"\n{prices}--preview 2 generates two and measures the cost."
     to.print(note, style="dim", markup=False)
 
 

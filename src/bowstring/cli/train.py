@@ -23,7 +23,7 @@ _ABOUT: dict[Method, str] = {
     "sft": "Train an assistant on the best answers (supervised fine-tuning).",
     "dpo": "Train an assistant to prefer better over worse answers (DPO).",
     "judge": "Train a judge on the transcripts of another judge, and test it against that judge on held-out users.",
-    "matcher": "Train a matcher on the labels of another matcher, and test it against that one on held-out personas.",
+    "matcher": "Train a matcher on the labels of another matcher, and test it against that one on held-out users.",
 }
 # The help of --data for evaluators, and what --type selects.
 _EVALUATED: dict[Method, tuple[str, str]] = {

@@ -75,6 +75,10 @@ class DataSet(ABC):
     def split_of(self, item: Any) -> str:
         return str(getattr(item, "split", self.splits[0]))
 
+    def of_splits(self, splits: Sequence[str]) -> DataSet:  # noqa: ARG002
+        """Return the set with the items of these splits only, for a layout with several splits in a file."""
+        raise UsageError(f"{self.name}: its splits are in one file, and {self.benchmark} cannot read one of them")
+
     def dialogue_heading(self, item_or_key: str, dialogue: Dialogue) -> str:  # noqa: ARG002
         """Return the heading of a dialogue in the history of this name."""
         return " · ".join(filter(None, (dialogue.kind, dialogue.when)))
@@ -146,7 +150,7 @@ class DataSet(ABC):
         return f"items are like {items[0].key}, histories like {histories[0]}"
 
     def write(self, folder: Path, *, splits: Sequence[str], first: int | None, as_json: bool) -> list[Path]:  # noqa: ARG002
-        """Write the set, or a part of it, in its layout; `first` limits it to that many users or personas."""
+        """Write the set, or a part of it, in its layout; `first` limits it to that many users."""
         raise UsageError(f"{self.benchmark} data sets cannot be exported: the benchmark does not support it")
 
 

@@ -104,8 +104,10 @@ def missing_shards(files: Iterable[str]) -> str | None:
 
 
 class OneFile:
-    """The format of a benchmark whose data sets are a single file with a fixed name."""
+    """The format of a benchmark whose data sets are a single file with a fixed name. The items of the file may belong
+    to several splits: `DataSet.of_splits` selects those that a user names."""
 
+    holds_splits = True  # which splits there are is known only after reading
     configs: tuple[str, ...] = ("data",)
     default_configs: tuple[str, ...] = ("data",)
     items = "data"
@@ -121,5 +123,5 @@ class OneFile:
         return SetLocation(path.parent, {self.items: {"test": [path.name]}}) if path.name == self._file else None
 
     def narrowed(self, parts: Parts, choice: Choice) -> Parts:  # noqa: ARG002
-        """Return all parts: unwanted items are skipped when reading."""
+        """Return all parts: there is only one file."""
         return parts

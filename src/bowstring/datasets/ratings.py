@@ -14,7 +14,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -29,6 +29,7 @@ PERSONAL = "personal"  # a personalized against a general answer
 COLUMNS = ("item", "rater", "label")
 CRITERION = "personalization"
 GOLD = "gold answer"  # the source an answer is compared with, unless that is another run
+GOLD_CHECK, LEFT_OPEN = "gold check", "left open"  # why a row is not a rating
 _SEPARATORS = (",", ";", "\t")
 _SUFFIXES = (".csv", ".tsv", ".jsonl")
 
@@ -51,6 +52,15 @@ class ReadRatings:
     rows: list[tuple[str, Rating]] = field(default_factory=list)
     left_out: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     about: dict[str, str] = field(default_factory=dict)  # description by item
+    text_metrics: tuple[str, ...] = ()  # metrics that could also rate the items of this source
+
+
+def left_out_in_words(counts: Iterable[tuple[str, int]]) -> str:
+    """Counts by reason, added up: '4 gold checks, 1 left open'."""
+    found: Counter[str] = Counter()
+    for reason, n in counts:
+        found[reason] += n
+    return ", ".join(f"{n:,} {reason}{'s' if reason == GOLD_CHECK and n != 1 else ''}" for reason, n in found.items())
 
 
 def read_ratings(path: Path) -> ReadRatings:
@@ -121,9 +131,9 @@ def _take(row: Mapping[str, Any], place: str, read: ReadRatings) -> None:
         raise DataError(f"{place}: has no label; expected item, rater and label (null or empty if it was left open)")
     task = texts["task"] or ""
     if _is_true(row.get("gold")):
-        read.left_out[task, str(rater), "gold check"] += 1
+        read.left_out[task, str(rater), GOLD_CHECK] += 1
     elif not label:
-        read.left_out[task, str(rater), "left open"] += 1
+        read.left_out[task, str(rater), LEFT_OPEN] += 1
     else:
         degree = _degree(row.get("criteria"), place)
         sides = _sides(row.get("sources")) if task == COMPARE else None

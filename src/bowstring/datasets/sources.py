@@ -19,8 +19,9 @@ from pathlib import Path
 from bowstring.datasets import hub
 from bowstring.datasets.layout import Choice, Format, Parts, find_configs
 from bowstring.datasets.problems import join_choices
-from bowstring.errors import DataError, FetchError, MissingSplit, UsageError
+from bowstring.errors import DataError, FetchError, MissingData, MissingSplit, UsageError
 from bowstring.files.redaction import error_line
+from bowstring.files.writing import replace_folder
 
 MINI = "mini"
 _log = logging.getLogger("bowstring")
@@ -74,7 +75,7 @@ def locate(
         source = _on_hub(name, revision, asked, choice)
         form = next(form for form in asked if form.benchmark == source.benchmark)
     else:
-        raise DataError(f"{name or repr(name)}: no such file or folder, and not a hub id; try {MINI}")
+        raise MissingData(f"{name or repr(name)}: no such file or folder, and not a hub id")
     if benchmark and source.benchmark != benchmark:
         raise DataError(f"{name} is a {source.benchmark} data set; expected a {benchmark} one")
     return _narrowed(form, source, choice)
@@ -98,7 +99,7 @@ def locate_config(name: str, config: str, benchmark: str, *, revision: str | Non
         return Source(name, benchmark, path.parent, {config: {path.stem: [path.name]}})
     if _HUB_ID.fullmatch(name):
         return _fetched(name, revision, parts_of)
-    raise DataError(f"{name or repr(name)}: no such file or folder, and not a hub id")
+    raise MissingData(f"{name or repr(name)}: no such file or folder, and not a hub id")
 
 
 def _as_path(name: str) -> Path | None:
@@ -128,13 +129,9 @@ def pull(
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise UsageError(f"{into} is not an empty folder; choose another for --to")
     # All or nothing: an interrupted download is not a data set. The next attempt resumes it.
-    unfinished = into.with_name(f".{into.name}.unfinished")
-    unfinished.mkdir(parents=True, exist_ok=True)
-    tell(f"Fetching {name} …")
-    source = _on_hub(name, revision, formats, choice, unfinished)
-    if into.exists():
-        into.rmdir()
-    unfinished.rename(into)
+    with replace_folder(into, resume=True) as draft:
+        tell(f"Fetching {name} …")
+        source = _on_hub(name, revision, formats, choice, draft)
     return replace(source, root=into)
 
 
@@ -220,7 +217,7 @@ def _fetched(
 
 
 def _narrowed(form: Format, source: Source, choice: Choice) -> Source:
-    for split in choice.splits:
+    for split in () if getattr(form, "holds_splits", False) else choice.splits:
         if split not in source.splits:
             have = join_choices(source.splits) if source.splits else "no questions at all"
             raise MissingSplit(f"{source.name} has no split {split!r}; it has {have}", source.splits)

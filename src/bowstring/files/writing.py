@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,13 +28,32 @@ def write_file(path: Path, content: str | bytes) -> None:
 @contextmanager
 def replace_file(path: Path, *, durable: bool = False) -> Iterator[IO[bytes]]:
     """Open a draft that takes the place of `path` if the block succeeds; with `durable`, after an fsync."""
-    draft = path.with_name(f".{path.name}.draft")
+    draft = draft_of(path)
     with create_file(draft) as file:
         yield file
         if durable:
             file.flush()
             os.fsync(file.fileno())
     draft.replace(path)
+
+
+def draft_of(path: Path) -> Path:
+    """Where a file or folder is written before it takes its place."""
+    return path.with_name(f".{path.name}.draft")
+
+
+@contextmanager
+def replace_folder(path: Path, *, resume: bool = False) -> Iterator[Path]:
+    """Give the draft of a folder, which takes the place of `path`, a missing or empty folder, if the block succeeds.
+    With `resume`, a draft that an earlier attempt left is used."""
+    draft = draft_of(path)
+    if not resume:
+        shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True, exist_ok=True)
+    yield draft
+    if path.exists():
+        path.rmdir()
+    draft.rename(path)
 
 
 def create_file(path: Path) -> IO[bytes]:

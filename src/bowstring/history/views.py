@@ -58,7 +58,7 @@ def parse_view(name: str, *, kinds: Sequence[Kind], units: Sequence[str]) -> Vie
     """Parse a view as users write it; `kinds` and `units` (smallest first) are those that the benchmark supports."""
     view = _parse(name, units)
     if view is None or view.kind not in kinds or (view.searches and view.unit not in units):
-        raise UsageError(f"--history {name}: expected {_forms(kinds, units)}")
+        raise UsageError(f"--history {name}: expected {view_forms(kinds, units)}")
     return view
 
 
@@ -76,7 +76,8 @@ def _parse(name: str, units: Sequence[str]) -> View | None:
     return None
 
 
-def _forms(kinds: Sequence[Kind], units: Sequence[str]) -> str:
+def view_forms(kinds: Sequence[Kind], units: Sequence[str]) -> str:
+    """The views of these kinds, as users write them."""
     shown = {"last": "last:N (or last:4k, in tokens)", "python": "python:module:Class"}
     shown |= {kind: ", ".join(f"{kind}/{unit}/K" for unit in units) for kind in ("bm25", "dense")}
     forms = [shown.get(kind, kind) for kind in kinds]

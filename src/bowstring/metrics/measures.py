@@ -180,6 +180,11 @@ class MetricSet:
         """Return the lowest and highest possible value of a metric."""
         return self.scale(metric).limits
 
+    def direction_note(self, names: Iterable[str]) -> str:
+        """Return which of these metrics are better when lower, as a sentence; empty if none is."""
+        lower = [name for name in names if name in self.measures and not self.measures[name].higher_is_better]
+        return f"Lower is better: {', '.join(lower)}." if lower else ""
+
     def lead(self, names: Collection[str]) -> str | None:
         """Return the main metric among these; None if none of them is a leading one."""
         return next((name for name in self.leading or self.measures if name in names), None)

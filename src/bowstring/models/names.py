@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bowstring.errors import UsageError
+from bowstring.files.escaping import has_control_characters
 from bowstring.models.interface import Model
 from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
@@ -68,7 +69,9 @@ PROVIDERS = {
 }
 _NAME = re.compile(r"(?P<provider>[a-z]+)/(?P<model>.+?)(?:@(?P<url>https?://\S+))?", re.DOTALL)
 
-_CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+
+def _has_controls(name: str) -> bool:
+    return has_control_characters(name) or "\n" in name or "\t" in name
 
 
 def open_model(
@@ -101,7 +104,7 @@ def open_model(
 
         return load_user_model(name)
     match = _NAME.fullmatch(name)
-    if match is None or match["provider"] not in PROVIDERS or not match["model"].strip() or _CONTROL.search(name):
+    if match is None or match["provider"] not in PROVIDERS or not match["model"].strip() or _has_controls(name):
         raise UsageError(f"{_without_server(name)!r} is not a model name. {_suggestion(_without_server(name))}")
     url = _checked_url(_without_server(name), match["url"]) if match["url"] else None
     if url is None and re.search(r"@[^@]*[:/.]|:.*@", match["model"]):

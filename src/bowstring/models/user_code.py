@@ -12,6 +12,7 @@ settings as a second argument. It returns text, or a Completion for more detail.
 from __future__ import annotations
 
 import asyncio
+import difflib
 import hashlib
 import importlib
 import inspect
@@ -110,8 +111,10 @@ def load_user_model(name: str) -> UserModel:
     return UserModel(_callable(found, name), name, f"{name}#{source_hash(found) or 'unknown'}")
 
 
-def load_attribute(name: str) -> Any:
-    """Import the object that `python:module:name` names; modules in the current folder are found."""
+def load_attribute(name: str, option: str = "") -> Any:
+    """Import the object that `python:module:name` names; modules in the current folder are found. `option` is the
+    option that named it, for errors."""
+    where = f"{option} {name}".lstrip()
     _, module_name, attribute = name.split(":")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
@@ -119,11 +122,13 @@ def load_attribute(name: str) -> Any:
         module = importlib.import_module(module_name)
     except Exception as error:  # user code may raise anything
         raise UsageError(
-            f"{name}: {module_name} cannot be imported: {error_line(error, with_type=True, limit=None)}"
+            f"{where}: {module_name} cannot be imported: {error_line(error, with_type=True, limit=None)}"
         ) from error
     found = getattr(module, attribute, None)
     if found is None:
-        raise UsageError(f"{name}: {module_name} has no {attribute}")
+        close = difflib.get_close_matches(attribute, [one for one in vars(module) if not one.startswith("_")], n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise UsageError(f"{where}: {module_name} has no {attribute}{hint}")
     return found
 
 

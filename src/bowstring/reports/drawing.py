@@ -49,7 +49,7 @@ def _text(x: float, y: float, said: str, *, anchor: str = "start", kind: str = "
 
 def _intervals(figure: Intervals) -> str:
     """One row per estimate, on one scale."""
-    low, high = figure.limits
+    (low, high), number = figure.scale.limits, figure.scale.number
     across = _WIDTH - _NAMES - 110
 
     def x(value: float) -> float:
@@ -62,14 +62,14 @@ def _intervals(figure: Intervals) -> str:
         parts += [line, _text(x(tick), bottom + 16, f"{tick:g}", anchor="middle")]
     for n, mark in enumerate(figure.marks):
         y = _TOP + _ROW * (n + 0.5)
-        said = f"{mark.label}: {mark.value:.1f} ({mark.low:.1f} to {mark.high:.1f}), n {mark.n}"
+        said = f"{mark.label}: {number(mark.value)} ({number(mark.low)} to {number(mark.high)}), n {mark.n}"
         kind = "dot" if mark.trusted else "dot hollow"
         parts += [
             _text(_NAMES - 10, y + 4, short(mark.label), anchor="end", kind="name"),
             f"<g><title>{_safe(said)}</title>"
             f'<line x1="{x(mark.low):.1f}" x2="{x(mark.high):.1f}" y1="{y:.1f}" y2="{y:.1f}" class="range"/>'
             f'<circle cx="{x(mark.value):.1f}" cy="{y:.1f}" r="4.5" class="{kind}"/></g>',
-            _text(_NAMES + across + 14, y + 4, f"{mark.value:.1f}", kind="name"),
+            _text(_NAMES + across + 14, y + 4, number(mark.value), kind="name"),
             _text(_WIDTH - 12, y + 4, f"n {mark.n}", anchor="end"),
         ]
     return _svg(figure, bottom + 26, parts)
@@ -129,7 +129,7 @@ def _histogram(figure: Histogram) -> str:
             path.append(f"H{x(following):.1f}")
         parts.append(f'<path d="{"".join(path)}V{bottom}" class="step s{series % 8}"/>')
         mean = sum(figure.series[name]) / len(figure.series[name])
-        said = f"{name} (mean {mean:.1f})"
+        said = f"{name} (mean {mean:.{figure.decimals}f})"
         parts.append(_text(legend, 18, said, anchor="end", kind=f"c{series % 8}"))
         legend -= _LETTER * len(said) + 22
     return _svg(figure, height, parts)
@@ -169,11 +169,11 @@ def _scatter(figure: Scatter) -> str:
     return _svg(figure, height, parts)
 
 
-class _Scale:
+class _Plane:
     height = 400
 
     def __init__(self, figure: Curve) -> None:
-        points, limits, self._across = figure.points, figure.limits, figure.across
+        points, limits, self._across = figure.points, figure.scale.limits, figure.across
         self._most = max([_BEND, *(p.tokens for p in points)]) * 1.15
         low, high = min(p.low for p in points), max(p.high for p in points)
         room = max((high - low) * 0.15, (limits[1] - limits[0]) * 0.02)
@@ -207,37 +207,37 @@ class _Scale:
 
 def _curve(figure: Curve) -> str:
     points = figure.points
-    scale = _Scale(figure)
+    plane, number = _Plane(figure), figure.scale.number
     families = list(dict.fromkeys(p.family for p in points))
     colour = {family: n % 8 for n, family in enumerate(families)}
-    parts = scale.axes()
+    parts = plane.axes()
     for family in families:
         line = sorted((p for p in points if p.family == family), key=lambda p: p.tokens)
-        path = " ".join(f"{scale.x(p.tokens):.1f},{scale.y(p.value):.1f}" for p in line)
+        path = " ".join(f"{plane.x(p.tokens):.1f},{plane.y(p.value):.1f}" for p in line)
         if len(line) > 1:
             parts.append(f'<polyline points="{path}" class="step s{colour[family]}"/>')
     for p in points:
-        x, ink = scale.x(p.tokens), colour[p.family]
-        said = f"{p.name}: {p.value:.1f} ({p.low:.1f} to {p.high:.1f}), {p.tokens:,.0f} tokens"
+        x, ink = plane.x(p.tokens), colour[p.family]
+        said = f"{p.name}: {number(p.value)} ({number(p.low)} to {number(p.high)}), {p.tokens:,.0f} tokens"
         parts.append(
-            f'<g><title>{_safe(said)}</title><line x1="{x:.1f}" x2="{x:.1f}" y1="{scale.y(p.low):.1f}" '
-            f'y2="{scale.y(p.high):.1f}" class="range s{ink}"/>'
-            f'<circle cx="{x:.1f}" cy="{scale.y(p.value):.1f}" r="4.5" class="c{ink}"/></g>'
+            f'<g><title>{_safe(said)}</title><line x1="{x:.1f}" x2="{x:.1f}" y1="{plane.y(p.low):.1f}" '
+            f'y2="{plane.y(p.high):.1f}" class="range s{ink}"/>'
+            f'<circle cx="{x:.1f}" cy="{plane.y(p.value):.1f}" r="4.5" class="c{ink}"/></g>'
         )
-    return _svg(figure, scale.height, [*parts, *_labels(points, scale, colour)])
+    return _svg(figure, plane.height, [*parts, *_labels(points, plane, colour)])
 
 
-def _labels(points: Sequence[Point], scale: _Scale, colour: dict[str, int]) -> list[str]:
+def _labels(points: Sequence[Point], plane: _Plane, colour: dict[str, int]) -> list[str]:
     """Names next to their points, without overlaps as far as possible."""
-    taken = [(scale.x(p.tokens) - 6, scale.y(p.value) - 6, scale.x(p.tokens) + 6, scale.y(p.value) + 6) for p in points]
+    taken = [(plane.x(p.tokens) - 6, plane.y(p.value) - 6, plane.x(p.tokens) + 6, plane.y(p.value) + 6) for p in points]
     parts = []
     for p in sorted(points, key=lambda p: p.tokens):
-        x, y = scale.x(p.tokens), scale.y(p.value)
+        x, y = plane.x(p.tokens), plane.y(p.value)
         width = _LETTER * len(p.name)
         places = [(dx, dy) for dy in (-6, 14, -20, 28, -34, 42) for dx in (8, -8 - width)]
         boxes = [(x + dx, y + dy - 11, x + dx + width, y + dy - 11 + _LINE) for dx, dy in places]
         inside = [
-            b for b in boxes if b[0] >= _LEFT and b[2] <= _WIDTH and b[1] >= _TOP - 4 and b[3] <= scale.height - _BOTTOM
+            b for b in boxes if b[0] >= _LEFT and b[2] <= _WIDTH and b[1] >= _TOP - 4 and b[3] <= plane.height - _BOTTOM
         ]
         box = next((b for b in inside if not any(_overlap(b, t) for t in taken)), (inside or boxes)[0])
         taken.append(box)

@@ -41,7 +41,7 @@ def axis_figures(metrics: Mapping[str, Any]) -> dict[str, list[Figure]]:
 def _by_axis(axis: str, groups: Mapping[str, Estimates], metric: str, metric_set: MetricSet) -> Intervals:
     marks = [_mark(group, own[metric]) for group, own in groups.items() if metric in own]
     name = f"{metric.replace('.', '-')}-by-{axis}"
-    return Intervals(name, f"{metric} by {axis}", marks, metric_set.range(metric))
+    return Intervals(name, f"{metric} by {axis}", marks, metric_set.scale(metric))
 
 
 def _families(metrics: Estimates, metric_set: MetricSet) -> Iterable[Intervals]:
@@ -60,7 +60,7 @@ def _family(
 ) -> Iterable[Intervals]:
     marks = [_mark(label, metrics[metric]) for label, metric in labels.items()]
     if marks:
-        yield Intervals(name, about.title, marks, metric_set.range(next(iter(labels.values()))))
+        yield Intervals(name, about.title, marks, metric_set.scale(next(iter(labels.values()))))
 
 
 def _mark(label: str, e: Mapping[str, Any]) -> Mark:

@@ -59,6 +59,7 @@ def write_page(
         tokens=_tokens(metrics["usage"]),
         config=metrics["config"],
         about_histories=about_histories,
+        audits=benchmark.auditing() is not None,
         policy=policy(),
         script=_ours("items.js"),
     )

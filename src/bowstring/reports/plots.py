@@ -103,7 +103,7 @@ def _intervals(axes: Any, figure: Intervals) -> None:
         axes.plot([mark.value], [n], "o", color=_COLOURS[0], markerfacecolor=inside, markersize=5, clip_on=False)
     axes.set_yticks(range(len(figure.marks)), [f"{short(mark.label)} (n {mark.n})" for mark in figure.marks])
     axes.set_ylim(len(figure.marks) - 0.5, -0.5)
-    axes.set_xlim(*figure.limits)
+    axes.set_xlim(*figure.scale.limits)
     axes.grid(axis="x", linewidth=0.5, alpha=0.5)
 
 
@@ -134,7 +134,13 @@ def _histogram(axes: Any, figure: Histogram) -> None:
             counts = figure.counts(name)
             shares = [100 * count / sum(counts) for count in counts]
             mean = sum(values) / len(values)
-            axes.stairs(shares, figure.edges, label=f"{name} (mean {mean:.1f})", color=_COLOURS[n % 8], linewidth=1.6)
+            axes.stairs(
+                shares,
+                figure.edges,
+                label=f"{name} (mean {mean:.{figure.decimals}f})",
+                color=_COLOURS[n % 8],
+                linewidth=1.6,
+            )
     axes.set_xlabel(figure.unit)
     axes.set_ylabel("%")
     axes.legend(frameon=False, fontsize=8)

@@ -20,7 +20,8 @@ def write_sweep_page(summary: Mapping[str, Any]) -> str:
         benchmark=benchmark_of(summary),
         metric=lead_of(points, metric_set),
         curves=[draw_markup(figure) for figure in sweep_figures(summary)],
-        columns=columns_of(points, metric_set),
+        columns=(columns := columns_of(points, metric_set)),
+        direction=metric_set.direction_note(columns),
         config=summary["config"],
     )
 
@@ -31,7 +32,7 @@ def sweep_figures(summary: Mapping[str, Any]) -> list[Curve]:
     metric = lead_of(summary["points"], metric_set)
     found = _points(summary["points"], metric) if metric else ()
     across = f"history shown, tokens per {benchmark_of(summary).item.one}"
-    return [Curve("context", metric, found, metric_set.range(metric), across)] if metric and found else []
+    return [Curve("context", metric, found, metric_set.scale(metric), across)] if metric and found else []
 
 
 def _points(points: Mapping[str, Mapping[str, Any]], metric: str) -> Sequence[Point]:

@@ -16,7 +16,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from bowstring import __version__
 from bowstring.concurrency import run_anywhere
@@ -89,6 +89,28 @@ class RunOptions:
     @property
     def store_path(self) -> Path:
         return self.store or (self.out.parent if self.out else self.runs) / STORE_NAME
+
+
+class RequestKeywords(TypedDict, total=False):
+    """Those fields of `RunOptions` that say how requests are sent, as keywords of a call."""
+
+    concurrency: int | None
+    store: str | Path | None
+    max_cost: float | None
+    prices: str | Path | None
+    prompts: str | Path | None
+    timeout: float
+    attempts: int
+
+
+class RunKeywords(RequestKeywords, total=False):
+    """The fields of `RunOptions` as keywords of a call."""
+
+    limit: int | None
+    out: str | Path | None
+    runs: str | Path
+    fresh: bool
+    batch: bool
 
 
 @dataclass(slots=True)

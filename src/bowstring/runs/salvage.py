@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from bowstring.files.writing import draft_of
 from bowstring.records import Message, Trunk
 from bowstring.runs.rows import COLUMNS, Row, is_intact
 
@@ -45,7 +46,7 @@ def salvage(store: Path) -> Salvaged:
     """Return everything intact in the store, its log, and the draft of an interrupted repair."""
     rows: dict[object, Row] = {}
     trunks: dict[str, bytes] = {}
-    for path in (store, store.with_name(f"{store.name}.draft")):
+    for path in (store, draft_of(store)):
         for row in _records(path):
             if is_intact(row):
                 known = rows.get(row[0])

@@ -28,6 +28,7 @@ from urllib.parse import quote
 
 from bowstring.errors import StoreError
 from bowstring.files.escaping import replace_surrogates
+from bowstring.files.writing import draft_of
 from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, Usage, fields_of
 from bowstring.runs.rows import COLUMNS, Row, is_intact, row_checksum
 from bowstring.runs.salvage import Salvaged, keep_damaged_copy, salvage, unpack
@@ -320,7 +321,7 @@ def _damage(error: sqlite3.Error) -> str | None:
 
 def _write_draft(path: Path, found: Salvaged) -> Path:
     """Write a store of the saved responses, complete before it is renamed."""
-    draft = path.with_name(f"{path.name}.draft")
+    draft = draft_of(path)
     draft.unlink(missing_ok=True)
     connection = sqlite3.connect(draft)
     try:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from bowstring.datasets.ratings import COMPARE, PERSONAL
+from bowstring.datasets.problems import join_choices
+from bowstring.datasets.ratings import COMPARE, PERSONAL, left_out_in_words
 from bowstring.errors import UsageError
 from bowstring.labels import PREFERRED
 from bowstring.metrics.preference import prefer_first, prefer_personalized
@@ -39,9 +40,7 @@ def agree(
     merge: Annotated[
         Mapping[str, str] | None, option("Count one label as another, such as tie=lose; repeatable.")
     ] = None,
-    metrics: Annotated[
-        bool, option("Add BLEU, ROUGE-L and length as raters: is the answer closer to the personalized gold answer?")
-    ] = False,
+    metrics: Annotated[bool, option("Add text metrics as raters, for runs of a benchmark that has them.")] = False,
     items: Annotated[int, option("Number of most disputed items to show.", min=0)] = 5,
 ) -> dict[str, Any]:
     """Measure the agreement of raters, as `bowstring agree` does; the result can be written as JSON."""
@@ -129,10 +128,10 @@ def _no_shared_items(collection: RatingCollection) -> str:
     for rating in collection.ratings:
         counts[rating.rater] = counts.get(rating.rater, 0) + 1
     if not counts:
-        return "there are no ratings to compare: " + (
-            ", ".join(f"{n:,} {reason}" for (*_, reason), n in collection.left_out.items()) or "the sources are empty"
-        )
+        lost = left_out_in_words((reason, n) for (*_, reason), n in collection.left_out.items())
+        return f"there are no ratings to compare: {lost or 'the sources are empty'}"
     raters = ", ".join(f"{rater} ({n:,})" for rater, n in counts.items())
     if len(counts) == 1:
-        return f"there is only one rater, {raters}; add another run, a file of ratings, or --metrics"
+        ways = ["another run", "a file of ratings", *(["--metrics"] if collection.text_metrics else [])]
+        return f"there is only one rater, {raters}; add {join_choices(ways)}"
     return f"no item has two raters: {raters}; agreement needs raters of the same items"

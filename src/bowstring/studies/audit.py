@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from bowstring.benchmarks import registry
 from bowstring.benchmarks.auditing import NO_HISTORY, NO_JUDGE, SECOND, AuditRequest
@@ -29,8 +29,8 @@ from bowstring.prompts import PromptFolder
 from bowstring.runs.codec import SCHEMA
 from bowstring.runs.folder import AUDIT_NAME, EndedRun, RunFolder, file_checksum, fingerprint, read_manifest
 from bowstring.runs.runner import Snapshot
-from bowstring.runs.running import STORE_NAME, Evaluation, Run, Running, RunOptions, check_budget
-from bowstring.settings import check_settings, option, split_keywords
+from bowstring.runs.running import STORE_NAME, Evaluation, RequestKeywords, Run, Running, RunOptions, check_budget
+from bowstring.settings import check_settings, did_you_mean, option, options_of, split_keywords
 from bowstring.studies.correct import correct
 from bowstring.studies.report import refresh
 
@@ -81,6 +81,21 @@ class AuditSettings:
         check_settings(self)
 
 
+class AuditKeywords(RequestKeywords, total=False):
+    """The fields of `AuditSettings` as keywords of `bowstring.audit`."""
+
+    judge: Any
+    second_judge: Any
+    matcher: Any
+    model: Any
+    checks: Sequence[str]
+    sample: int
+    labels: str | Path | None
+
+
+OPTIONS_OF_A_RUN = tuple(RequestKeywords.__annotations__)  # an audit has these of `RunOptions`
+
+
 @dataclass(slots=True)
 class Audit:
     """A prepared audit: all settings are checked, and no request was sent."""
@@ -115,7 +130,7 @@ def audit(
     *,
     watch: Callable[[Snapshot], None] = lambda snapshot: None,
     tell: Callable[[str], None] = lambda line: None,
-    **settings: Any,
+    **settings: Unpack[AuditKeywords],
 ) -> dict[str, Any]:
     """Audit a run, as `bowstring audit` does: `judge`, `second_judge`, `checks`, `sample`, `labels` …"""
     path = run.folder if isinstance(run, Run) else Path(run)
@@ -134,6 +149,9 @@ def prepare_audit(
     if (path / "sweep.json").is_file():
         raise UsageError(f"{path} is a sweep; audit its runs one by one")
     settings, of_run = split_keywords((AuditSettings, RunOptions), given, where="audit()")
+    if other := next((name for name in of_run if name not in OPTIONS_OF_A_RUN), None):
+        known = [*(one.field for one in options_of(AuditSettings)), *OPTIONS_OF_A_RUN]
+        raise UsageError(f"audit() has no setting {other!r}; {did_you_mean(other, known)}")
     chosen = AuditSettings(**settings)
     run = open_run(path)
     configuration = run.configuration

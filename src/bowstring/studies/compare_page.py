@@ -44,6 +44,7 @@ def write_compare_page(compared: Comparison) -> str:
         at=lambda value: round(100 * (value - low) / (high - low), 2),
         ranks_note=ranks_note(compared),
         power=power_notes(compared),
+        direction=compared.metric_set.direction_note(compared.metrics),
         untrusted=any(not e.trusted for own in compared.metrics.values() for e in own.values()),
     )
 

@@ -16,7 +16,7 @@ from typing import Any
 from bowstring.benchmarks import registry
 from bowstring.benchmarks.interface import require_part
 from bowstring.benchmarks.people import JudgedScore
-from bowstring.datasets.ratings import read_ratings
+from bowstring.datasets.ratings import GOLD_CHECK, read_ratings
 from bowstring.errors import DataError, UsageError
 from bowstring.metrics.clusters import Score
 from bowstring.metrics.correction import LEAST, Corrected, Labelled, corrected
@@ -52,7 +52,8 @@ def correct(run: EndedRun, records: Sequence[Record], labels: Path) -> dict[str,
         if value is None:
             raise DataError(f"{place}: label is {rating.label!r}; expected {task.expected}")
         given.setdefault(rating.item, []).append(value)
-    unknown.update({reason: n for (*_, reason), n in read.left_out.items()})
+    for (*_, reason), n in read.left_out.items():
+        unknown["of gold checks (left out)" if reason == GOLD_CHECK else reason] += n
     if not given and (sides := next((rating.sides for _, rating in read.rows if rating.sides), None)):
         raise UsageError(
             f"{labels}: its labels compare two runs, {' and '.join(sides)}, and cannot correct a score; "

@@ -31,6 +31,7 @@ class RatingCollection:
     left_out: Mapping[tuple[str, str, str], int]
     about: Mapping[str, str]
     sources: Mapping[str, int]
+    text_metrics: tuple[str, ...] = ()  # metrics that could also rate the items of these runs
 
     def tasks(self) -> dict[str, list[Rating]]:
         found: dict[str, list[Rating]] = {}
@@ -47,11 +48,13 @@ def collect_ratings(
     `raters` selects raters; `merge` maps labels to the labels that they count as.
     """
     read = [one for source in sources for one in _read(source, metrics=metrics)]
-    by_title = {b.title: people.metric_raters for b in registry.all_benchmarks() if (people := b.people())}
+    by_title = text_metrics()
     metric_raters = {rater for raters in by_title.values() for rater in raters}
     if metrics and not any(rating.rater in metric_raters for one in read for _, rating in one.rows):
-        titles = join_choices([title for title, raters in by_title.items() if raters])
-        raise UsageError(f"--metrics: no source is a {titles} run with judged comparisons")
+        raise UsageError(
+            "--metrics: no source is a run with judged comparisons of a benchmark whose answers text metrics can rate "
+            f"({join_choices(list(by_title))})"
+        )
     rows = [(place, _tidied(rating, merge or {})) for one in read for place, rating in one.rows]
     rows.sort(key=lambda row: row[1].rater in metric_raters)  # people and judges before metrics
     _check_raters(raters, {rating.rater for _, rating in rows})
@@ -60,7 +63,14 @@ def collect_ratings(
     for one in read:
         left_out.update({key: n for key, n in one.left_out.items() if not raters or key[1] in raters})
     about = {item: text for one in read for item, text in one.about.items()}
-    return RatingCollection(tuple(whole), left_out, about, {one.source: len(one.rows) for one in read})
+    offered = tuple(dict.fromkeys(name for one in read for name in one.text_metrics))
+    return RatingCollection(tuple(whole), left_out, about, {one.source: len(one.rows) for one in read}, offered)
+
+
+def text_metrics() -> dict[str, tuple[str, ...]]:
+    """The metrics that can be raters, by title of the benchmark whose answers they rate."""
+    having = ((b.title, people) for b in registry.all_benchmarks() if (people := b.people()) is not None)
+    return {title: people.metric_raters for title, people in having if people.metric_raters}
 
 
 def _read(source: str, *, metrics: bool) -> Iterator[ReadRatings]:
@@ -121,7 +131,7 @@ def run_ratings(run: EndedRun, *, name: str = "", metrics: bool = False) -> Read
     people = require_part(benchmark, benchmark.people(), f"ratings to compare; {run.path} is a run of it")
     judge = name or str(run.configuration["judge"])
     raters = {"judge": judge} | {role: name or str(run.configuration.get(role, judge)) for role in benchmark.roles}
-    read = ReadRatings(str(run.path))
+    read = ReadRatings(str(run.path), text_metrics=people.metric_raters)
     for record in run.records():
         for rated in people.ratings(record, raters, metrics=metrics):
             if isinstance(rated, NotRated):

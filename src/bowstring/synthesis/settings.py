@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from bowstring.settings import check_settings, option
 from bowstring.synthesis.seeds import FIELD
@@ -17,11 +17,28 @@ SEED = option("Random seed; the same seed gives the same set if models answer th
 class WriterRole:
     """Models by role if one model writes everything: a name or an object."""
 
-    model: Any = field(default=None, metadata=option("The model that writes."))
+    model: Any = field(default=None, metadata=option("Model that generates the data."))
 
     def by_role(self) -> dict[str, Any]:
         """Return the models that a pipeline calls, by role."""
         return {"model": self.model}
+
+
+class SynthesisKeywords(TypedDict, total=False):
+    """The fields of `SynthesisOptions` as keywords of `bowstring.synthesize`."""
+
+    seeds: str | None
+    seeds_field: str
+    preview: int | None
+    out: str | Path | None
+    store: str | Path | None
+    concurrency: int | None
+    fresh: bool
+    max_cost: float | None
+    prices: str | Path | None
+    prompts: str | Path | None
+    timeout: float
+    attempts: int
 
 
 @dataclass(frozen=True, slots=True)

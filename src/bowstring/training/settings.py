@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 from bowstring.errors import UsageError, check_choice
 from bowstring.settings import check_settings, option, options_of, split_keywords
@@ -23,6 +24,42 @@ PUBLISHED: dict[Method, dict[str, Any]] = {
     "judge": {"lr": 2e-4, "rank": 64, "alpha": 128, "dropout": 0.05, "max_length": 1024, "users_per_step": 2},
     "matcher": {"lr": 2e-4, "rank": 64, "alpha": 128, "dropout": 0.05, "max_length": 2048, "users_per_step": 2},
 }
+
+
+class TrainKeywords(TypedDict, total=False):
+    """The fields of `TrainOptions` and `TrainSettings` as keywords of `bowstring.train`, which names `method`, `data`
+    and `out` itself."""
+
+    model: str
+    init_from: str | None
+    revision: str | None
+    prompts: str | Path | None
+    save_every: int | None
+    stop_on_collapse: bool
+    tensorboard: bool
+    fresh: bool
+    history: str
+    drop_irrelevant: int
+    splits: Sequence[str]
+    types: Sequence[str]
+    instruction: Instruction
+    branches: int
+    users_per_step: int
+    normalise: Normalise
+    epochs: float
+    lr: float
+    rank: int
+    alpha: int
+    dropout: float
+    warmup: float
+    grad_norm: float
+    beta: float
+    max_length: int
+    limit: int | None
+    hold_out: float
+    checkpointing: bool
+    precision: Precision
+    seed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +101,14 @@ class TrainSettings:
     splits: tuple[str, ...] = field(
         default=(),
         metadata=option(
-            "A split to train on; may be repeated. A set without train needs one named.",
+            "A split to train on; repeatable. A set without train needs one named.",
             name="--split",
             shown_default="train",
         ),
     )
     types: tuple[str, ...] = field(
         default=(),
-        metadata=option(
-            "A question or instance type to train on; may be repeated.", name="--type", shown_default="all"
-        ),
+        metadata=option("An item type to train on; repeatable.", name="--type", shown_default="all"),
     )
     instruction: Instruction = field(
         default="system", metadata=option("The message that contains the instruction, if the benchmark has a choice.")
@@ -101,9 +136,7 @@ class TrainSettings:
         default=20_480, metadata=option("Maximum tokens per example; longer ones are left out and counted.", min=1)
     )
     limit: int | None = field(default=None, metadata=option("Use only the first N examples.", min=1, metavar="N"))
-    hold_out: float = field(
-        default=0.1, metadata=option("Share of users or personas held out for the test.", min=0, below=1)
-    )
+    hold_out: float = field(default=0.1, metadata=option("Share of users held out for the test.", min=0, below=1))
     checkpointing: bool = field(
         default=True, metadata=option("Recompute activations instead of storing them (gradient checkpointing).")
     )

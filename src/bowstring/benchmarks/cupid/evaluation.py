@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 from bowstring.benchmarks.cupid.data import CupidSet
 from bowstring.benchmarks.cupid.judging import JUDGE_SAMPLING, CupidJudging
@@ -18,7 +18,7 @@ from bowstring.benchmarks.cupid.prompts import CupidPrompts
 from bowstring.benchmarks.cupid.scores import summarize
 from bowstring.benchmarks.cupid.types import Instance
 from bowstring.benchmarks.interface import Context, Opener
-from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker
+from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker, stage_identities
 from bowstring.concurrency import gather_in_order
 from bowstring.errors import UsageError
 from bowstring.history import View, parse_view
@@ -43,6 +43,29 @@ Task = Literal["inference", "generation", "both"]
 Scoring = Literal["bowstring", "upstream"]
 SUMMARY_SAMPLING = Sampling(max_tokens=400, temperature=0.0)
 WRONG = 0.5  # recall below this is a wrong inference, which gets an error analysis
+
+
+class _FixedKeywords(TypedDict, total=False):
+    task: Task
+    max_tokens: int
+    temperature: float
+    oracle_preference: bool
+    analyse: bool
+    scoring: Scoring
+    retriever: str
+    seed: int
+
+
+class CupidKeywords(_FixedKeywords, total=False):
+    """The fields of `CupidSettings` as keywords of `bowstring.evaluate`."""
+
+    history: str
+
+
+class CupidSweepKeywords(_FixedKeywords, total=False):
+    """The fields of `CupidSettings` as keywords of `bowstring.sweep`."""
+
+    history: str | Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +244,7 @@ class CupidEvaluation:
             return None
 
     def identities(self) -> dict[str, str]:
-        dense = {"retriever": self._search.embedder.identity} if self._search and self._view.kind == "dense" else {}
-        return dense | ({"stage": self._own.identity} if self._own else {})
+        return stage_identities(self._view, self._search, self._own)
 
     def texts(self) -> Iterator[str]:
         return (m.text for instance in self.data.instances for d in instance.history for m in d.messages)

@@ -97,7 +97,9 @@ def _probed(by_key: Mapping[str, Record], audited: Sequence[Record]) -> ProbeFin
         reach=9,
         clear=0.5,
         low=4,
+        middle=4.5,
         cluster=CLUSTER,
+        places=2,
     )
 
 
@@ -119,6 +121,7 @@ def _inferred(check: str, by_key: Mapping[str, Record], audited: Sequence[Record
                 at_least(90, e),
                 "The judge and the matcher recognize the correct preference.",
                 "Even the correct preference is not fully matched: treat this value, not 100, as the ceiling.",
+                whether="the judge and the matcher recognize the correct preference",
             ),
             left_out=lost,
         )
@@ -132,6 +135,7 @@ def _inferred(check: str, by_key: Mapping[str, Record], audited: Sequence[Record
             at_most(20, e),
             "A vague preference scores low.",
             "A vague preference scores this much; treat it as the floor.",
+            whether="a vague preference scores low",
         ),
         left_out=lost,
     )
@@ -196,14 +200,12 @@ def _length(whole: Sequence[Record]) -> Iterator[Finding]:
         return
 
     def assess(e: Any) -> Assessment:
-        if e.value > 0.3 and e.low > 0:
-            return (
-                "problem",
-                "Longer responses score higher: they may cover more of the checklist, or the judge prefers length.",
-            )
-        verdict: Verdict = "unclear" if e.high > 0.3 else "fine"
-        return verdict, (
-            "Longer responses score lower." if e.high < 0 else "Length is not shown to affect the score much."
+        verdict: Verdict = "problem" if e.value > 0.3 and e.low > 0 else "unclear" if e.high > 0.3 else "fine"
+        return with_meaning(
+            verdict,
+            "Longer responses score lower." if e.high < 0 else "Length does not affect the score much.",
+            "Longer responses score higher: they may cover more of the checklist, or the judge prefers length.",
+            whether="longer responses score higher",
         )
 
     yield _finding("length", _CORRELATION, found, "0.3 or less", assess, places=2)
@@ -236,7 +238,9 @@ def _second_judge(by_key: Mapping[str, Record], audited: Sequence[Record]) -> It
             "Cohen's kappa of coverage labels (−1 to 1)",
             kappa,
             "0.6 or more",
-            lambda e: with_meaning(at_least(0.6, e), "The matchers agree.", "The matchers do not agree well."),
+            lambda e: with_meaning(
+                at_least(0.6, e), "The matchers agree.", "The matchers do not agree well.", whether="the matchers agree"
+            ),
             places=2,
         )
 
@@ -258,7 +262,10 @@ def _two_ratings(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Ite
             ranks,
             "0.6 or more",
             lambda e: with_meaning(
-                at_least(0.6, e), "The judges rank responses alike.", "The judges rank responses differently."
+                at_least(0.6, e),
+                "The judges rank responses alike.",
+                "The judges rank responses differently.",
+                whether="the judges rank responses alike",
             ),
             places=2,
         )
@@ -266,6 +273,11 @@ def _two_ratings(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Ite
         "second judge − first judge (difference, score 1–10)",
         paired_difference(rows, 1, 9),
         "−0.5 to +0.5",
-        lambda d: with_meaning(near(0, 0.5, d), "Neither judge is shown to be stricter.", "One judge is stricter."),
+        lambda d: with_meaning(
+            near(0, 0.5, d),
+            "Neither judge is much stricter.",
+            "One judge is stricter.",
+            whether="one judge is stricter",
+        ),
         places=2,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from bowstring.benchmarks.cupid.data import write_parquet
 from bowstring.benchmarks.cupid.offline import OfflineCupid
@@ -21,6 +21,20 @@ from bowstring.synthesis.quality import Quality, leaks_preference
 from bowstring.synthesis.settings import SEED, TEMPERATURE
 
 _SHOWN_MESSAGES = 6
+
+
+class CupidSynthesisKeywords(TypedDict, total=False):
+    """The fields of `CupidSynthesisSettings` and, except for `model`, of `CupidRoles` as keywords of
+    `bowstring.synthesize`."""
+
+    personas: int
+    factors: int
+    sessions: int
+    turns: int
+    temperature: float
+    seed: int
+    assistant: Any
+    judge: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +66,7 @@ class CupidSynthesisSettings:
 class CupidRoles:
     """The models: writer, assistant in the conversations, and simulated user, who also writes checklists."""
 
-    model: Any = field(default=None, metadata=option("Model that writes."))
+    model: Any = field(default=None, metadata=option("Model that generates the data."))
     assistant: Any = field(
         default=None, metadata=option("Model of the assistant in the conversations.", shown_default="--model")
     )

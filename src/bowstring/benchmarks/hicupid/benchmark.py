@@ -57,6 +57,7 @@ class Hicupid(Benchmark):
     without_judge = "text overlap and recall"
     item_fields = ("question", "personalized_answer", "general_answer", "evidence", "type")
     judges = ("builtin", truth.NAME)
+    judge_help: ClassVar[Mapping[str, str]] = {truth.NAME: "is for sets made by synth --offline"}
 
     def templates(self) -> Traversable:
         return files("bowstring.benchmarks.hicupid") / "templates"

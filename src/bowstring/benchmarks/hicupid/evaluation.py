@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.judging import JUDGE_SAMPLING, SCORES, HicupidJudging, verdict_of
@@ -17,7 +17,7 @@ from bowstring.benchmarks.hicupid.truth import NOTE as TRUTH_NOTE
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question, QuestionType
 from bowstring.benchmarks.interface import Context, Opener
-from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker
+from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker, stage_identities
 from bowstring.concurrency import gather_in_order
 from bowstring.errors import UsageError
 from bowstring.history import View, parse_view
@@ -42,6 +42,35 @@ PUBLISHED_SEARCHES = (
     *(f"bm25/utterance/{k}" for k in (5, 15, 25)),
     *(f"bm25/dialogue/{k}" for k in (1, 3, 5)),
 )
+
+
+class _FixedKeywords(TypedDict, total=False):
+    splits: Sequence[str]
+    types: Sequence[QuestionType]
+    both_orders: bool
+    retrieval_only: bool
+    bm25_tokens: Literal["stems", "words", "whitespace"]
+    retriever: str
+    max_tokens: int
+    temperature: float
+    top_k: int | None
+    seed: int
+
+
+class HicupidKeywords(_FixedKeywords, total=False):
+    """The fields of `HicupidSettings` as keywords of `bowstring.evaluate`."""
+
+    history: str
+    shots: Literal[0, 1, 3, 5]
+    instruction: Instruction
+
+
+class HicupidSweepKeywords(_FixedKeywords, total=False):
+    """The fields of `HicupidSettings` as keywords of `bowstring.sweep`."""
+
+    history: str | Sequence[str]
+    shots: Literal[0, 1, 3, 5] | Sequence[Literal[0, 1, 3, 5]]
+    instruction: Instruction | Sequence[Instruction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,8 +339,7 @@ class HicupidEvaluation:
         }
 
     def identities(self) -> dict[str, str]:
-        dense = {"retriever": self._search.embedder.identity} if self._search and self._view.kind == "dense" else {}
-        return dense | ({"stage": self._own.identity} if self._own else {})
+        return stage_identities(self._view, self._search, self._own)
 
     def texts(self) -> Iterator[str]:
         users = dict.fromkeys(str(question.user_id) for question in self.items)

@@ -110,21 +110,27 @@ def _assess_baseline(check: str, kind: str, e: Estimate) -> Assessment:
             near(50, _CLEAR, e),
             "The judge treats two equal answers as equal.",
             "The judge prefers one of two equal answers: see the position check and the judge's prompt.",
+            whether="the judge treats two equal answers as equal",
         )
     if check == "gold":
         return with_meaning(
-            at_least(95, e), "The judge accepts correct answers.", "The judge or the gold answers miss conflicts."
+            at_least(95, e),
+            "The judge accepts correct answers.",
+            "The judge or the gold answers miss conflicts.",
+            whether="the judge accepts correct answers",
         )
     if kind == "compared":
         return with_meaning(
             at_most(25, e),
             "The judge distinguishes it from a personalized answer.",
             "A model that knows nothing about the user scores this much; treat it as the floor.",
+            whether="the judge distinguishes it from a personalized answer",
         )
     return with_meaning(
         at_most(10, e),
         "The judge is not satisfied by guesses.",
         "The judge is satisfied without a calendar: its prompt or the questions reveal the conflict.",
+        whether="the judge is satisfied by guesses",
     )
 
 
@@ -207,6 +213,7 @@ def _position(audited: Sequence[Record]) -> Iterator[Finding]:
             at_most(20, e),
             "The verdict rarely depends on the side.",
             "The verdict depends too much on the side: use --both-orders.",
+            whether="the verdict depends too much on the side",
         ),
         left_out=lost,
     )
@@ -222,11 +229,11 @@ def _position(audited: Sequence[Record]) -> Iterator[Finding]:
             "% of verdicts for side A, over both orders",
             rate_of(sides),
             "45 to 55",
-            lambda e: (
+            lambda e: with_meaning(
                 near(50, _CLEAR, e),
-                "No clear preference for a side."
-                if e.low <= 50 <= e.high
-                else f"The judge prefers side {'A' if e.value > 50 else 'B'}.",
+                "The judge does not prefer a side much.",
+                f"The judge prefers side {'A' if e.value > 50 else 'B'}.",
+                whether="the judge prefers a side",
             ),
             left_out=lost,
         )
@@ -247,6 +254,7 @@ def _probed(audited: Sequence[Record]) -> ProbeFindings:
         reach=100,
         clear=_CLEAR,
         low=10,
+        middle=50,
     )
 
 
@@ -276,7 +284,9 @@ def _two_judges(kind: str, both: Sequence[tuple[str, Any, Any]], lost: int) -> I
             f"Cohen's kappa on {of} (−1 to 1)",
             kappa,
             "0.6 or more (a published proxy reaches 0.70 to 0.75 with GPT-4o)",
-            lambda e: with_meaning(at_least(0.6, e), "The judges agree.", "The judges do not agree well."),
+            lambda e: with_meaning(
+                at_least(0.6, e), "The judges agree.", "The judges do not agree well.", whether="the judges agree"
+            ),
             places=2,
         )
     rows = [(c, own["score"], v["score"]) for c, own, v in both]
@@ -287,7 +297,10 @@ def _two_judges(kind: str, both: Sequence[tuple[str, Any, Any]], lost: int) -> I
             ranks,
             "0.6 or more",
             lambda e: with_meaning(
-                at_least(0.6, e), "The judges rank answers alike.", "The judges rank answers differently."
+                at_least(0.6, e),
+                "The judges rank answers alike.",
+                "The judges rank answers differently.",
+                whether="the judges rank answers alike",
             ),
             places=2,
         )
@@ -295,7 +308,12 @@ def _two_judges(kind: str, both: Sequence[tuple[str, Any, Any]], lost: int) -> I
         f"second judge − first judge on {of} (difference, score 0–100)",
         paired_difference(rows),
         "−5 to +5; a shift that is equal for all models does not change their order",
-        lambda d: with_meaning(near(0, _CLEAR, d), "Neither judge is shown to be stricter.", "One judge is stricter."),
+        lambda d: with_meaning(
+            near(0, _CLEAR, d),
+            "Neither judge is much stricter.",
+            "One judge is stricter.",
+            whether="one judge is stricter",
+        ),
     )
 
 
@@ -316,6 +334,7 @@ def _overpersonalization(audited: Sequence[Record]) -> Iterator[Finding]:
                     at_most(10, e),
                     "The model mostly stays on the subject of the question.",
                     "The model brings up facts that are irrelevant to the question.",
+                    whether="the model stays on the subject of the question",
                 ),
                 left_out=lost,
             )

@@ -7,10 +7,11 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, model_validator
 
 from bowstring.benchmarks.hicupid.types import QuestionType
+from bowstring.labels import Compared, YesOrNo
 from bowstring.runs.codec import Codec, FailureForm, Form, Id, Number, Share, ShownForm
 
 Key = Annotated[StrictStr, Field(pattern=r"^-?\d{1,19}/-?\d{1,19}$")]
-Verdict = Literal["win", "tie", "lose", "yes", "no"]
+Verdict = Literal[Compared, YesOrNo]
 
 
 class _Exact(BaseModel):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from bowstring.benchmarks.hicupid.offline import OfflineHicupid, truth_of
 from bowstring.benchmarks.hicupid.pipeline import HicupidPipeline
@@ -29,6 +29,19 @@ _SHOWN_MESSAGES = 6
 _PROFILE_QUESTIONS = 5  # as published
 _SHARE = 10  # as published
 _FEWEST_TO_SHARE = 150  # users; with fewer, personas are not shared
+
+
+class HicupidSynthesisKeywords(TypedDict, total=False):
+    """The fields of `HicupidSynthesisSettings` as keywords of `bowstring.synthesize`."""
+
+    users: int
+    dimensions: int
+    turns: int
+    schedules: int
+    profile_questions: int | None
+    share: int | None
+    temperature: float
+    seed: int
 
 
 @dataclass(frozen=True, slots=True)

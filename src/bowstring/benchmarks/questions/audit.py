@@ -21,6 +21,7 @@ from bowstring.benchmarks.findings import (
     Finding,
     assess_gain,
     at_least,
+    at_most,
     make_finding,
     mean_of,
     naming_run_judge,
@@ -32,14 +33,17 @@ from bowstring.benchmarks.findings import (
 from bowstring.benchmarks.probe_findings import ProbeFindings
 from bowstring.benchmarks.questions.data import Question
 from bowstring.benchmarks.questions.evaluation import JUDGE_SAMPLING, QuestionSettings, judge_answer, question_of
+from bowstring.benchmarks.questions.leading import leading_metric
 from bowstring.benchmarks.questions.prompts import QuestionPrompts
 from bowstring.concurrency import gather_in_order
 from bowstring.history.stages import Shown
 from bowstring.judging import probes
+from bowstring.labels import NO, YES
 from bowstring.metrics.agreement import cohen_kappa, count_by_cluster, with_intervals
 from bowstring.metrics.clusters import Score
+from bowstring.metrics.comparing import Difference
 from bowstring.metrics.correlation import correlation
-from bowstring.metrics.intervals import Estimate
+from bowstring.metrics.intervals import Estimate, estimate
 from bowstring.models.interface import RequestFailed
 from bowstring.records import Known, Planned, Prompt, Sampling
 from bowstring.runs.asking import Asker
@@ -52,7 +56,8 @@ if TYPE_CHECKING:
 
 CHECKS = ("gold", "no-history", "length", "probes", "steering", "second-judge")
 _WISH = "Correct: YES"
-_CLEAR = 5.0  # points of accuracy; differences up to this are acceptable
+_CLEAR = 0.05  # of the range of the main metric; differences up to this are acceptable
+_HIGH, _LOW = 0.95, 0.1  # of the way from the worst to the best value: a gold answer, and a wrong one
 
 
 class QuestionAuditing:
@@ -75,9 +80,13 @@ class QuestionAudit:
         self.run_judge = request.run_judge
         self._cluster, self._cluster_of = benchmark.cluster, benchmark.cluster_of
         self._finding = partial(make_finding, cluster=benchmark.cluster)
+        self._metric = leading_metric(benchmark.metrics(request.settings.configuration()))
+        self._scored = partial(self._finding, places=self._metric.places)  # a number in the main metric
+        self._clear = _CLEAR * self._metric.span
         self._records, self._settings = request.records, request.settings
         self._skipped = dict(request.skipped)
         self._checks = [check for check in request.checks if check not in request.skipped]
+        self._by_key = {record["key"]: record for record in request.records}
         self._answered = [record for record in request.records if "answer" in record]
         self._items = seeded_sample(self._answered, request.sample, lambda r: str(r["key"]), purpose="audit")
         self._prompts = QuestionPrompts(request.prompts, benchmark.name, summaries=False)
@@ -193,49 +202,68 @@ class QuestionAudit:
         for check in self._checks:
             yield from makers[check]()
 
+    def _value(self, audited: Record, name: str) -> float | None:
+        """The main metric of a variant: what the record would count if its answer had been this one."""
+        variant = audited["variants"].get(name, {})
+        if variant.get("score") is None:
+            return None
+        verdict = YES if variant["score"] else NO
+        return self._metric.of(self._by_key[audited["key"]] | variant | {"verdict": verdict})
+
     def _of(self, audited: Sequence[Record], name: str) -> tuple[list[Score], int]:
-        """The scores of a variant, and how many failed or were unparsed."""
-        there = [(self._cluster_of(r), r["variants"][name].get("score")) for r in audited if name in r["variants"]]
-        found = [Score(cluster, score) for cluster, score in there if score is not None]
+        """The values of a variant, and how many failed or were unparsed."""
+        there = [(self._cluster_of(r), self._value(r, name)) for r in audited if name in r["variants"]]
+        found = [Score(cluster, value) for cluster, value in there if value is not None]
         return found, len(there) - len(found)
 
     def _both(self, audited: Sequence[Record], name: str, than: str) -> tuple[list[tuple[str, float, float]], int]:
-        """Paired scores of variant `than` and variant `name`, and how many pairs lack a score."""
-        there = [(self._cluster_of(r), r["variants"]) for r in audited if name in r["variants"]]
-        rows = [(c, v.get(than, {}).get("score"), v[name].get("score")) for c, v in there]
-        found = [row for row in rows if row[1] is not None and row[2] is not None]
+        """Paired values of variant `than` and variant `name`, and how many pairs lack one."""
+        there = [r for r in audited if name in r["variants"]]
+        rows = [(self._cluster_of(r), self._value(r, than), self._value(r, name)) for r in there]
+        found = [(c, first, second) for c, first, second in rows if first is not None and second is not None]
         return found, len(rows) - len(found)
 
+    def _mean(self, values: Sequence[Score]) -> Estimate | None:
+        return estimate({"x": values}, lambda means: means["x"], ends=self._metric.measure.scale.limits)
+
+    def _difference(self, rows: Iterable[tuple[str, float, float]]) -> Difference | None:
+        return paired_difference(rows, 1, self._metric.span)
+
     def _gold(self, audited: Sequence[Record]) -> Iterator[Finding]:
-        scores, lost = self._of(audited, "gold")
-        yield self._finding(
+        values, lost = self._of(audited, "gold")
+        metric, limit = self._metric, self._metric.level(_HIGH)
+        yield self._scored(
             "gold",
-            "gold answer in place of the model's, % correct",
-            rate_of(scores),
-            "95 or more",
+            f"gold answer in place of the model's, {metric.unit}",
+            self._mean(values),
+            f"{limit:g} or {'more' if metric.higher_is_better else 'less'}",
             lambda e: with_meaning(
-                at_least(95, e),
+                (at_least if metric.higher_is_better else at_most)(limit, e),
                 "The judge accepts correct answers.",
-                "The judge rejects gold answers: no model can reach 100.",
+                f"The judge rejects gold answers: no model can reach {metric.level(1):g}.",
+                whether="the judge accepts correct answers",
             ),
             left_out=lost,
         )
 
     def _no_history(self, audited: Sequence[Record]) -> Iterator[Finding]:
-        scores, lost = self._of(audited, "no-history")
-        yield self._finding(
+        values, lost = self._of(audited, "no-history")
+        metric = self._metric
+        yield self._scored(
             "no-history",
-            "model without the history, % correct",
-            rate_of(scores),
-            "low",
+            f"model without the history, {metric.unit}",
+            self._mean(values),
+            "low" if metric.higher_is_better else "high",
             lambda e: "A model that knows nothing about the user scores this much; treat it as the floor.",
             left_out=lost,
         )
         rows, lost = self._both(audited, "no-history", "answer")
-        gain = paired_difference((c, without, own) for c, own, without in rows)
-        assess = partial(assess_gain, "itself without the history", _CLEAR)
-        name = "model − itself without the history (difference, % correct)"
-        yield self._finding("no-history", name, gain, "above 0", assess, left_out=lost)
+        gain = self._difference((c, without, own) for c, own, without in rows)
+        than = "itself without the history"
+        assess = partial(assess_gain, than, self._clear, higher_is_better=metric.higher_is_better)
+        expected = f"{'above' if metric.higher_is_better else 'below'} 0"
+        name = f"model − {than} (difference, {metric.unit})"
+        yield self._scored("no-history", name, gain, expected, assess, left_out=lost)
 
     def _length(self) -> Iterator[Finding]:
         rows = [
@@ -254,8 +282,9 @@ class QuestionAudit:
                 "−0.3 to +0.3",
                 lambda e: with_meaning(
                     near(0, 0.3, e),
-                    "Length is not shown to matter much.",
+                    "Length does not matter much.",
                     f"{'Longer' if e.value > 0 else 'Shorter'} answers are more often judged correct.",
+                    whether="length matters",
                 ),
                 places=2,
             )
@@ -263,19 +292,25 @@ class QuestionAudit:
     def _probed(self, audited: Sequence[Record]) -> ProbeFindings:
         return ProbeFindings(
             what="answer",
-            unit="% correct",
+            unit=self._metric.unit,
             both=partial(self._both, audited),
             alone=partial(self._of, audited),
-            mean=rate_of,
-            scale=100,
-            reach=100,
-            clear=_CLEAR,
-            low=10,
+            mean=self._mean,
+            scale=1,
+            reach=self._metric.span,
+            clear=self._clear,
+            low=self._metric.level(_LOW),
+            middle=self._metric.level(0.5),
             cluster=self._cluster,
+            places=self._metric.places,
+            higher_is_better=self._metric.higher_is_better,
         )
 
     def _second_judge(self, audited: Sequence[Record]) -> Iterator[Finding]:
-        rows, lost = self._both(audited, "second", "answer")
+        there = [(self._cluster_of(r), r["variants"]) for r in audited if "second" in r["variants"]]
+        verdicts = [(c, v.get("answer", {}).get("score"), v["second"].get("score")) for c, v in there]
+        rows = [(c, a, b) for c, a, b in verdicts if a is not None and b is not None]
+        lost = len(there) - len(rows)
         same = rate_of([Score(c, float(a == b)) for c, a, b in rows])
         add = partial(self._finding, "second-judge", left_out=lost)
         yield add("% of answers with the same verdict", same, "", lambda e: "Two judges on the same answers.")
@@ -285,16 +320,22 @@ class QuestionAudit:
         kappa = with_intervals(counts, {"kappa": cohen_kappa})["kappa"]
         if kappa is not None:
             yield add("Cohen's kappa (−1 to 1)", kappa, "0.6 or more", _assess_agreement, places=2)
-        stricter = paired_difference(rows)
+        stricter = self._difference(self._both(audited, "second", "answer")[0])
         yield add(
-            "second judge − first judge (difference, % correct)",
+            f"second judge − first judge (difference, {self._metric.unit})",
             stricter,
-            "−5 to +5",
+            f"−{self._clear:g} to +{self._clear:g}",
             lambda d: with_meaning(
-                near(0, _CLEAR, d), "Neither judge is shown to be stricter.", "One judge is stricter."
+                near(0, self._clear, d),
+                "Neither judge is much stricter.",
+                "One judge is stricter.",
+                whether="one judge is stricter",
             ),
+            places=self._metric.places,
         )
 
 
 def _assess_agreement(kappa: Estimate) -> Assessment:
-    return with_meaning(at_least(0.6, kappa), "The judges agree.", "The judges do not agree well.")
+    return with_meaning(
+        at_least(0.6, kappa), "The judges agree.", "The judges do not agree well.", whether="the judges agree"
+    )

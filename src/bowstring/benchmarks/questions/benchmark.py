@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from bowstring.benchmarks.interface import Benchmark, Context, Noun, Opener
-from bowstring.benchmarks.people import People, QuestionPeople
+from bowstring.benchmarks.people import People
 from bowstring.benchmarks.questions.data import QuestionSet
-from bowstring.benchmarks.questions.evaluation import QuestionEvaluation, QuestionSettings
+from bowstring.benchmarks.questions.evaluation import UNITS, QuestionEvaluation, QuestionSettings
+from bowstring.benchmarks.questions.people import LeadingMetricPeople
 from bowstring.benchmarks.questions.records import CODEC
 from bowstring.benchmarks.questions.scores import METRICS, summarize
 from bowstring.benchmarks.stages import dense_search, own_stages
 from bowstring.datasets.dataset import DataSet
 from bowstring.history.stages import Readers
+from bowstring.history.views import Kind, view_forms
 from bowstring.metrics.measures import MetricSet
 from bowstring.runs.runner import Record
 
@@ -36,6 +38,13 @@ class QuestionBenchmark(Benchmark):
             self, data, one, prompts, readers=readers, search=search, own=own_stages(one.view())
         )
 
+    def option_help(self) -> Mapping[str, str]:
+        """Without a prompt for summaries, --history does not offer them."""
+        if (self.templates() / "summary.yaml").is_file():
+            return {}
+        kinds = [kind for kind in get_args(Kind) if kind != "summary"]
+        return {"history": f"What the model sees: {view_forms(kinds, UNITS)}. Repeat for a sweep."}
+
     def metrics(self, settings: Mapping[str, Any]) -> MetricSet:  # noqa: ARG002
         return METRICS
 
@@ -44,7 +53,7 @@ class QuestionBenchmark(Benchmark):
         return summarize(records, self.metrics(settings), self.cluster_of, self.grouped)
 
     def people(self) -> People:
-        return QuestionPeople(self, gold="gold", metric="accuracy")
+        return LeadingMetricPeople(self, gold="gold")
 
     def auditing(self) -> Auditing:
         from bowstring.benchmarks.questions.audit import QuestionAuditing

@@ -45,6 +45,12 @@ class QuestionSet(DataSet):
     def splits(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(question.split for question in self._questions))
 
+    def of_splits(self, splits: Sequence[str]) -> QuestionSet:
+        chosen = [question for question in self._questions if question.split in splits]
+        return QuestionSet(
+            self.benchmark, self.name, self._histories, chosen, parts=self.parts, fingerprint=self.fingerprint
+        )
+
     def items(self) -> tuple[Question, ...]:
         return self._questions
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bowstring.benchmarks.questions.data import Question, QuestionSet
 from bowstring.benchmarks.questions.prompts import QuestionPrompts
-from bowstring.benchmarks.stages import stage_asker
+from bowstring.benchmarks.stages import stage_asker, stage_identities
 from bowstring.errors import UsageError
 from bowstring.history import View, parse_view
 from bowstring.history.stages import Asked, Histories, Readers, Shown, StageWords
 from bowstring.history.stages.dense import DenseSearch
 from bowstring.history.stages.user_stage import UserStages
-from bowstring.history.views import Kind
+from bowstring.history.views import Kind, view_forms
 from bowstring.judging import builtin
 from bowstring.judging.verdicts import read_correct
 from bowstring.models.interface import RequestFailed
@@ -46,8 +46,7 @@ class QuestionSettings:
     history: str = field(
         default="full",
         metadata=option(
-            "What the model sees: full, gold, none, last:4k (or last:N sessions), bm25/utterance/K, bm25/dialogue/K, "
-            "dense/utterance/K, dense/dialogue/K, summary, or python:module:Class. Repeat for a sweep.",
+            f"What the model sees: {view_forms(get_args(Kind), UNITS)}. Repeat for a sweep.",
             axis=True,
         ),
     )
@@ -114,8 +113,7 @@ class QuestionEvaluation:
         return []
 
     def identities(self) -> dict[str, str]:
-        dense = {"retriever": self._search.embedder.identity} if self._search and self._view.kind == "dense" else {}
-        return dense | ({"stage": self._own.identity} if self._own else {})
+        return stage_identities(self._view, self._search, self._own)
 
     def texts(self) -> Iterator[str]:
         users = dict.fromkeys(question.user for question in self.items)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field, StrictStr, model_validator
 
+from bowstring.labels import YesOrNo
 from bowstring.runs.codec import Codec, FailureForm, Form, Id, Share, ShownForm
 
 
@@ -25,7 +24,7 @@ class QuestionForm(Form):
     answer: StrictStr = ""
     finish: StrictStr = ""
     judgement: StrictStr = ""
-    verdict: Literal["yes", "no"] | None = None
+    verdict: YesOrNo | None = None
     score: Share | None = None
     failure: FailureForm = Field(default=FailureForm(stage="", kind="", reason=""))
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bowstring.errors import UsageError
@@ -92,7 +93,7 @@ class UserStage:
 
     async def ingest(self, dialogue: Dialogue) -> None:
         self._dialogues[dialogue.id] = dialogue
-        await self._call("ingest", dialogue)
+        await self._call("ingest", replace(dialogue, kind=""))  # a label of the data, such as HiCUPID's persona
 
     async def expect(self, questions: Sequence[str]) -> None:
         """Do nothing: a user's stage is queried question by question."""
@@ -136,7 +137,11 @@ class UserStage:
         self._check_sources(ids)
         chosen = {one.id: one for one in listed or () if isinstance(one, Dialogue)}
         wanted = set(ids)
-        dialogues = tuple(chosen.get(n, dialogue) for n, dialogue in self._dialogues.items() if n in wanted)
+        dialogues = tuple(
+            replace(chosen[n], kind=dialogue.kind) if n in chosen else dialogue
+            for n, dialogue in self._dialogues.items()
+            if n in wanted
+        )
         return Shown(dialogues, sources=tuple(dialogue.id for dialogue in dialogues))
 
     def _check_sources(self, ids: Sequence[Any]) -> None:
@@ -150,7 +155,7 @@ class UserStages:
     """Creates one stage per user, from `python:module:Class` or from the class itself."""
 
     def __init__(self, stage: str | type[Any]) -> None:
-        found = load_attribute(stage) if isinstance(stage, str) else stage
+        found = load_attribute(stage, "--history") if isinstance(stage, str) else stage
         self.name = stage if isinstance(stage, str) else f"python:{found.__module__}:{found.__qualname__}"
         if not inspect.isclass(found):
             raise UsageError(f"--history {self.name}: expected a class with {', '.join(_METHODS)}")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from bowstring.datasets.personal import search_data_set
 from bowstring.errors import DataError, UsageError
 from bowstring.files.safe_yaml import ParseError, parse_safe_yaml
 from bowstring.files.strict_json import parse_strict_json
+from bowstring.files.writing import replace_folder
 from bowstring.models.tokens import counter_or_none
 from bowstring.web.annotating.curation import curation_of
 from bowstring.web.annotating.study import Assignment, Study
@@ -56,13 +56,9 @@ def write_curated(study: Study, out: Path, *, license: str | None = None) -> Cur
     if not counts["accept"] + counts["edit"]:
         raise UsageError(f"{study.path} has no accepted items to write")
     origin = _origin(about["name"], license, counts, len(study.about["settings"]["annotators"]))
-    draft = out.with_name(f".{out.name}.draft")
-    shutil.rmtree(draft, ignore_errors=True)
-    curation_of(data).write(data, dict(_edits(decided)), draft)
-    _write_beside(draft, study, lines, counts, origin)
-    if out.exists():
-        out.rmdir()
-    draft.rename(out)
+    with replace_folder(out) as draft:
+        curation_of(data).write(data, dict(_edits(decided)), draft)
+        _write_beside(draft, study, lines, counts, origin)
     return CurationResult(out, {name: counts[name] for name in ("accept", "edit", "reject", "open", "undealt")})
 
 

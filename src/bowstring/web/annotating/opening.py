@@ -92,7 +92,11 @@ def open_study(
     seed: Seed = 0,
     db: Annotated[
         Path | None,
-        option("File of the study.", metavar="FILE", shown_default="annotations.sqlite in the folder of the first run"),
+        option(
+            "File of the study.",
+            metavar="FILE",
+            shown_default="annotations.sqlite in the parent folder of the first run",
+        ),
     ] = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Study:
