@@ -111,16 +111,17 @@ def test_a_gain_is_shown_or_shown_to_be_small_or_neither():
 
 def test_where_nothing_changes_so_many_users_leave_room_for_a_change():
     found = paired_difference([(str(n), 0.5, 0.5) for n in range(20)])
-    room = 100 * (1 - 0.025 ** (1 / 20))
-    assert (found.value, found.low, found.high) == (0, pytest.approx(-room), pytest.approx(room))
+    assert (found.value, found.low) == (0, -found.high)
+    assert 10 < found.high < 20
     one = paired_difference([*((str(n), 0.5, 0.5) for n in range(19)), ("19", 0.5, 1.0)])
     assert one.value == pytest.approx(2.5)
-    assert one.low == 0
+    assert one.low < 0, "one user of twenty shows no direction"
+    assert one.high - one.low > found.high - found.low, "and more has become possible, not less"
 
 
-def test_a_rate_of_none_or_all_has_the_exact_bound_of_so_many_clusters():
+def test_a_rate_of_none_or_all_leaves_room():
     none = rate_of([Score(str(n), 0.0) for n in range(6)])
     assert (none.value, none.low) == (0, 0)
-    assert none.high == pytest.approx(100 * (1 - 0.025 ** (1 / 6)))
+    assert 45 < none.high < 60, "six answers say little"
     every = rate_of([Score(str(n), 1.0) for n in range(6)])
     assert (every.low, every.high) == (pytest.approx(100 - none.high), 100)

@@ -153,7 +153,7 @@ def test_tables_and_sweeps_have_its_columns(trivia):
     summary = {"benchmark": "trivia", "points": points, "notes": [], "tokenizer": "t"}
     summary["config"] = {name: value for name, value in metrics["config"].items() if name != "settings"}
     page = words(write_sweep_page(summary))
-    assert "bootstrap over teams" in page
+    assert "clustered by teams" in page
     assert "history shown, tokens per riddle" in page
     assert sweep_tables(summary)[0].columns == ["history", "tokens", "right", "words"]
 

@@ -106,7 +106,7 @@ def linearize(
         return np.concatenate([np.full(counts[name], by_name[name]) for name in columns])
 
     return Linearized(
-        value=_at(statistic, means, low, high),
+        value=_evaluate(statistic, {name: float(c.values.sum()) / len(c.values) for name, c in columns.items()}),
         smoothed=_at(statistic, smoothed, low, high),
         least=least,
         most=most,
@@ -128,8 +128,12 @@ def _smoothed_spread(scaled: Floats, mean: float) -> float:
 
 
 def _at(statistic: Statistic, means: Mapping[str, float], low: float, high: float) -> float:
+    return _evaluate(statistic, {name: low + (high - low) * mean for name, mean in means.items()})
+
+
+def _evaluate(statistic: Statistic, means: Mapping[str, float]) -> float:
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = statistic({name: np.asarray([low + (high - low) * mean]) for name, mean in means.items()})
+        found = statistic({name: np.asarray([mean]) for name, mean in means.items()})
     return float(np.nan_to_num(found[0]))
 
 
