@@ -147,7 +147,7 @@ def difference_of(before: Linearized, after: Linearized, items: int) -> Differen
     return Difference(value, low, high, p, error, items, clusters)
 
 
-_PRIOR_CLUSTERS = 2.0  # added to the number of clusters that contribute, for the degrees of freedom
+_PRIOR_CLUSTERS = 4.0  # added to the number of clusters that contribute, for the degrees of freedom
 _CLUSTER_DF = 1.5  # degrees of freedom per contributing cluster: 2, less what few clusters hide
 
 
