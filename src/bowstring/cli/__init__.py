@@ -40,24 +40,23 @@ USAGE
     bowstring COMMAND --help
 
 Does an assistant use what it knows about its user? Bowstring implements two published benchmarks in full:
-HiCUPID (a long history of dialogues, then questions that do not mention it) and CUPID (preferences that depend on
-context and appear only in feedback).
+{benchmarks}
 
 COMMANDS
 {commands}
 
 EXAMPLES
     bowstring demo                           try it in a few minutes, without an API key
-    bowstring eval hicupid --model openai/gpt-4o-mini --judge openai/gpt-4o-2024-11-20 --dry-run
-    bowstring eval hicupid --model openai/NAME@http://localhost:8000/v1 --judge openai/gpt-4o-2024-11-20
+    bowstring eval {name} --model openai/gpt-4o-mini --judge openai/gpt-4o-2024-11-20 --dry-run
+    bowstring eval {name} --model openai/NAME@http://localhost:8000/v1 --judge openai/gpt-4o-2024-11-20
     bowstring report runs/NAME               write its page, figures (svg, pdf, png) and tables (Markdown, CSV, LaTeX)
     bowstring compare runs/A runs/B --out compare.html     which is better, and is it significant
     bowstring view --open                    show the runs in runs/ in the browser, with live progress
     bowstring data info mini                 describe the two bundled sets
     bowstring data show mini 3               read one user: dialogues, questions, answers
-    bowstring data pull 12kimih/HiCUPID      download the published set from the hub
+    bowstring data pull OWNER/NAME           download a published set from the hub
     bowstring data validate my/set --pii     list every problem of a set, personal information included
-    bowstring synth hicupid --offline --users 30 --out DIR     generate a set without a model
+    bowstring synth {name} --offline --users 30 --out DIR     generate a set without a model
     bowstring annotate runs/NAME --annotators anna,ben     blind human evaluation, in a browser
     bowstring agree runs/A runs/B people.csv     agreement between two judges and people
     bowstring audit runs/NAME --dry-run      what validity checks would cost
@@ -70,8 +69,7 @@ MODELS
     model, but is only a smoke test.
 
 DATA
-    A data set is a hub id (12kimih/HiCUPID, kixlab/CUPID), a folder or file in the published layout, or mini (the
-    bundled sets).
+    A data set is a hub id (OWNER/NAME), a folder or file in the published layout, or mini (the bundled sets).
 
 FILES
     runs/NAME/{{run.json,records.jsonl,metrics.json,report.html}}    a run; the same command resumes it
@@ -92,8 +90,14 @@ EXIT STATUS
 
 
 def manual() -> str:
+    from bowstring.cli.demo import BENCHMARKS, EXAMPLE
+
     width = max(map(len, COMMANDS))
-    return _MANUAL.format(commands="\n".join(f"    {n:{width}}   {line}" for n, line in COMMANDS.items()))
+    return _MANUAL.format(
+        benchmarks=BENCHMARKS,
+        commands="\n".join(f"    {n:{width}}   {line}" for n, line in COMMANDS.items()),
+        name=EXAMPLE,
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
