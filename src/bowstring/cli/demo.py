@@ -13,12 +13,6 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 EMBEDDED = "SmolLM2-135M (embedded)"
-# For the manual: what the built-in benchmarks ask, and the one that its examples name.
-BENCHMARKS = """\
-    HiCUPID   a long history of dialogues, then questions that do not mention it
-    CUPID     preferences that depend on context and appear only in feedback"""
-EXAMPLE = "hicupid"
-
 _HICUPID = """\
 [bold]HiCUPID, small.[/bold] Three users talked to an assistant. Later they ask 30 questions. The best answers depend
 on what the users said before, but no question mentions it. Three sources of answers are compared: the gold answers
