@@ -7,7 +7,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-# Tests wait for servers and browsers a third of their time, so there are half as many processes again as cores.
+# Tests wait for servers and browsers almost a third of the time, so there are half as many processes again as cores.
 WORKERS ?= $(shell $(BIN)/python -c 'import os; print(max(2, (os.cpu_count() or 1) * 3 // 2))')
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 

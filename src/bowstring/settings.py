@@ -9,8 +9,8 @@
         def __post_init__(self) -> None:
             check_settings(self)
 
-    from_keywords(Drawing, {"sede": 1}, where="draw()")   # draw() has no setting 'sede'; did you mean seed?
-    from_keywords(Drawing, {"seed": -1}, where="draw()")  # --seed -1: expected a whole number of at least 0
+    split_keywords((Drawing,), {"sede": 1}, where="draw()")   # draw() has no setting 'sede'; did you mean seed?
+    Drawing(seed=-1)                                          # --seed -1: expected a whole number of at least 0
 
 A function with few settings states them in its signature instead:
 
@@ -88,7 +88,6 @@ class Option:
     shown_default: str | None = None  # text shown in help instead of the default; "" shows nothing
     metavar: str | None = None
     offered: bool = True
-    hidden: bool = False  # accepted, but not listed in help
 
     @property
     def required(self) -> bool:
@@ -106,7 +105,6 @@ def option(
     shown_default: str | None = None,
     metavar: str | None = None,
     axis: bool = False,
-    hidden: bool = False,
 ) -> dict[str, Any]:
     """Return the metadata of a dataclass field: how commands offer it and which values it accepts."""
     return {
@@ -117,7 +115,6 @@ def option(
             "shown_default": shown_default,
             "metavar": metavar,
             "axis": axis,
-            "hidden": hidden,
         }
     }
 
@@ -217,12 +214,6 @@ def _in_words(limits: Limits) -> str:
     if not words:
         return ""
     return f" of {words}" if words.startswith("at ") else f" {words}" if words.startswith("above") else f" from {words}"
-
-
-def from_keywords(kind: type[T], given: Mapping[str, Any], *, where: str) -> T:
-    """Build settings from the keyword arguments of a call. `where` names the call in errors, such as evaluate()."""
-    (own,) = split_keywords((kind,), given, where=where)
-    return kind(**own)
 
 
 def merge_settings(settings: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> dict[str, Any]:

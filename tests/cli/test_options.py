@@ -11,7 +11,7 @@ import typer
 
 from bowstring.cli.options import add_command, changed
 from bowstring.errors import UsageError
-from bowstring.settings import check_settings, checked_call, from_keywords, option, options_of, split_keywords
+from bowstring.settings import check_settings, checked_call, option, options_of, split_keywords
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,6 @@ class Drawing:
     exact: bool = field(default=False, metadata=option("Draw exactly."))
     out: Path | None = field(default=None, metadata=option("The folder.", metavar="FOLDER"))
     model: Any = field(default=None, metadata=option("A name, or an object."))
-    trace: bool = field(default=False, metadata=option("For us.", hidden=True))
     top_k: int | None = 50
 
     def __post_init__(self) -> None:
@@ -37,6 +36,11 @@ class Drawing:
 @dataclass(frozen=True, slots=True)
 class Printing:
     json: bool = field(default=False, metadata=option("Print JSON."))
+
+
+def from_keywords(kind: type, given: dict[str, Any], *, where: str) -> Any:
+    (own,) = split_keywords((kind,), given, where=where)
+    return kind(**own)
 
 
 def app_of(calls: list[dict[str, Any]], *kinds: type) -> typer.Typer:
@@ -103,7 +107,6 @@ def test_help_states_types_defaults_and_limits(monkeypatch):
         "--model TEXT A name, or an object.",
     ):
         assert line in told
-    assert "trace" not in told
     assert "top-k" not in told
     assert not re.search(r"<|\{|None", told)
 

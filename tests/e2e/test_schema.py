@@ -65,6 +65,9 @@ def test_a_sweep_is_not_a_run_to_repeat(tmp_path):
     assert bowstring(*EVAL, "--history", "bm25/dialogue/2", "--out", sweep).code == 0
     with pytest.raises(UsageError, match=r"this is a sweep; give one of its runs: .*bm25-dialogue-1"):
         package.evaluate(like=sweep)
+    ran = bowstring("eval", "--like", sweep, "--model", "embedded")
+    assert ran.code == 2
+    assert "this is a sweep; give one of its runs" in ran.err
 
 
 def test_training_names_what_is_missing_and_what_was_meant(tmp_path):

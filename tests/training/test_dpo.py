@@ -171,6 +171,7 @@ def test_margins_that_explode_are_a_collapse():
     assert said == ["Collapse at step 6: margins explode, margin 90.0. Try a lower --lr, or SFT first (--init-from)."]
 
 
+@pytest.mark.slow
 def test_in_half_precision_the_reference_is_the_start_too(folder, users, tmp_path):
     """Trainer leaves the precision to accelerate: a reference outside of it would be of another model."""
     first = small("sft", folder, users, tmp_path / "sft", lr=3e-2, epochs=2, limit=6)

@@ -166,6 +166,7 @@ def test_a_matcher_that_cannot_be_read_is_counted_and_not_guessed(tmp_path):
     assert "next: bowstring eval cupid --matcher hf/" in ran.out
 
 
+@pytest.mark.slow
 def test_a_matcher_learns_what_its_teacher_says_and_is_asked_by_an_evaluation(tmp_path):
     """By a vocabulary that keeps JSON as it is."""
     items = ("Is it short?", "Is it kind?")

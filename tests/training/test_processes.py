@@ -61,7 +61,7 @@ def assert_same_training(found, one):
         torch.testing.assert_close(weights[name], value, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("launched", ["two_processes", "two_halves"])
+@pytest.mark.parametrize("launched", ["two_processes", pytest.param("two_halves", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("method", ["sft", "dpo"])
 def test_two_processes_train_the_adapter_of_one(method, launched, folder, users, tmp_path, request):
     """Nine packs, four per step: the last step has one pack, so one process has none."""

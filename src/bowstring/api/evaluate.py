@@ -130,7 +130,7 @@ def _prepare(
     **given: Any,
 ) -> tuple[Running, list[Any]]:
     given = {key: value for key, value in given.items() if value is not None}
-    repeated = _run_to_repeat(like.folder if isinstance(like, Run) else Path(like)) if like is not None else None
+    repeated = run_to_repeat(like.folder if isinstance(like, Run) else Path(like)) if like is not None else None
     must_be = repeated.configuration["data"]["fingerprint"] if repeated is not None and "data" not in given else None
     if repeated is not None:
         name, given = _like(repeated, name, given)
@@ -189,7 +189,8 @@ def _prepare(
     return Running(evaluations, models, options, prices, watch), chosen
 
 
-def _run_to_repeat(path: Path) -> EndedRun:
+def run_to_repeat(path: Path) -> EndedRun:
+    """Open the run that --like names."""
     if (path / "sweep.json").is_file():
         points = ", ".join(map(str, run_folders(path)))
         raise UsageError(f"--like {path}: this is a sweep; give one of its runs: {points}")

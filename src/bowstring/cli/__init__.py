@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 
 # command -> its line in the manual; the module of the same name in this folder has the Typer `app`
 COMMANDS = {
@@ -32,68 +33,12 @@ COMMANDS = {
     "train": "train an assistant, a judge or a matcher",
 }
 
-_MANUAL = """\
-bowstring - build, run and train on benchmarks of LLM personalization
-
-USAGE
-    bowstring COMMAND [ARGUMENTS] [OPTIONS]
-    bowstring COMMAND --help
-
-Does an assistant use what it knows about its user? Bowstring implements two published benchmarks in full:
-HiCUPID (a long history of dialogues, then questions that do not mention it) and CUPID (preferences that depend on
-context and appear only in feedback).
-
-COMMANDS
-{commands}
-
-EXAMPLES
-    bowstring demo                           try it in a few minutes, without an API key
-    bowstring eval hicupid --model openai/gpt-4o-mini --judge openai/gpt-4o-2024-11-20 --dry-run
-    bowstring eval hicupid --model openai/NAME@http://localhost:8000/v1 --judge openai/gpt-4o-2024-11-20
-    bowstring report runs/NAME               write its page, figures (svg, pdf, png) and tables (Markdown, CSV, LaTeX)
-    bowstring compare runs/A runs/B --out compare.html     which is better, and is it significant
-    bowstring view --open                    show the runs in runs/ in the browser, with live progress
-    bowstring data info mini                 describe the two bundled sets
-    bowstring data show mini 3               read one user: dialogues, questions, answers
-    bowstring data pull 12kimih/HiCUPID      download the published set from the hub
-    bowstring data validate my/set --pii     list every problem of a set, personal information included
-    bowstring synth hicupid --offline --users 30 --out DIR     generate a set without a model
-    bowstring annotate runs/NAME --annotators anna,ben     blind human evaluation, in a browser
-    bowstring agree runs/A runs/B people.csv     agreement between two judges and people
-    bowstring audit runs/NAME --dry-run      what validity checks would cost
-    bowstring train sft --data DIR --model embedded --out ADAPTER     train a model on a set
-
-MODELS
-    openai/NAME, anthropic/NAME, google/NAME, together/NAME, openrouter/NAME, bedrock/NAME; openai/NAME@URL for any
-    compatible server (vLLM, SGLang, Ollama, llama.cpp); hf/FOLDER for local weights; vllm/FOLDER for local weights on
-    vLLM in this process; embedded; python:module:name for your own code. A judge can also be builtin: it needs no
-    model, but is only a smoke test.
-
-DATA
-    A data set is a hub id (12kimih/HiCUPID, kixlab/CUPID), a folder or file in the published layout, or mini (the
-    bundled sets).
-
-FILES
-    runs/NAME/{{run.json,records.jsonl,metrics.json,report.html}}    a run; the same command resumes it
-    runs/responses.sqlite    all responses, shared by the runs in the same folder
-
-ENVIRONMENT
-    OPENAI_API_KEY, ANTHROPIC_API_KEY, …    API keys; `bowstring models` lists the missing ones
-    BOWSTRING_API_KEY  API key for servers given as @URL; no other key is sent there
-    BOWSTRING_CACHE    folder of the embedded model (default: the system's cache folder)
-    HF_HOME, HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE    used by huggingface_hub
-    NO_COLOR           disable colors
-
-EXIT STATUS
-    0 success; 1 a run failed; 2 wrong usage or bad input; 130 interrupted
-
-    --version prints the version. An error is one line: what is wrong, where, and how to fix it.
-"""
-
 
 def manual() -> str:
     width = max(map(len, COMMANDS))
-    return _MANUAL.format(commands="\n".join(f"    {n:{width}}   {line}" for n, line in COMMANDS.items()))
+    commands = "\n".join(f"    {n:{width}}   {line}" for n, line in COMMANDS.items())
+    text = Path(__file__).with_name("manual.txt").read_text(encoding="utf-8")
+    return text.replace("@COMMANDS@", commands)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -6,6 +6,7 @@ cannot be loaded fails only its own command.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import typer
@@ -16,11 +17,11 @@ from bowstring.cli.plain_help import with_plain_help
 from bowstring.errors import UsageError
 
 
-class BenchmarkGroup(TyperGroup):
+class BenchmarkGroup(TyperGroup, ABC):
     @staticmethod
+    @abstractmethod
     def add(app: typer.Typer, name: str) -> None:
         """Add the command of a benchmark to an app."""
-        raise NotImplementedError
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         return list(registry.names())

@@ -51,10 +51,9 @@ def _run_of(args: list[str]) -> Path | None:
 
 
 def _benchmark_of(run: Path) -> str:
+    from bowstring.api.evaluate import run_to_repeat
 
-    from bowstring.benchmarks.of_run import open_run
-
-    return str(open_run(run).configuration["benchmark"])
+    return str(run_to_repeat(run).configuration["benchmark"])
 
 
 app = typer.Typer(

@@ -72,7 +72,6 @@ def _parameter(one: Option) -> inspect.Parameter:
         help=_help(one),
         metavar=None if kind is bool else one.metavar or _metavar(one),
         show_default=False,
-        hidden=one.hidden,
     )
     annotation = list[kind] if one.several or one.axis else kind
     return inspect.Parameter(

@@ -46,6 +46,8 @@ def print_plan(plan: Plan, to: Console) -> None:
     to.print(table)
     priced = dict.fromkeys(plain(p.model) for p in plan.roles.values() if p.cost_unshared)
     prices = f" Prices of {', '.join(priced)} as of {plan.prices_dated}." if priced else ""
+    unknown = dict.fromkeys(plain(p.model) for p in plan.roles.values() if p.cost is None)
+    prices += f" Price unknown: {', '.join(unknown)} (give it with --prices)." if unknown else ""
     sharing = (
         "Batch API: half price, no prefix cache."
         if plan.batch

@@ -20,6 +20,7 @@ from bowstring.benchmarks.auditing import NO_HISTORY, NO_JUDGE, SECOND, AuditReq
 from bowstring.benchmarks.interface import Benchmark, require_part
 from bowstring.benchmarks.of_run import open_run
 from bowstring.errors import DataError, UsageError, quote_value
+from bowstring.files.redaction import error_line
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.names import name_of_identity, open_model
@@ -249,7 +250,9 @@ def _settings(kind: type[Any], run: EndedRun) -> Any:
     try:
         return kind(**given)
     except (UsageError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"{run.path / 'run.json'}: its settings are not settings of an evaluation: {error}") from error
+        raise DataError(
+            f"{run.path / 'run.json'}: its settings are not settings of an evaluation: {error_line(error)}"
+        ) from error
 
 
 def _changed_prompts(prompts: PromptFolder, had: Mapping[str, str]) -> list[str]:
