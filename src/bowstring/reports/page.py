@@ -11,6 +11,7 @@ from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
 from bowstring.benchmarks.figures import Figure
+from bowstring.benchmarks.findings import unclear_note
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.benchmarks.view import Histories
 from bowstring.files.escaping import escape_control_characters
@@ -60,6 +61,7 @@ def write_page(
         config=metrics["config"],
         about_histories=about_histories,
         audits=benchmark.auditing() is not None,
+        unclear_note=unclear_note(metrics.get("validity", {}).get("audit", {}).get("findings", ()), benchmark.cluster),
         policy=policy(),
         script=_ours("items.js"),
     )
