@@ -118,8 +118,9 @@ class Benchmark(ABC):
         return True
 
     @abstractmethod
-    def metrics(self, settings: Mapping[str, Any]) -> MetricSet:
-        """The metrics of a run with these settings, with scales and order."""
+    def metrics(self, configuration: Mapping[str, Any]) -> MetricSet:
+        """The metrics of a run, with scales and order. `configuration` has the run's `settings` and `judge`, where
+        they are known."""
 
     def cluster_of(self, record: Mapping[str, Any]) -> str:
         """The cluster of a record; records of one cluster are not independent."""

@@ -14,6 +14,7 @@ from bowstring.cli.output import counted, plain
 from bowstring.cli.progress import short
 from bowstring.metrics.measures import MetricSet
 from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells
+from bowstring.reports.numbers import splits_in_words
 from bowstring.reports.points import columns_of, lead_of
 from bowstring.reports.tables import COUNTS, lost_items
 from bowstring.runs.plan import Plan, RolePlan
@@ -125,7 +126,10 @@ def print_run(run: Run, to: Console) -> None:
         missing = missing_cells(e, partial(number, metric=name)) if lacking else ()
         table.add_row(name, value, f"{low} – {high}{mark}", f"{e['n']:,}", *missing)
     to.print()
+    if about := splits_in_words(m):
+        to.print(plain(about), markup=False)
     to.print(table)
+    _print_splits(m, metric_set, to)
     if lacking:
         to.print(f"[dim]{ABOUT}[/dim]")
     if direction := metric_set.direction_note(m["metrics"]):
@@ -140,6 +144,23 @@ def print_run(run: Run, to: Console) -> None:
         to.print(f"! {', '.join(lost)}")
     for role, usage in m["usage"].items():
         to.print(f"[dim]{role}: {_usage(usage)}[/dim]")
+
+
+def _print_splits(m: Mapping[str, Any], metric_set: MetricSet, to: Console) -> None:
+    """Print the main metrics of each split, as papers report them."""
+    splits = m["groups"].get("split")
+    if not splits:
+        return
+    names = metric_set.headlines(m["metrics"])
+    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
+    for n, head in enumerate(("", *splits)):
+        table.add_column(plain(head), justify="right" if n else "left", no_wrap=True)
+    for name in names:
+        table.add_row(name, *(_cell(found.get(name), name, metric_set, interval=True) for found in splits.values()))
+    to.print()
+    to.print("By split, as papers report them")
+    to.print(table)
+    to.print()
 
 
 def _remarks(m: Mapping[str, Any]) -> list[str]:

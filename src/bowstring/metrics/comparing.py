@@ -23,7 +23,7 @@ import numpy.typing as npt
 from bowstring.metrics.clusters import Means, Score
 from bowstring.metrics.distributions import student_t_p_value, student_t_quantile
 from bowstring.metrics.intervals import TRUSTED_CLUSTERS, contributing_clusters
-from bowstring.metrics.linear import Linearized, Places, columns_of, linearize, sums_by
+from bowstring.metrics.linear import Ends, Linearized, Places, columns_of, linearize, sums_by
 
 LEVEL = 0.05
 POWER = 0.8
@@ -101,7 +101,7 @@ def difference(
     statistic: Callable[[Means], Floats],
     *,
     items: int,
-    ends: tuple[float, float] | None = None,
+    ends: Ends | None = None,
 ) -> Difference | None:
     """Estimate a paired difference of a statistic of component means, with an interval and a p-value.
 
@@ -117,8 +117,8 @@ def difference(
         return None
     if ends is None:
         values = [score.value for side in (first, second) for scores in side.values() for score in scores]
-        ends = min(values), max(values)
-        ends = ends if ends[0] < ends[1] else (ends[0], ends[0] + 1)
+        low, high = min(values), max(values)
+        ends = (low, high if high > low else low + 1)
     (one, other), clusters = columns_of(first, second)
     before, after = (linearize(side, statistic, ends, clusters) for side in (one, other))
     return difference_of(before, after, items)

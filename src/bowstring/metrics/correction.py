@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from bowstring.metrics.clusters import Means, Score
 from bowstring.metrics.intervals import Estimate, bootstrap_estimate, estimate
+from bowstring.metrics.linear import Ends, ends_by_component
 
 Floats = npt.NDArray[np.float64]
 LEAST = 10  # minimum number of labels for a correction
@@ -59,7 +60,7 @@ def corrected(
     labelled: Mapping[str, Sequence[Labelled]],
     statistic: Callable[[Means], Floats],
     *,
-    ends: tuple[float, float] = (0.0, 1.0),
+    ends: Ends = (0.0, 1.0),
 ) -> Corrected | None:
     """Return a statistic of corrected component means. None if a component has no scores or too few labels. `ends` are
     the lowest and highest possible score."""
@@ -70,11 +71,13 @@ def corrected(
     by_people = estimate(people, statistic, ends=ends)
     if by_judge is None or by_people is None:
         return None
+    of = ends_by_component(ends, judged)
     bare: dict[str, Sequence[Score]] = {}
     roomy: dict[str, Sequence[Score]] = {}
     for name, scores in judged.items():
         bare |= {f"{name}/{part}": own for part, own in _parts(scores, labelled[name]).items()}
-        added = [Labelled(f"\0{name}+", ends[1], ends[0]), Labelled(f"\0{name}-", ends[0], ends[1])]
+        low, high = of[name]
+        added = [Labelled(f"\0{name}+", high, low), Labelled(f"\0{name}-", low, high)]
         roomy |= {f"{name}/{part}": own for part, own in _parts(scores, [*labelled[name], *added]).items()}
     trust: dict[str, float] = {}
 
@@ -90,7 +93,9 @@ def corrected(
     found, wide = bootstrap_estimate(bare, of_corrected), bootstrap_estimate(roomy, of_corrected)
     if found is None or wide is None:
         return None
-    least, greatest = (float(statistic({name: np.asarray([end]) for name in judged})[0]) for end in ends)
+    least, greatest = (
+        float(statistic({name: np.asarray([of[name][which]]) for name in judged})[0]) for which in (0, 1)
+    )
     value = min(max(found.value, least), greatest)
     low, high = max(least, min(wide.low, value)), min(greatest, max(wide.high, value))
     found = replace(found, value=value, low=low, high=high)

@@ -23,7 +23,7 @@ from bowstring.metrics.clusters import (
     percentile_interval,
 )
 from bowstring.metrics.distributions import student_t_quantile
-from bowstring.metrics.linear import Linearized, Places, columns_of, linearize, sums_by
+from bowstring.metrics.linear import Ends, Linearized, Places, columns_of, linearize, sums_by
 
 NEGLIGIBLE = 0.02  # a larger share of missing scores is reported with bounds
 TRUSTED_CLUSTERS = 30  # with fewer, the interval is reported but marked
@@ -76,7 +76,7 @@ def estimate(
     components: Mapping[str, Sequence[Score]],
     statistic: Callable[[Means], npt.NDArray[np.float64]],
     *,
-    ends: tuple[float, float] | None = None,
+    ends: Ends | None = None,
 ) -> Estimate | None:
     """Estimate a statistic of component means, with a 95% interval that allows for clusters. None if a component has
     no scores.
@@ -90,10 +90,11 @@ def estimate(
     bounded = ends is not None
     if ends is None:
         values = [score.value for scores in components.values() for score in scores]
-        ends = min(values), max(values)
-    if ends[0] == ends[1]:
-        value = float(statistic(ClusterSums(components).means())[0])
-        return Estimate(value, value, value, sum(map(len, components.values())), len(clusters_of(components)))
+        low, high = min(values), max(values)
+        if low == high:
+            value = float(statistic(ClusterSums(components).means())[0])
+            return Estimate(value, value, value, sum(map(len, components.values())), len(clusters_of(components)))
+        ends = low, high
     (columns,), clusters = columns_of(components)
     found = linearize(columns, statistic, ends, clusters)
     low, high = interval_of(found, bounded=bounded)

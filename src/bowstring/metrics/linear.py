@@ -9,7 +9,7 @@ that share a user or a persona.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from bowstring.metrics.clusters import Means, Score
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 Statistic = Callable[[Means], Floats]
+Ends = tuple[float, float] | Mapping[str, tuple[float, float]]  # the lowest and highest score, of all or by component
 _STEP = 1e-5
 
 
@@ -89,25 +90,27 @@ def columns_of(*sides: Mapping[str, Sequence[Score]]) -> tuple[list[dict[str, Co
     return [{name: column(scores) for name, scores in side.items()} for side in sides], len(clusters)
 
 
-def linearize(
-    columns: Mapping[str, Column], statistic: Statistic, ends: tuple[float, float], clusters: int
-) -> Linearized:
+def ends_by_component(ends: Ends, components: Iterable[str]) -> dict[str, tuple[float, float]]:
+    return {name: ends if isinstance(ends, tuple) else ends[name] for name in components}
+
+
+def linearize(columns: Mapping[str, Column], statistic: Statistic, ends: Ends, clusters: int) -> Linearized:
     """Linearize a statistic of component means. `ends` are the lowest and highest possible score."""
-    low, high = ends
-    scaled = {name: (column.values - low) / (high - low) for name, column in columns.items()}
+    of = ends_by_component(ends, columns)
+    scaled = {name: (column.values - of[name][0]) / (of[name][1] - of[name][0]) for name, column in columns.items()}
     counts = {name: len(x) for name, x in scaled.items()}
     means = {name: float(x.mean()) for name, x in scaled.items()}
     smoothed = {name: (float(x.sum()) + 0.5) / (counts[name] + 1) for name, x in scaled.items()}
     spread = {name: _smoothed_spread(x, smoothed[name]) for name, x in scaled.items()}
-    gradient = _gradient(statistic, smoothed, low, high)
-    least, most = sorted(_at(statistic, dict.fromkeys(means, end), low, high) for end in (0.0, 1.0))
+    gradient = _gradient(statistic, smoothed, of)
+    least, most = sorted(_at(statistic, dict.fromkeys(means, end), of) for end in (0.0, 1.0))
 
     def per_item(by_name: Mapping[str, float]) -> Floats:
         return np.concatenate([np.full(counts[name], by_name[name]) for name in columns])
 
     return Linearized(
         value=_evaluate(statistic, {name: float(c.values.sum()) / len(c.values) for name, c in columns.items()}),
-        smoothed=_at(statistic, smoothed, low, high),
+        smoothed=_at(statistic, smoothed, of),
         least=least,
         most=most,
         weight=per_item({name: gradient[name] / counts[name] for name in columns}),
@@ -127,8 +130,12 @@ def _smoothed_spread(scaled: Floats, mean: float) -> float:
     return math.sqrt(squares / (len(scaled) + 1))
 
 
-def _at(statistic: Statistic, means: Mapping[str, float], low: float, high: float) -> float:
-    return _evaluate(statistic, {name: low + (high - low) * mean for name, mean in means.items()})
+_EndsOf = Mapping[str, tuple[float, float]]
+
+
+def _at(statistic: Statistic, means: Mapping[str, float], of: _EndsOf) -> float:
+    """Return the statistic at means that are scaled to 0..1."""
+    return _evaluate(statistic, {name: of[name][0] + (of[name][1] - of[name][0]) * x for name, x in means.items()})
 
 
 def _evaluate(statistic: Statistic, means: Mapping[str, float]) -> float:
@@ -137,13 +144,10 @@ def _evaluate(statistic: Statistic, means: Mapping[str, float]) -> float:
     return float(np.nan_to_num(found[0]))
 
 
-def _gradient(statistic: Statistic, at: Mapping[str, float], low: float, high: float) -> dict[str, float]:
+def _gradient(statistic: Statistic, at: Mapping[str, float], of: _EndsOf) -> dict[str, float]:
     """Return the derivative of the statistic by each component's mean, scaled to 0..1."""
     return {
-        name: (
-            _at(statistic, {**at, name: mean + _STEP}, low, high)
-            - _at(statistic, {**at, name: mean - _STEP}, low, high)
-        )
+        name: (_at(statistic, {**at, name: mean + _STEP}, of) - _at(statistic, {**at, name: mean - _STEP}, of))
         / (2 * _STEP)
         for name, mean in at.items()
     }

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from bowstring.metrics.clusters import Means, Score
 from bowstring.metrics.intervals import NEGLIGIBLE, Estimate, Missing, estimate
+from bowstring.metrics.linear import Ends, ends_by_component
 
 Floats = npt.NDArray[np.float64]
 Parts = Mapping[str, Sequence[float]]  # component: the values that a record contributes
@@ -61,7 +62,7 @@ class Measure:
     of: Callable[[Mapping[str, Any]], Parts]
     statistic: Callable[[Means], Floats]
     higher_is_better: bool = True
-    ends: tuple[float, float] = (0.0, 1.0)  # the lowest and highest value that a record can contribute
+    ends: Ends = (0.0, 1.0)  # the lowest and highest value that a record can contribute, of all or by component
     scale: Scale = PERCENT
     # How many scores of each component a record lacks because a request failed or an answer could not be parsed.
     lacks: Callable[[Mapping[str, Any]], Mapping[str, int]] = field(default=lambda record: {})
@@ -98,15 +99,18 @@ class Measure:
     def _missing(self, scores: Mapping[str, Sequence[Score]], records: Sequence[Mapping[str, Any]]) -> Missing:
         lacking = [own for record in records if self.parts(record) is None and (own := self._lacked(record))]
 
-        def with_all_at(end: float) -> float:
+        ends = ends_by_component(self.ends, scores)
+
+        def with_all_at(which: int) -> float:
             means = {}
             for name, own in scores.items():
                 more = sum(one.get(name, 0) for one in lacking)
-                means[name] = np.asarray([(sum(s.value for s in own) + end * more) / (len(own) + more)])
+                total = sum(s.value for s in own) + ends[name][which] * more
+                means[name] = np.asarray([total / (len(own) + more)])
             with np.errstate(invalid="ignore", divide="ignore"):
                 return float(np.nan_to_num(self.statistic(means)[0]))
 
-        low, high = map(with_all_at, self.ends)
+        low, high = with_all_at(0), with_all_at(1)
         more, there = sum(sum(one.values()) for one in lacking), sum(map(len, scores.values()))
         bounds = (min(low, high), max(low, high)) if more > NEGLIGIBLE * (more + there) else None
         return Missing(len(lacking), low if self.higher_is_better else high, bounds)

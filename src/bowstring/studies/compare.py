@@ -178,7 +178,7 @@ class _Comparing:
         self.clusters = {key: benchmark.cluster_of(contenders[0].records[key]) for key in self.keys}
         self.grouped = benchmark.grouped
         self.view = benchmark.view()
-        self.metric_set = benchmark.metrics(contenders[0].configuration["settings"])
+        self.metric_set = benchmark.metrics(contenders[0].configuration)
         self.measures = self.metric_set.measures
         self._known_parts: dict[str, dict[str, dict[str, Parts]]] = {}
 

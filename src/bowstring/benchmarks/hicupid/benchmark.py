@@ -81,8 +81,8 @@ class Hicupid(Benchmark):
     def asks_models(self, settings: Any) -> bool:
         return not settings.retrieval_only
 
-    def metrics(self, settings: Mapping[str, Any]) -> MetricSet:  # noqa: ARG002
-        return scores.METRICS
+    def metrics(self, configuration: Mapping[str, Any]) -> MetricSet:
+        return scores.metrics_by(configuration.get("judge"))
 
     def cluster_of(self, record: Mapping[str, Any]) -> str:
         return scores.cluster_of(record)

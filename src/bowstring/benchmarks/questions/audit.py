@@ -80,7 +80,7 @@ class QuestionAudit:
         self.run_judge = request.run_judge
         self._cluster, self._cluster_of = benchmark.cluster, benchmark.cluster_of
         self._finding = partial(make_finding, cluster=benchmark.cluster)
-        self._metric = leading_metric(benchmark.metrics(request.settings.configuration()))
+        self._metric = leading_metric(benchmark.metrics({"settings": request.settings.configuration()}))
         self._scored = partial(self._finding, places=self._metric.places)  # a number in the main metric
         self._clear = _CLEAR * self._metric.span
         self._records, self._settings = request.records, request.settings

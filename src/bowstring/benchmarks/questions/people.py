@@ -17,7 +17,7 @@ class LeadingMetricPeople(QuestionPeople):
     """Labels can correct the main metric if it follows from the verdict alone."""
 
     def corrected_metrics(self, settings: Mapping[str, Any]) -> Mapping[str, Measure]:
-        lead = leading_metric(self.benchmark.metrics(settings))
+        lead = leading_metric(self.benchmark.metrics({"settings": settings}))
         one = len(lead.measure.components) == 1 and _of_verdict(lead.measure, "yes") is not None
         return {lead.name: lead.measure} if one else {}
 
