@@ -9,12 +9,14 @@ from statsmodels.stats.multitest import multipletests
 
 from bowstring.metrics.clusters import Score
 from bowstring.metrics.comparing import (
+    DIFFERING,
     CorrectedDifference,
     clusters_needed,
     difference,
     holm,
     least_clusters,
     minimum_holm_factors,
+    planned_difference,
     rank_ranges,
 )
 from bowstring.metrics.intervals import estimate
@@ -203,3 +205,27 @@ def test_a_rank_is_open_unless_somebody_is_known_to_be_ahead_or_behind():
     assert rank_ranges("abc", []) == {"a": (1, 3), "b": (1, 3), "c": (1, 3)}
     assert rank_ranges("abc", [("a", "b"), ("a", "c"), ("b", "c")]) == {"a": (1, 1), "b": (2, 2), "c": (3, 3)}
     assert rank_ranges("abc", [("a", "c")]) == {"a": (1, 2), "b": (1, 3), "c": (2, 3)}
+
+
+@pytest.mark.parametrize("users", [8, 40])
+def test_the_planned_difference_is_found_four_times_out_of_five(users):
+    """Runs as the plan assumes them: they differ on a quarter of the items, users alike with correlation 0.1."""
+    items = 10
+    apart = planned_difference(users, users * items)
+    rng = np.random.default_rng(5)
+    between = np.sqrt(0.1 * DIFFERING)
+    found = []
+    for _ in range(300):
+        gain = rng.normal(apart, between, size=users)
+        values = gain[:, None] + rng.normal(0, np.sqrt(0.9 * DIFFERING), size=(users, items))
+        first = {"x": [Score(str(u), 0.0) for u in range(users) for _ in range(items)]}
+        second = {"x": [Score(str(u), float(x)) for u in range(users) for x in values[u]]}
+        found.append(difference(first, second, mean_of, items=users * items).p < 0.05)
+    assert 0.72 < np.mean(found) < 0.88
+
+
+def test_more_users_show_smaller_differences_and_too_few_show_none():
+    assert planned_difference(5, 200) is None
+    shown = [planned_difference(users, 40 * users) for users in (6, 12, 30, 100, 250)]
+    assert shown == sorted(shown, reverse=True)
+    assert planned_difference(30, 300) > planned_difference(30, 1200) > planned_difference(120, 1200)

@@ -122,7 +122,10 @@ def _print_plan(running: Running, *, json: bool) -> int:
     from bowstring.runs.plan import make_plan
 
     plan = make_plan(running)
-    print_json(asdict(plan)) if json else print_plan(plan, console())
+    if json:
+        print_json(asdict(plan))
+    else:
+        print_plan(plan, console(), registry.get(running.evaluations[0].benchmark).cluster)
     return 0
 
 

@@ -9,9 +9,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bowstring.benchmarks.interface import Noun
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.cli.output import counted, plain
 from bowstring.cli.progress import short
+from bowstring.metrics.comparing import DIFFERING, least_clusters
 from bowstring.metrics.measures import MetricSet
 from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells
 from bowstring.reports.numbers import splits_in_words
@@ -22,10 +24,13 @@ from bowstring.runs.running import Run
 from bowstring.runs.sweep import SweepResult
 
 
-def print_plan(plan: Plan, to: Console) -> None:
+def print_plan(plan: Plan, to: Console, cluster: Noun | None = None) -> None:
+    """Print a plan; `cluster` is the benchmark's word, where the plan is of an evaluation."""
     to.print(
         f"{counted(plan.items, 'item')} in {counted(plan.groups, 'group')}. This is a plan; no request was sent.\n"
     )
+    if plan.clusters and cluster is not None:
+        to.print(f"{_detectable(plan, cluster)}\n", markup=False)
     if not plan.roles:
         to.print("The run needs no model and costs nothing.")
         return
@@ -56,6 +61,19 @@ def print_plan(plan: Plan, to: Console) -> None:
     )
     note = f"\nTokens counted with {plain(plan.tokenizer)}.{prices} {sharing}"
     to.print(note, style="dim", markup=False)
+
+
+def _detectable(plan: Plan, cluster: Noun) -> str:
+    """Which difference the planned users can show, before anything is known about the models."""
+    have = f"{plan.clusters:,} {cluster.one if plan.clusters == 1 else cluster.many}"
+    if plan.detectable is None:
+        needed = least_clusters()
+        return f"{have} cannot show that two models differ: that takes {needed} {cluster.many} at least."
+    apart = f"about {100 * plan.detectable:.2g}% of a score's range"
+    return (
+        f"{have} with {plan.items_each:.3g} items each can show a difference of {apart} between two models "
+        f"(80% power, level 5%), if their scores differ on {DIFFERING:.0%} of the items."
+    )
 
 
 def print_sweep(swept: SweepResult, to: Console) -> None:

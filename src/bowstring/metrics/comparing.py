@@ -200,6 +200,22 @@ def clusters_needed(found: Difference, apart: float) -> int | None:
     return max(found.least_clusters, enough)
 
 
+# What two runs are assumed to be like before either has started (docs/statistics.md).
+DIFFERING = 0.25  # the share of items on which they differ
+_ALIKE = 0.1  # the correlation of differences within a cluster
+
+
+def planned_difference(clusters: int, items: int) -> float | None:
+    """Return the smallest true difference that `items` in `clusters` can show with 80% power, as a share of the range
+    of a score; None if there are too few clusters for any."""
+    if clusters < least_clusters():
+        return None
+    each = items / clusters
+    error = math.sqrt(DIFFERING * (1 + max(0.0, each - 1) * _ALIKE) / items)
+    df = clusters - 1
+    return error * (student_t_quantile(1 - LEVEL / 2, df) + student_t_quantile(POWER, df))
+
+
 def rank_ranges(names: Sequence[str], beaten: Collection[tuple[str, str]]) -> dict[str, tuple[int, int]]:
     """Return the best and worst rank each name can have, given significant pairs (better, worse)."""
     return {

@@ -55,7 +55,7 @@ def chosen_groups(items: Items, *, limit: int | None, users: int | None) -> list
     groups = items.groups(limit)
     if users is None:
         return groups
-    if not hasattr(items, "whose"):  # a plugin's own items need not have it
+    if not _says_whose(items):
         raise UsageError("--users: this benchmark does not say whose its items are; use --limit")
     split_of: dict[str, str] = {}
     for group in groups:
@@ -69,3 +69,12 @@ def chosen_groups(items: Items, *, limit: int | None, users: int | None) -> list
     chosen = set(sorted(places, key=lambda user: (places[user], seeded_number(0, "users", user)))[:users])
     kept = ([item for item in group if items.whose(item)[0] in chosen] for group in groups)
     return [group for group in kept if group]
+
+
+def clusters_of(items: Items, groups: Sequence[Sequence[Any]]) -> int:
+    """Return how many clusters, such as users, the items of these groups belong to; 0 if that is not known."""
+    return len({items.whose(item)[0] for group in groups for item in group}) if _says_whose(items) else 0
+
+
+def _says_whose(items: Items) -> bool:
+    return hasattr(items, "whose")  # a plugin's own items need not have it

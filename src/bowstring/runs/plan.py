@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bowstring.metrics.comparing import planned_difference
 from bowstring.models.prices import Price
 from bowstring.models.tokens import TokenCounter, counter_or_none
 from bowstring.records import Message, Planned, Prompt, Sampling, Usage, request_key
-from bowstring.runs.items import chosen_groups
+from bowstring.runs.items import chosen_groups, clusters_of
 from bowstring.runs.store import Store
 
 if TYPE_CHECKING:
@@ -58,6 +59,9 @@ class Plan:
     tokenizer: str
     prices_dated: str
     batch: bool = False
+    clusters: int = 0  # of one setting; 0 if the benchmark does not say whose its items are
+    items_each: float = 0.0  # in a cluster
+    detectable: float | None = None  # the difference between two runs that these can show, as a share of the range
 
 
 class _Lengths:
@@ -108,8 +112,18 @@ def make_plan(running: Running) -> Plan:
             role.add(planned, lengths, trunks[planned.role])
     if store is not None:
         store.close_now()
+    first = [group for items, group in groups if items is running.evaluations[0].items]
+    clusters, in_one = clusters_of(running.evaluations[0].items, first), sum(map(len, first))
     for name, model in running.models.items():
         roles[name].price(running.price(model))
     return Plan(
-        sum(len(group) for _, group in groups), len(groups), roles, lengths.name, running.prices.dated, options.batch
+        sum(len(group) for _, group in groups),
+        len(groups),
+        roles,
+        lengths.name,
+        running.prices.dated,
+        options.batch,
+        clusters,
+        in_one / clusters if clusters else 0.0,
+        planned_difference(clusters, in_one),
     )

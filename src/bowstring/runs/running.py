@@ -107,6 +107,7 @@ class RunKeywords(RequestKeywords, total=False):
     """The fields of `RunOptions` as keywords of a call."""
 
     limit: int | None
+    users: int | None
     out: str | Path | None
     runs: str | Path
     fresh: bool

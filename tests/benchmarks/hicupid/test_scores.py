@@ -3,8 +3,8 @@
 import pytest
 
 from bowstring.benchmarks.hicupid.scores import MEASURES, METRICS, metrics_by, summarize
-from bowstring.benchmarks.hicupid.view import HicupidView
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES
+from bowstring.benchmarks.hicupid.view import HicupidView
 
 
 def total(metric, values):
