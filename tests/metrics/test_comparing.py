@@ -114,16 +114,39 @@ def test_four_users_of_250_are_four():
 
 
 @pytest.mark.parametrize(("users", "items"), [(6, 10), (12, 40), (30, 10), (250, 40)])
-def test_an_interval_of_a_difference_does_not_shrink_when_one_is_added(users, items):
+def test_no_limit_of_a_difference_moves_the_wrong_way_when_one_is_added(users, items):
+    """Each further item that the second run has wrong lowers both limits; the first one widens the interval."""
     first = {"x": [Score(str(u), 1.0) for u in range(users) for _ in range(items)]}
-    widths = []
-    for wrong in range(min(users // 3, 7) + 1):
+    all_found = []
+    for wrong in range(min(users, 9) + 1):
         second = {"x": [Score(str(u), float(u >= wrong or n > 0)) for u in range(users) for n in range(items)]}
         found = of(first, second, ends=(0.0, 1.0))
         assert (found.p < 0.05) == (found.high < 0)
-        widths.append(found.high - found.low)
-    assert widths == sorted(widths)
-    assert 0 < widths[0] < 30 / (users * items), "runs without a difference may differ a little"
+        all_found.append(found)
+    for limits in ([f.low for f in all_found], [f.high for f in all_found]):
+        assert limits == sorted(limits, reverse=True)
+    none, one = all_found[:2]
+    assert none.high == -none.low
+    assert none.high - none.low < one.high - one.low < 1.1 * (none.high - none.low), "no jump"
+    alone = estimate(first, mean_of, ends=(0.0, 1.0))
+    assert none.high < 1.01 * (alone.high - alone.low), "no wider than that of a single score"
+
+
+def test_few_clustered_changes_that_the_sample_hardly_shows_are_covered():
+    """One item in ten changes, most of them at a few of twelve users: many samples show too few of them."""
+    rng, users, items, apart = np.random.default_rng(3), 12, 10, 0.1
+    covered = {"found": 0, "t alone": 0}
+    for _ in range(400):
+        often = rng.beta(apart * 7 / 3, (1 - apart) * 7 / 3, size=users)  # correlation 0.3
+        changed = (rng.random((users, items)) < often[:, None]).astype(float)
+        first = {"x": [Score(str(u), 0.0) for u in range(users) for _ in range(items)]}
+        second = {"x": [Score(str(u), float(x)) for u in range(users) for x in changed[u]]}
+        found = of(first, second, ends=(0.0, 1.0))
+        covered["found"] += found.low <= apart <= found.high
+        by_user = changed.mean(axis=1)
+        covered["t alone"] += abs(by_user.mean() - apart) <= 2.2 * by_user.std(ddof=1) / np.sqrt(users)
+    assert covered["found"] >= 0.93 * 400
+    assert covered["t alone"] < 0.9 * 400, "the simulation can fail"
 
 
 def test_the_value_is_the_difference_of_the_runs_own_numbers():

@@ -22,8 +22,8 @@ import numpy.typing as npt
 
 from bowstring.metrics.clusters import Means, Score
 from bowstring.metrics.distributions import student_t_p_value, student_t_quantile
-from bowstring.metrics.intervals import TRUSTED_CLUSTERS, contributing_clusters
-from bowstring.metrics.linear import Ends, Linearized, Places, columns_of, linearize, sums_by
+from bowstring.metrics.intervals import OF_CHANGES, TRUSTED_CLUSTERS, contributing_clusters, interval_of
+from bowstring.metrics.linear import Ends, Linearized, Places, changes, columns_of, linearize, sums_by
 
 LEVEL = 0.05
 POWER = 0.8
@@ -140,11 +140,32 @@ def difference_of(before: Linearized, after: Linearized, items: int) -> Differen
     differing = int((np.abs(raw) > _ROUNDING * span / max(1, items)).sum())
     df = min(clusters - 1, max(1.0, _CLUSTER_DF * (contributing_clusters(raw) + _PRIOR_CLUSTERS)))
     p = min(1.0, max(student_t_p_value(value / error, df), _least_p(differing)))
-    reach = student_t_quantile(0.975, df) * error
-    low, high = max(-span, value - reach), min(span, value + reach)
+    low, high = _limits(value, before, after, error * student_t_quantile(0.975, df))
+    low, high = max(-span, low), min(span, high)
     if p >= LEVEL:  # the sign test may be the stricter one
         low, high = min(low, 0.0), max(high, 0.0)
     return Difference(value, low, high, p, error, items, clusters)
+
+
+def _limits(value: float, before: Linearized, after: Linearized, reach: float) -> tuple[float, float]:
+    """Return the limits of the interval; `reach` is that of the t-test.
+
+    Gains and losses may be rare and come in clusters: a sample shows few of them, or none. The limit away from zero
+    allows for those that were not seen, as the interval of a single score does. The limit towards zero is that of the
+    test if the difference is significant, and approaches the wider one as the difference approaches zero.
+    """
+    gains, losses = changes(before, after)
+    (least_gained, most_gained), (least_lost, most_lost) = (
+        interval_of(side, prior=OF_CHANGES) for side in (gains, losses)
+    )
+    up = max(reach, math.hypot(most_gained - gains.value, losses.value - least_lost))
+    down = max(reach, math.hypot(most_lost - losses.value, gains.value - least_gained))
+    certain = min(1.0, abs(value) / reach) ** 4
+    if value >= 0:
+        down = certain * reach + (1 - certain) * down
+    else:
+        up = certain * reach + (1 - certain) * up
+    return value - down, value + up
 
 
 _PRIOR_CLUSTERS = 4.0  # added to the number of clusters that contribute, for the degrees of freedom

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -102,24 +102,37 @@ def estimate(
 
 
 # Tuned on simulated scores (bench/coverage.py; docs/statistics.md has the table).
-_PRIOR_EVENTS = 12.0  # the assumed correlations count as much as so many events
+class Prior(NamedTuple):
+    """What is assumed about scores of one cluster before there are events: their correlation, and as how many events
+    that counts."""
+
+    correlation: float
+    events: float
+
+
+OF_SCORES = Prior(0.2, 12.0)
+OF_CHANGES = Prior(0.15, 8.0)  # from one run to another
 _FIRST_EVENTS = 40.0  # so many events tell half as much about correlations as they would if there were many
-_USER_CORRELATION = 0.2
 _GROUP_CORRELATION = 0.05
 _PRIOR_CLUSTERS = 12.0  # added to the number of clusters that contribute, for the degrees of freedom
 _CLUSTER_DF = 1.5  # degrees of freedom per contributing cluster: 2, less what few clusters hide
 
 
-def interval_of(found: Linearized, *, bounded: bool = True) -> tuple[float, float]:
+def interval_of(found: Linearized, *, bounded: bool = True, prior: Prior = OF_SCORES) -> tuple[float, float]:
     if found.clusters < 2:
         return (found.least, found.most) if bounded else (-math.inf, math.inf)
-    variance = variance_of(found)
+    variance = variance_of(found, prior)
     sums = sums_by(found.cluster, found.influence, found.clusters)
     contributing = contributing_clusters(sums)
     df = min(found.clusters - 1, _CLUSTER_DF * (contributing + _PRIOR_CLUSTERS))
     t = student_t_quantile(0.975, df)
     if not bounded or found.most - found.least < ROUNDING:
         return found.value - t * math.sqrt(variance), found.value + t * math.sqrt(variance)
+    return _wilson(found, variance, t)
+
+
+def _wilson(found: Linearized, variance: float, t: float) -> tuple[float, float]:
+    """Return Wilson's interval for as many independent scores as would have the same variance."""
     span = found.most - found.least
     share, smoothed = (found.value - found.least) / span, (found.smoothed - found.least) / span
     scores = smoothed * (1 - smoothed) * span**2 / variance  # independent scores of the same variance
@@ -137,7 +150,7 @@ def contributing_clusters(sums: npt.NDArray[np.float64]) -> float:
     return total**2 / spare if spare > 1e-9 * total**2 else (len(sums) / 2 if total > ROUNDING**2 else 0.0)
 
 
-def variance_of(found: Linearized) -> float:
+def variance_of(found: Linearized, prior: Prior = OF_SCORES) -> float:
     """Return the variance of the statistic: of independent scores, plus that of pairs in one cluster or one group.
 
     The correlation of pairs is estimated, and drawn towards an assumed one where there are few events to tell: scores
@@ -155,7 +168,7 @@ def variance_of(found: Linearized) -> float:
         """`most` is the variance of the pairs if they were fully correlated, `seen` what the sample shows."""
         if most <= 1e-12 * alone:
             return 0.0
-        correlation = (_PRIOR_EVENTS * assumed + known * seen / most) / (_PRIOR_EVENTS + known)
+        correlation = (prior.events * assumed + known * seen / most) / (prior.events + known)
         return most * min(1.0, max(0.0, correlation))
 
     def squares(places: Places, values: npt.NDArray[np.float64]) -> float:
@@ -165,7 +178,7 @@ def variance_of(found: Linearized) -> float:
     in_clusters = of_pairs(
         squares(found.cluster, scaled) - alone,
         apart * squares(found.cluster, influence) - squares_of_all,
-        _USER_CORRELATION,
+        prior.correlation,
     )
     if not (found.group >= 0).any():
         return alone + in_clusters

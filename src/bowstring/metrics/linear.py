@@ -9,6 +9,7 @@ that share a user or a persona.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -46,6 +47,7 @@ class Linearized:
     cluster: Places
     clusters: int
     group: Places  # a second way in which items share a cluster; -1: none
+    item: Places  # the same for two scores of an item, in the linearized statistics of two sides
 
     @property
     def n(self) -> int:
@@ -70,10 +72,13 @@ class Column(NamedTuple):
     values: Floats
     cluster: Places
     group: Places
+    item: Places
 
 
 def columns_of(*sides: Mapping[str, Sequence[Score]]) -> tuple[list[dict[str, Column]], int]:
-    """Return the scores of each side as columns, numbered alike, and the number of clusters."""
+    """Return the scores of each side as columns, numbered alike, and the number of clusters. The first scores of a
+    component in a cluster are taken to be of one item on all sides, then the second ones, and so on."""
+    items: dict[tuple[str, str, int], int] = {}
     clusters: dict[str, int] = {}
     groups: dict[str | None, int] = {None: -1}
     for side in sides:
@@ -82,12 +87,20 @@ def columns_of(*sides: Mapping[str, Sequence[Score]]) -> tuple[list[dict[str, Co
                 clusters.setdefault(score.cluster, len(clusters))
                 groups.setdefault(score.group, len(groups) - 1)
 
-    def column(scores: Sequence[Score]) -> Column:
-        values = np.asarray([s.value for s in scores], dtype=np.float64)
-        cluster = np.asarray([clusters[s.cluster] for s in scores], dtype=np.intp)
-        return Column(values, cluster, np.asarray([groups[s.group] for s in scores], dtype=np.intp))
+    def column(name: str, scores: Sequence[Score]) -> Column:
+        seen: Counter[str] = Counter()
+        item = []
+        for score in scores:
+            item.append(items.setdefault((name, score.cluster, seen[score.cluster]), len(items)))
+            seen[score.cluster] += 1
+        return Column(
+            np.asarray([s.value for s in scores], dtype=np.float64),
+            np.asarray([clusters[s.cluster] for s in scores], dtype=np.intp),
+            np.asarray([groups[s.group] for s in scores], dtype=np.intp),
+            np.asarray(item, dtype=np.intp),
+        )
 
-    return [{name: column(scores) for name, scores in side.items()} for side in sides], len(clusters)
+    return [{name: column(name, scores) for name, scores in side.items()} for side in sides], len(clusters)
 
 
 def ends_by_component(ends: Ends, components: Iterable[str]) -> dict[str, tuple[float, float]]:
@@ -121,6 +134,47 @@ def linearize(columns: Mapping[str, Column], statistic: Statistic, ends: Ends, c
         cluster=np.concatenate([column.cluster for column in columns.values()]),
         clusters=clusters,
         group=np.concatenate([column.group for column in columns.values()]),
+        item=np.concatenate([column.item for column in columns.values()]),
+    )
+
+
+def changes(before: Linearized, after: Linearized) -> tuple[Linearized, Linearized]:
+    """Return the gains and the losses from one side to the other as statistics of their own: each item's gain, or
+    loss, as a share of the most that the item can change."""
+    size = 1 + int(max(before.item.max(), after.item.max()))
+    change = sums_by(after.item, after.moved, size) - sums_by(before.item, before.moved, size)
+    sides = (before, after)
+    most = np.maximum(*(sums_by(side.item, np.abs(side.weight), size) for side in sides))
+    cluster, group = (np.zeros(size, dtype=np.intp) for _ in range(2))
+    for side in sides:
+        cluster[side.item], group[side.item] = side.cluster, side.group
+    there = most > 0
+    share = change[there] / most[there]
+    one, other = (
+        _of_shares(np.clip(sign * share, 0.0, 1.0), most[there], cluster[there], group[there], before.clusters)
+        for sign in (1, -1)
+    )
+    return one, other
+
+
+def _of_shares(share: Floats, most: Floats, cluster: Places, group: Places, clusters: int) -> Linearized:
+    n = len(share)
+    total = float(most.sum())
+    smoothed = (float((most * share).sum()) / total * n + 0.5) / (n + 1)
+    return Linearized(
+        value=float((most * share).sum()),
+        smoothed=smoothed * total,
+        least=0.0,
+        most=total,
+        weight=most,
+        scaled=share,
+        residual=share - float((most * share).sum()) / total,
+        n_of=np.full(n, float(n)),
+        spread=np.full(n, _smoothed_spread(share, smoothed)),
+        cluster=cluster,
+        clusters=clusters,
+        group=group,
+        item=np.arange(n),
     )
 
 
