@@ -99,15 +99,15 @@ def linearize(
     means = {name: float(x.mean()) for name, x in scaled.items()}
     smoothed = {name: (float(x.sum()) + 0.5) / (counts[name] + 1) for name, x in scaled.items()}
     spread = {name: _smoothed_spread(x, smoothed[name]) for name, x in scaled.items()}
-    gradient = _gradient(statistic, smoothed, low, high)
-    least, most = sorted(_at(statistic, dict.fromkeys(means, end), low, high) for end in (0.0, 1.0))
+    gradient = gradient_of(statistic, smoothed, low, high)
+    least, most = sorted(value_at(statistic, dict.fromkeys(means, end), low, high) for end in (0.0, 1.0))
 
     def per_item(by_name: Mapping[str, float]) -> Floats:
         return np.concatenate([np.full(counts[name], by_name[name]) for name in columns])
 
     return Linearized(
         value=_evaluate(statistic, {name: float(c.values.sum()) / len(c.values) for name, c in columns.items()}),
-        smoothed=_at(statistic, smoothed, low, high),
+        smoothed=value_at(statistic, smoothed, low, high),
         least=least,
         most=most,
         weight=per_item({name: gradient[name] / counts[name] for name in columns}),
@@ -127,7 +127,8 @@ def _smoothed_spread(scaled: Floats, mean: float) -> float:
     return math.sqrt(squares / (len(scaled) + 1))
 
 
-def _at(statistic: Statistic, means: Mapping[str, float], low: float, high: float) -> float:
+def value_at(statistic: Statistic, means: Mapping[str, float], low: float, high: float) -> float:
+    """Return the statistic of means that are scaled to 0..1."""
     return _evaluate(statistic, {name: low + (high - low) * mean for name, mean in means.items()})
 
 
@@ -137,12 +138,12 @@ def _evaluate(statistic: Statistic, means: Mapping[str, float]) -> float:
     return float(np.nan_to_num(found[0]))
 
 
-def _gradient(statistic: Statistic, at: Mapping[str, float], low: float, high: float) -> dict[str, float]:
+def gradient_of(statistic: Statistic, at: Mapping[str, float], low: float, high: float) -> dict[str, float]:
     """Return the derivative of the statistic by each component's mean, scaled to 0..1."""
     return {
         name: (
-            _at(statistic, {**at, name: mean + _STEP}, low, high)
-            - _at(statistic, {**at, name: mean - _STEP}, low, high)
+            value_at(statistic, {**at, name: mean + _STEP}, low, high)
+            - value_at(statistic, {**at, name: mean - _STEP}, low, high)
         )
         / (2 * _STEP)
         for name, mean in at.items()
