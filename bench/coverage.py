@@ -15,7 +15,7 @@ import numpy as np
 
 from bowstring.metrics.clusters import Score
 from bowstring.metrics.comparing import difference
-from bowstring.metrics.correction import Labelled, corrected
+from bowstring.metrics.correction import JudgedItem, corrected
 from bowstring.metrics.intervals import estimate
 
 SIZES = (6, 12, 30, 60, 250)
@@ -58,9 +58,10 @@ def one_sample(rng: np.random.Generator, users: int) -> Iterator[tuple[str, floa
     # A judge that counts every fifth loss as a win, and human labels on a tenth of the items.
     judged = [s if s.value or rng.random() > 0.2 else s._replace(value=1.0) for s in scores]
     chosen = rng.choice(len(scores), size=max(2, len(scores) // 10), replace=False)
-    labelled = [Labelled(scores[k].cluster, scores[k].value, judged[k].value) for k in chosen]
+    known = {k: scores[k].value for k in chosen}
+    items = [JudgedItem(s.cluster, s.value, known.get(k)) for k, s in enumerate(judged)]
     yield "a score by a judge that makes mistakes", 40.0, estimate({"x": judged}, percent, ends=(0, 1))
-    mended = corrected({"x": judged}, {"x": labelled}, percent)
+    mended = corrected({"x": items}, percent)
     yield "the same, corrected with labels on a tenth", 40.0, mended.estimate if mended else None
 
 

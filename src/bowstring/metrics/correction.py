@@ -11,13 +11,13 @@ items. Leaving it out would be wrong, because the judge fails on hard items. The
 is like, if the labelled items are a random sample of all items.
 
 Intervals are those of other scores (`intervals.interval_of`): the estimate is linear in what each item contributes. A
-few labels show few of a judge's errors; the variance allows for one unseen error of each kind.
+few labels show few of a judge's errors; the variance allows for an unseen error of each kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 Statistic = Callable[[Means], Floats]
 LEAST = 10  # minimum number of labels for a correction
 _PRIOR_LABELS = 2.0  # labels at the overall mean, added to those of items without a verdict
-_UNSEEN = 1.0  # unseen errors of each kind, added to those of the labelled items
+_UNSEEN = 0.7  # unseen errors of each kind, added to those of the labelled items (tuned with bench/correction.py)
 
 
 class JudgedItem(NamedTuple):
@@ -100,7 +100,7 @@ def corrected_difference(
 ) -> Difference | None:
     """Return the paired difference of two corrected scores, second − first, clustered over both; None if a component of
     a side has too few labels. Labels may be of different items on the two sides. `n` counts the labels of the side with
-    fewer, and `clusters` the clusters that have labels."""
+    fewer, and `clusters` their clusters, for the component with fewest."""
     if not first or not enough_labels(first) or not enough_labels(second):
         return None
     numbered = _numbers([first, second], "cluster"), _numbers([first, second], "group")
@@ -113,8 +113,10 @@ def corrected_difference(
         )
         for side in (first, second)
     )
-    labelled = [[item for own in side.values() for item in own if item.human is not None] for side in (first, second)]
-    return difference_of(before, after, min(map(len, labelled)))
+    labels = [[{x.cluster for x in own if x.human is not None} for own in side.values()] for side in (first, second)]
+    fewest = min(len(clusters) for side in labels for clusters in side)
+    n = min(sum(x.human is not None for own in side.values() for x in own) for side in (first, second))
+    return replace(difference_of(before, after, n), clusters=fewest)
 
 
 def _scores(items: Sequence[JudgedItem], of: str) -> list[Score]:
@@ -122,7 +124,7 @@ def _scores(items: Sequence[JudgedItem], of: str) -> list[Score]:
 
 
 def _numbers(sides: Sequence[Items], of: str) -> dict[str | None, int]:
-    """Return the clusters or groups of all items, numbered; None has the number -1 and is not counted."""
+    """Return the numbers of the clusters or groups of all items."""
     names = dict.fromkeys(getattr(item, of) for side in sides for own in side.values() for item in own)
     return {name: n for n, name in enumerate(name for name in names if name is not None)}
 
