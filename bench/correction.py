@@ -15,11 +15,9 @@ import numpy as np
 from bowstring.metrics.clusters import Score
 from bowstring.metrics.comparing import difference
 from bowstring.metrics.correction import JudgedItem, corrected, corrected_difference
-from bowstring.metrics.intervals import estimate
 
 QUESTIONS = 10
 SPREAD = 6.0  # of the beta distribution of users: smaller is more different
-CHANCES = np.random.default_rng(0).random(1_000_000)
 
 
 def percent(means):
@@ -105,16 +103,12 @@ def difference_methods(rng, users, gain, share, favour):
     chosen = some(rng, before.shape, share), some(rng, before.shape, share)
     one, other = ({"x": items(h, j, c)} for h, j, c in zip((before, after), judged, chosen, strict=True))
     both = ~np.isnan(judged[0]) & ~np.isnan(judged[1])
-    by_judge = (
-        {"x": [Score(str(u), j[u, q]) for u, q in np.argwhere(both)]} for j in judged
-    )
+    by_judge = ({"x": [Score(str(u), j[u, q]) for u, q in np.argwhere(both)]} for j in judged)
     yield "judge", difference(*by_judge, percent, items=int(both.sum()), ends=(0, 1))
     yield "corrected", corrected_difference(one, other, percent)
 
 
-DIFFERENCES = [
-    (users, gain, share, 0.3) for users in (12, 30, 100) for gain in (0.0, 0.1) for share in (0.1, 0.3)
-]
+DIFFERENCES = [(users, gain, share, 0.3) for users in (12, 30, 100) for gain in (0.0, 0.1) for share in (0.1, 0.3)]
 
 
 def main() -> None:

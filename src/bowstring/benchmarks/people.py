@@ -163,9 +163,11 @@ class People(ABC):
         return {}
 
     def judged_scores(self, record: Record) -> Iterator[JudgedScore]:  # noqa: ARG002
-        """The judge's scores of the items of a record, for these metrics. An item with an answer but without a verdict is
-        included: judges fail on hard items, so a correction without them would be wrong. Without an answer there is
-        no item."""
+        """The judge's scores of the items of a record, for these metrics.
+
+        An item with an answer but without a verdict is included: judges fail on hard items, so a correction without
+        them would be wrong. Without an answer there is no item.
+        """
         return iter(())
 
     def score_of(self, task: Task, label: str) -> float | None:  # noqa: ARG002

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bowstring.cli.compare_correction_views import print_corrected_comparison
 from bowstring.cli.output import counted, plain
 from bowstring.metrics.comparing import CorrectedDifference
 from bowstring.metrics.intervals import Estimate
@@ -32,6 +33,7 @@ def print_comparison(compared: Comparison, items: int, to: Console) -> None:
             to.print(f"\n{plain(name)} − {plain(compared.baseline)} (difference)\n", style="bold", markup=False)
             to.print(_differences(compared, metrics, name))
     to.print(_legend(compared, metrics), style="dim", markup=False)
+    print_corrected_comparison(compared, to)
     to.print(f"\n{plain(ranks_note(compared))}", markup=False)
     for note in power_notes(compared):
         to.print(plain(note), markup=False)

@@ -11,6 +11,7 @@ from bowstring.benchmarks.of_run import installed_benchmark
 from bowstring.errors import UsageError
 from bowstring.files.escaping import escape_control_characters
 from bowstring.files.writing import make_parent
+from bowstring.metrics.correction import LEAST
 from bowstring.reports.page import environment
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def write_compare_page(compared: Comparison) -> str:
         at=lambda value: round(100 * (value - low) / (high - low), 2),
         ranks_note=ranks_note(compared),
         power=power_notes(compared),
+        contradictions=contradiction_notes(compared),
+        too_few_labels=too_few_labels_notes(compared),
         direction=compared.metric_set.direction_note(compared.metrics),
         untrusted=any(not e.trusted for own in compared.metrics.values() for e in own.values()),
     )
@@ -108,6 +111,33 @@ def power_notes(compared: Comparison) -> list[str]:
         here = _detectable(compared, found)
         notes.append(f"{name}: {here}." if found.detectable is None else f"{name}: with 80% power, {takes}{here}.")
     return notes
+
+
+def contradiction_notes(compared: Comparison) -> list[str]:
+    """Where the judge and people's labels lead to different conclusions; one sentence per difference."""
+    if compared.corrected is None:
+        return []
+    notes = []
+    for one in compared.corrected.contradictions:
+        judge, labels = (
+            f"{signed(compared, d.value, one.metric)}, p {p_value(d.corrected)}" for d in (one.judge, one.labels)
+        )
+        between = f"{one.metric}, {one.run} − {compared.baseline}"
+        notes.append(f"{between}: {one.what} (judge {judge}; corrected {labels}).")
+    return notes
+
+
+def too_few_labels_notes(compared: Comparison) -> list[str]:
+    """Which metrics are not corrected, and which runs lack labels for them."""
+    if compared.corrected is None:
+        return []
+    metrics: dict[tuple[str, ...], list[str]] = {}
+    for metric, runs in compared.corrected.too_few.items():
+        metrics.setdefault(tuple(runs), []).append(metric)
+    return [
+        f"{', '.join(own)}: not corrected for {' and '.join(runs)}: fewer than {LEAST} labels for a part of the score."
+        for runs, own in metrics.items()
+    ]
 
 
 def _detectable(compared: Comparison, found: CorrectedDifference) -> str:

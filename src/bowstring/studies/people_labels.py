@@ -31,7 +31,9 @@ class PeopleLabels:
     left_out: Mapping[str, int]
 
 
-def match_labels(files: Sequence[Path], people: People, tasks: Mapping[str, Task], runs: Sequence[Path]) -> PeopleLabels:
+def match_labels(
+    files: Sequence[Path], people: People, tasks: Mapping[str, Task], runs: Sequence[Path]
+) -> PeopleLabels:
     """Read the labels of the items in `tasks`, by item id. `runs` are the folders that these items come from."""
     given: dict[str, list[float]] = {}
     left_out: Counter[str] = Counter()
@@ -39,7 +41,9 @@ def match_labels(files: Sequence[Path], people: People, tasks: Mapping[str, Task
     compared: tuple[str, str] | None = None
     for file in files:
         if not file.is_file():
-            raise UsageError(f"--labels {file}: no such file; expected a .jsonl or .csv file with item, rater and label")
+            raise UsageError(
+                f"--labels {file}: no such file; expected a .jsonl or .csv file with item, rater and label"
+            )
         read = read_ratings(file)
         for place, rating in read.rows:
             if rating.sides is not None:
