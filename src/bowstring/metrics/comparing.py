@@ -138,7 +138,7 @@ def difference_of(before: Linearized, after: Linearized, items: int) -> Differen
     variance += _shared_by_groups(signed, places, np.concatenate([before.group, after.group]), clusters)
     error = math.sqrt(variance)
     differing = int((np.abs(raw) > _ROUNDING * span / max(1, items)).sum())
-    df = min(clusters - 1, max(1.0, _CLUSTER_DF * (contributing_clusters(raw) + _PRIOR_CLUSTERS)))
+    df = degrees_of_freedom(raw)
     p = min(1.0, max(student_t_p_value(value / error, df), _least_p(differing)))
     reach = student_t_quantile(0.975, df) * error
     low, high = max(-span, value - reach), min(span, value + reach)
@@ -149,6 +149,11 @@ def difference_of(before: Linearized, after: Linearized, items: int) -> Differen
 
 _PRIOR_CLUSTERS = 4.0  # added to the number of clusters that contribute, for the degrees of freedom
 _CLUSTER_DF = 1.5  # degrees of freedom per contributing cluster: 2, less what few clusters hide
+
+
+def degrees_of_freedom(sums: Floats) -> float:
+    """Return the degrees of freedom of a t-test of contributions by cluster: few where few clusters contribute."""
+    return min(len(sums) - 1, max(1.0, _CLUSTER_DF * (contributing_clusters(sums) + _PRIOR_CLUSTERS)))
 
 
 def _shared_by_groups(signed: Floats, clusters: Places, groups: Places, size: int) -> float:

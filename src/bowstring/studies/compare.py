@@ -32,6 +32,7 @@ from bowstring.runs.running import Run
 from bowstring.settings import checked_call, option
 from bowstring.studies.corrected_comparison import CorrectedComparison, corrected_comparison
 from bowstring.studies.differing import Example, most_different
+from bowstring.studies.length_comparison import LengthComparison, length_comparison
 from bowstring.studies.loading import Contender, common_keys, open_contenders
 
 # {metric: {run: …}}; runs without the metric are absent
@@ -84,6 +85,7 @@ class Comparison:
     groups: dict[str, dict[str, dict[str, dict[str, GroupValue]]]]  # axis, group, metric, run
     examples: list[Example]
     notes: list[str]
+    length: LengthComparison | None  # if the benchmark compares answers
     corrected: CorrectedComparison | None = None  # with people's labels, if given
 
     @property
@@ -115,6 +117,7 @@ class Comparison:
             },
             "examples": [asdict(example) for example in self.examples],
             "notes": self.notes,
+            **({"length_controlled": self.length.as_json()} if self.length is not None else {}),
             **({"corrected": self.corrected.as_json()} if self.corrected is not None else {}),
         }
 
@@ -220,6 +223,7 @@ class _Comparing:
             groups=self._groups(main),
             examples=most_different(self.view, main, self.measures[main], self.records, self.keys, items),
             notes=[*notes, *self._left_out(main)],
+            length=length_comparison(self.contenders, self.baseline, self.keys),
         )
 
     def _left_out(self, metric: str) -> list[str]:
