@@ -37,11 +37,13 @@ def rewritten(source: Path, folder: Path, change) -> dict[str, dict]:
     return {record["key"]: record for record in records}
 
 
-def judged(record, opening, good, verdict):
-    """The record with another answer and verdict; None is an unparsed verdict."""
+def judged(record, opening, longer, verdict):
+    """The record with an answer that is longer than the gold answer by so many words, and another verdict; None is an
+    unparsed verdict."""
     told = None if verdict is None else label(record, verdict)
     score = None if verdict is None else float(verdict)
-    return record | {"answer": f"{opening} {int(good)}", "verdict": told, "score": score}
+    words = len(record["personalized_answer"].split()) - 1 + longer
+    return record | {"answer": " ".join([opening, *["word"] * words]), "verdict": told, "score": score}
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +62,7 @@ def made(tmp_path_factory) -> Path:
         def change(record, run=run, passed=passed):
             right = good.setdefault(record["key"], draw.random() < 0.4)
             verdict = True if right else None if draw.random() < 0.2 else draw.random() < passed
-            found = judged(record, run, right, verdict)
+            found = judged(record, run, draw.randint(-6, 8), verdict)
             task = "satisfaction" if record["type"] == "schedule" else "compare"
             if draw.random() < 0.5:
                 rows[run].append((item_of(task, found), "ann", label(record, right)))
@@ -162,3 +164,6 @@ def test_scores_at_equal_length_are_compared_too(made):
     shown = bowstring("compare", made / "plain", made / "charming", cwd=made).out
     assert "Score of compared answers at equal length (0 to 100)" in shown
     assert f"from {plain} at equal length" in " ".join(shown.split())
+    rewritten(made / "plain", made / "brief", lambda record: record | {"answer": "Yes."})
+    brief = " ".join(bowstring("compare", made / "plain", made / "brief", cwd=made).out.split())
+    assert "brief: no score at equal length: fewer than 5% of the answers are within" in brief

@@ -201,6 +201,14 @@ def test_where_length_alone_decides_no_rate_is_made_up():
 
 
 def test_equal_length_at_the_edge_of_what_was_seen_is_marked():
-    rows = compared(np.random.default_rng(6), longer=40)
+    rows = compared(np.random.default_rng(6), longer=18)
     assert length_controlled(rows).edge
+    assert not length_controlled(compared(np.random.default_rng(6), longer=8)).edge
     assert length_controlled([]) is None
+
+
+def test_far_from_equal_length_no_rate_is_made_up():
+    """All answers are four standard deviations longer: the regressor is 1 for all, and any rate would fit."""
+    found = length_controlled(compared(np.random.default_rng(7), longer=40))
+    assert (found.rate, found.slope) == (None, None)
+    assert found.why == f"fewer than 5% of the answers are within {found.spread:.0f} words of equal length"

@@ -159,6 +159,10 @@ def _without_fit(compared: Sequence[Comparison]) -> LengthControl | None:
         scores = [Score(c.cluster, c.outcome) for c in compared]
         rate = estimate({"x": scores}, lambda means: 100 * means["x"], ends=(0.0, 1.0))
         return LengthControl(rate, None, spread, why=f"every answer {what}, whatever its length")
+    near = sum(abs(c.longer) <= spread for c in compared) / len(compared)
+    if spread > 0 and near < _EDGE:
+        far = f"fewer than {_EDGE:.0%} of the answers are within {spread:.0f} words of equal length"
+        return LengthControl(None, None, spread, edge=True, why=far)
     if spread == 0 and compared[0].longer != 0:
         apart = f"every answer differs from the other by {compared[0].longer:+g} words: no pair is near equal length"
         return LengthControl(None, None, spread, why=apart)
