@@ -12,6 +12,8 @@ import pytest
 import bowstring as package
 from bowstring.benchmarks.hicupid.people import item_of
 from bowstring.errors import UsageError
+from bowstring.metrics.comparing import CorrectedDifference
+from bowstring.studies.corrected_comparison import Contradiction
 from tests.support.command import bowstring
 from tests.support.run_files import without_sums
 
@@ -129,6 +131,30 @@ def test_the_terminal_and_the_page_show_both_differences(made):
     page = (made / "c.html").read_text(encoding="utf-8")
     assert "Corrected with people’s labels" in page
     assert "the judge&#39;s difference is significant, the corrected one is not" in page
+
+
+def test_tables_say_it_too(made):
+    arguments = ("compare", made / "plain", made / "charming", "--labels", "both.csv", "--format")
+    rows = list(csv.DictReader(bowstring(*arguments, "csv", cwd=made).out.splitlines()))
+    found = compared(made, "--labels", "both.csv")["corrected"]
+    (row,) = (r for r in rows if (r["metric"], r["difference_value"] != "") == ("score.total (corrected)", True))
+    assert float(row["value"]) == found["scores"]["score.total"][row["run"]]["corrected"]["value"]
+    assert float(row["difference_p"]) == found["differences"]["score.total"][row["run"]]["p"]
+    assert "the judge's difference is significant" in bowstring(*arguments, "markdown", cwd=made).out
+
+
+def test_what_is_said_depends_on_both_differences():
+    def difference(value, p):
+        return CorrectedDifference(value, value - 1, value + 1, p, 0.5, 50, 40, p, 1, 0)
+
+    for judge, labels, said in [
+        ((9, 0.01), (3, 0.3), "the judge's difference is significant, the corrected one is not"),
+        ((9, 0.01), (-3, 0.3), "the corrected one is not and has the opposite sign"),
+        ((9, 0.01), (-9, 0.01), "both differences are significant, with opposite signs"),
+        ((3, 0.3), (9, 0.01), "the corrected difference is significant, the judge's is not"),
+    ]:
+        one = Contradiction("score", "run", difference(*judge), difference(*labels))
+        assert one.what.endswith(said)
 
 
 def test_without_labels_nothing_is_corrected(made):

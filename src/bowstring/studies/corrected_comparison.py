@@ -38,11 +38,13 @@ class Contradiction:
 
     @property
     def what(self) -> str:
-        if self.judge.value * self.labels.value < 0:
-            return "the corrected difference has the opposite sign"
+        opposite = self.judge.value * self.labels.value < 0
+        if self.judge.significant and self.labels.significant:
+            return "both differences are significant, with opposite signs"
+        also = " and has the opposite sign" if opposite else ""
         if self.judge.significant:
-            return "the judge's difference is significant, the corrected one is not"
-        return "the corrected difference is significant, the judge's is not"
+            return f"the judge's difference is significant, the corrected one is not{also}"
+        return f"the corrected difference is significant, the judge's is not{also}"
 
 
 @dataclass(frozen=True, slots=True)
