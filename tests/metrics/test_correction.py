@@ -134,14 +134,17 @@ def test_items_without_a_verdict_stay_in():
     assert found.unread == sum(item.judge is None for item in items) > 100
 
 
-def test_items_without_a_verdict_are_predicted_by_one_constant():
-    """All unread answers are bad. They are twice as frequent among all items as among the labelled ones; the estimate
-    allows for that, as a stratified sample does."""
-    labelled = [JudgedItem(str(n), 1.0, 1.0) for n in range(80)] + [JudgedItem(str(n), None, 0.0) for n in range(20)]
-    rest = [JudgedItem(str(n), 1.0) for n in range(480)] + [JudgedItem(str(n), None) for n in range(420)]
+@pytest.mark.parametrize("unread", [0.0, 1.0])
+def test_items_without_a_verdict_are_predicted_by_one_constant(unread):
+    """All unread answers are bad, or all are good. They are twice as frequent among all items as among the labelled
+    ones; the estimate allows for that, as a stratified sample does."""
+    read = 1 - unread
+    labelled = [JudgedItem(str(n), read, read) for n in range(80)]
+    labelled += [JudgedItem(str(n), None, unread) for n in range(20)]
+    rest = [JudgedItem(str(n), read) for n in range(480)] + [JudgedItem(str(n), None) for n in range(420)]
     found = corrected({"x": [*labelled, *rest]}, mean_of)
-    assert found.people.value == 0.8
-    assert found.estimate.value == pytest.approx(0.56, abs=0.03), "56% of all items have a verdict"
+    assert found.people.value == pytest.approx(0.8 * read + 0.2 * unread)
+    assert found.estimate.value == pytest.approx(0.56 * read + 0.44 * unread, abs=0.03), "56% have a verdict"
 
 
 def test_with_a_label_for_every_item_it_is_the_human_score():

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from bowstring.metrics.clusters import Score
+from bowstring.metrics.intervals import estimate
 from bowstring.metrics.length_control import Comparison, length_controlled, length_controlled_runs
 
 
@@ -122,6 +124,20 @@ def test_a_type_that_always_wins_is_no_problem():
     found = length_controlled(rows)
     assert found.rate.value == pytest.approx(100 * 70 / 120, abs=1.5)
     assert found.rate.low < found.rate.value < found.rate.high < 100
+
+
+def test_at_equal_length_it_is_the_score_and_its_interval():
+    """Users have questions of one type only, so the mix of types is a part of what is uncertain."""
+    rng = np.random.default_rng(16)
+    rows = [
+        Comparison(str(user), float(rng.random() < (0.9 if user % 2 else 0.1)), 0.0, f"type {user % 2}")
+        for user in range(80)
+        for _ in range(10)
+    ]
+    found = length_controlled(rows).rate
+    score = estimate({"x": [Score(c.cluster, c.outcome) for c in rows]}, lambda means: 100 * means["x"], ends=(0, 1))
+    assert found.value == pytest.approx(score.value)
+    assert found.high - found.low == pytest.approx(score.high - score.low, rel=0.05)
 
 
 def two_runs(rng, users=60, each=8, gain=0.0, by_length=1.0):
