@@ -23,6 +23,7 @@ from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice, Format
 from bowstring.datasets.reading import Locate, Reading
 from bowstring.errors import UsageError
+from bowstring.metrics.length_control import Comparison
 from bowstring.metrics.measures import MetricSet
 from bowstring.prompts import PromptFolder
 from bowstring.runs.codec import KEYS_ONLY, Codec
@@ -132,6 +133,10 @@ class Benchmark(ABC):
         for record in records:
             kinds.setdefault(str(record["type"]), []).append(record)
         return {"type": kinds} if len(kinds) > 1 else {}
+
+    def compared_lengths(self, records: Sequence[Record]) -> list[Comparison]:  # noqa: ARG002
+        """Answers that were compared with another answer: outcomes and differences in length. Empty: none were."""
+        return []
 
     def view(self) -> View:
         """How its runs are displayed; the default works for records as described in `View`."""

@@ -88,6 +88,9 @@ def _print_corrected(found: Mapping[str, Any], metric_set: MetricSet, to: Consol
         reason = f"a question type has fewer than {found['least']} labels"
         few = f"{', '.join(found['too_few'])}: not corrected, because {reason}"
         to.print(few, style="dim", markup=False)
+    if unread := max((one["unread"] for one in found["scores"].values()), default=0):
+        without = f"{counted(unread, 'item')} without a verdict: in the corrected scores, not in those by the judge."
+        to.print(without, style="dim", markup=False)
     to.print(f"{labelled} Unbiased if the labelled items are a random sample.\n", style="dim", markup=False)
 
 

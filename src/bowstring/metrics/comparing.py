@@ -124,7 +124,8 @@ def difference(
     return difference_of(before, after, items)
 
 
-def difference_of(before: Linearized, after: Linearized, items: int) -> Difference:
+def difference_of(before: Linearized, after: Linearized, items: int, *, by_item: bool = True) -> Difference:
+    """Return the difference of two linearized statistics; `by_item`: their scores are of the same items."""
     value, clusters = after.value - before.value, after.clusters
     signed = np.concatenate([-before.influence, after.influence])
     places = np.concatenate([before.cluster, after.cluster])
@@ -138,9 +139,10 @@ def difference_of(before: Linearized, after: Linearized, items: int) -> Differen
     variance += _shared_by_groups(signed, places, np.concatenate([before.group, after.group]), clusters)
     error = math.sqrt(variance)
     differing = int((np.abs(raw) > _ROUNDING * span / max(1, items)).sum())
-    df = min(clusters - 1, max(1.0, _CLUSTER_DF * (contributing_clusters(raw) + _PRIOR_CLUSTERS)))
+    df = degrees_of_freedom(raw)
     p = min(1.0, max(student_t_p_value(value / error, df), _least_p(differing)))
-    low, high = _limits(value, before, after, error * student_t_quantile(0.975, df))
+    reach = student_t_quantile(0.975, df) * error
+    low, high = _limits(value, before, after, reach) if by_item else (value - reach, value + reach)
     low, high = max(-span, low), min(span, high)
     if p >= LEVEL:  # the sign test may be the stricter one
         low, high = min(low, 0.0), max(high, 0.0)
@@ -170,6 +172,11 @@ def _limits(value: float, before: Linearized, after: Linearized, reach: float) -
 
 _PRIOR_CLUSTERS = 4.0  # added to the number of clusters that contribute, for the degrees of freedom
 _CLUSTER_DF = 1.5  # degrees of freedom per contributing cluster: 2, less what few clusters hide
+
+
+def degrees_of_freedom(sums: Floats) -> float:
+    """Return the degrees of freedom of a t-test of contributions by cluster: few where few clusters contribute."""
+    return min(len(sums) - 1, max(1.0, _CLUSTER_DF * (contributing_clusters(sums) + _PRIOR_CLUSTERS)))
 
 
 def _shared_by_groups(signed: Floats, clusters: Places, groups: Places, size: int) -> float:

@@ -128,11 +128,11 @@ def interval_of(found: Linearized, *, bounded: bool = True, prior: Prior = OF_SC
     t = student_t_quantile(0.975, df)
     if not bounded or found.most - found.least < ROUNDING:
         return found.value - t * math.sqrt(variance), found.value + t * math.sqrt(variance)
-    return _wilson(found, variance, t)
+    return wilson_interval(found, variance, t)
 
 
-def _wilson(found: Linearized, variance: float, t: float) -> tuple[float, float]:
-    """Return Wilson's interval for as many independent scores as would have the same variance."""
+def wilson_interval(found: Linearized, variance: float, t: float) -> tuple[float, float]:
+    """Return Wilson's interval for as many independent scores as would have this variance."""
     span = found.most - found.least
     share, smoothed = (found.value - found.least) / span, (found.smoothed - found.least) / span
     scores = smoothed * (1 - smoothed) * span**2 / variance  # independent scores of the same variance

@@ -115,15 +115,15 @@ def linearize(columns: Mapping[str, Column], statistic: Statistic, ends: Ends, c
     means = {name: float(x.mean()) for name, x in scaled.items()}
     smoothed = {name: (float(x.sum()) + 0.5) / (counts[name] + 1) for name, x in scaled.items()}
     spread = {name: _smoothed_spread(x, smoothed[name]) for name, x in scaled.items()}
-    gradient = _gradient(statistic, smoothed, of)
-    least, most = sorted(_at(statistic, dict.fromkeys(means, end), of) for end in (0.0, 1.0))
+    gradient = gradient_of(statistic, smoothed, of)
+    least, most = sorted(value_at(statistic, dict.fromkeys(means, end), of) for end in (0.0, 1.0))
 
     def per_item(by_name: Mapping[str, float]) -> Floats:
         return np.concatenate([np.full(counts[name], by_name[name]) for name in columns])
 
     return Linearized(
         value=_evaluate(statistic, {name: float(c.values.sum()) / len(c.values) for name, c in columns.items()}),
-        smoothed=_at(statistic, smoothed, of),
+        smoothed=value_at(statistic, smoothed, of),
         least=least,
         most=most,
         weight=per_item({name: gradient[name] / counts[name] for name in columns}),
@@ -184,10 +184,10 @@ def _smoothed_spread(scaled: Floats, mean: float) -> float:
     return math.sqrt(squares / (len(scaled) + 1))
 
 
-_EndsOf = Mapping[str, tuple[float, float]]
+EndsOf = Mapping[str, tuple[float, float]]
 
 
-def _at(statistic: Statistic, means: Mapping[str, float], of: _EndsOf) -> float:
+def value_at(statistic: Statistic, means: Mapping[str, float], of: EndsOf) -> float:
     """Return the statistic at means that are scaled to 0..1."""
     return _evaluate(statistic, {name: of[name][0] + (of[name][1] - of[name][0]) * x for name, x in means.items()})
 
@@ -198,10 +198,12 @@ def _evaluate(statistic: Statistic, means: Mapping[str, float]) -> float:
     return float(np.nan_to_num(found[0]))
 
 
-def _gradient(statistic: Statistic, at: Mapping[str, float], of: _EndsOf) -> dict[str, float]:
+def gradient_of(statistic: Statistic, at: Mapping[str, float], of: EndsOf) -> dict[str, float]:
     """Return the derivative of the statistic by each component's mean, scaled to 0..1."""
     return {
-        name: (_at(statistic, {**at, name: mean + _STEP}, of) - _at(statistic, {**at, name: mean - _STEP}, of))
+        name: (
+            value_at(statistic, {**at, name: mean + _STEP}, of) - value_at(statistic, {**at, name: mean - _STEP}, of)
+        )
         / (2 * _STEP)
         for name, mean in at.items()
     }

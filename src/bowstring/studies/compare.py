@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from os import PathLike
 from pathlib import Path
@@ -30,7 +30,9 @@ from bowstring.metrics.intervals import Estimate
 from bowstring.metrics.measures import Measure, MetricSet, Parts
 from bowstring.runs.running import Run
 from bowstring.settings import checked_call, option
+from bowstring.studies.corrected_comparison import CorrectedComparison, corrected_comparison
 from bowstring.studies.differing import Example, most_different
+from bowstring.studies.length_comparison import LengthComparison, length_comparison
 from bowstring.studies.loading import Contender, common_keys, open_contenders
 
 # {metric: {run: …}}; runs without the metric are absent
@@ -83,6 +85,8 @@ class Comparison:
     groups: dict[str, dict[str, dict[str, dict[str, GroupValue]]]]  # axis, group, metric, run
     examples: list[Example]
     notes: list[str]
+    length: LengthComparison | None  # if the benchmark compares answers
+    corrected: CorrectedComparison | None = None  # with people's labels, if given
 
     @property
     def names(self) -> list[str]:
@@ -113,6 +117,8 @@ class Comparison:
             },
             "examples": [asdict(example) for example in self.examples],
             "notes": self.notes,
+            **({"length_controlled": self.length.as_json()} if self.length is not None else {}),
+            **({"corrected": self.corrected.as_json()} if self.corrected is not None else {}),
         }
 
 
@@ -147,18 +153,31 @@ def compare(
         option("A difference, in points of the metric: print how large a data set would be needed to detect it."),
     ] = None,
     items: Annotated[int, option("Show the N items on which the runs differ most.", min=0)] = 0,
+    labels: Annotated[
+        Sequence[str | Path],
+        option(
+            "File of people's labels for items of the runs, to correct scores and differences for errors of the judge; "
+            "repeatable.",
+            metavar="FILE",
+        ),
+    ] = (),
 ) -> Comparison:
     """Compare runs of one data set, as `bowstring compare` does: folders, or runs that `evaluate` returned.
 
     Differences are run − `baseline` (by default the first run). `metric` ranks the runs; `detect` is a difference in it
-    for the power analysis; `items` is the number of most different items to include.
+    for the power analysis; `items` is the number of most different items to include. `labels` are files of people's
+    labels, as for `audit`.
     """
     paths = [_folder(run) for run in runs]
     contenders, against, notes = open_contenders(paths, None if baseline is None else _folder(baseline))
     if detect is not None and not 0 < detect < float("inf"):
         raise UsageError(f"--detect {detect:g}: expected a difference above 0, in points of the metric")
     comparing = _Comparing(contenders, against)
-    return comparing.compared(metric, detect, items, notes)
+    found = comparing.compared(metric, detect, items, notes)
+    if not labels:
+        return found
+    files = [Path(file) for file in labels]
+    return replace(found, corrected=corrected_comparison(contenders, against, comparing.keys, files, found.differences))
 
 
 def _folder(run: str | PathLike[str] | Run) -> Path:
@@ -204,6 +223,7 @@ class _Comparing:
             groups=self._groups(main),
             examples=most_different(self.view, main, self.measures[main], self.records, self.keys, items),
             notes=[*notes, *self._left_out(main)],
+            length=length_comparison(self.contenders, self.baseline, self.keys),
         )
 
     def _left_out(self, metric: str) -> list[str]:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Literal
 from bowstring.benchmarks.of_run import installed_benchmark
 from bowstring.files.escaping import escape_csv, escape_latex, escape_markdown, one_line
 from bowstring.reports.tables import as_sentences, under_latex, under_markdown
+from bowstring.studies.compare_page import contradiction_notes
 
 if TYPE_CHECKING:
+    from bowstring.metrics.comparing import CorrectedDifference
     from bowstring.metrics.intervals import Estimate
     from bowstring.studies.compare import Comparison
 
@@ -46,7 +48,7 @@ def _legend(compared: Comparison) -> list[str]:
         lines.append(f"{meanings} than {compared.baseline}, p < 0.05 by a paired t-test{corrected}.")
     if any(not e.trusted for metric in _columns(compared) for e in compared.metrics[metric].values()):
         lines.append(f"* fewer than 30 {clusters}: do not trust the interval.")
-    return [*lines, *as_sentences(compared.notes)]
+    return [*lines, *contradiction_notes(compared), *as_sentences(compared.notes)]
 
 
 def _markdown(compared: Comparison) -> str:
@@ -100,17 +102,21 @@ def _csv(compared: Comparison) -> str:
 
 def _csv_rows(compared: Comparison, of: tuple[str, ...], against: tuple[str, ...]) -> Iterator[list[object]]:
     for name in compared.names:
-        for metric, own in compared.metrics.items():
-            if (e := own.get(name)) is None:
-                continue
-            found = compared.differences.get(metric, {}).get(name)
-            yield [
-                name,
-                metric,
-                *(getattr(e, field) for field in of),
-                compared.baseline,
-                *("" if found is None else getattr(found, field) for field in against),
-            ]
+        for metric, e, found in _estimates(compared, name):
+            differences = ["" if found is None else getattr(found, field) for field in against]
+            yield [name, metric, *(getattr(e, field) for field in of), compared.baseline, *differences]
+
+
+def _estimates(compared: Comparison, name: str) -> Iterator[tuple[str, Estimate, CorrectedDifference | None]]:
+    """The metrics of a run, then those that were corrected with people's labels, with differences from the baseline."""
+    for metric, own in compared.metrics.items():
+        if name in own:
+            yield metric, own[name], compared.differences.get(metric, {}).get(name)
+    if (labels := compared.corrected) is not None:
+        for metric, scores in labels.scores.items():
+            if name in scores:
+                difference = labels.differences.get(metric, {}).get(name)
+                yield f"{metric} (corrected)", scores[name].estimate, difference
 
 
 def _interval(compared: Comparison, e: Estimate, metric: str) -> str:

@@ -162,7 +162,7 @@ def _length(whole: Sequence[Record]) -> Iterator[Finding]:
     if found.slope is not None:
         yield make_finding(
             "length",
-            f"change in log odds of winning per {spread:.0f} extra words",
+            f"change in log odds of winning from equal length to {spread:.0f} extra words (one standard deviation)",
             found.slope,
             "about 0",
             lambda e: (

@@ -22,11 +22,12 @@ class LeadingMetricPeople(QuestionPeople):
         return {lead.name: lead.measure} if one else {}
 
     def judged_scores(self, record: Record) -> Iterator[JudgedScore]:
-        if self.answer not in record or record.get("score") is None:
+        if self.answer not in record:
             return
         for measure in self.corrected_metrics({}).values():
-            for component, values in (measure.parts(record) or {}).items():
-                yield JudgedScore(self.tasks[0], component, self.item(record), float(values[0]))
+            (component,) = measure.components
+            values = (measure.parts(record) or {}).get(component) if record.get("score") is not None else None
+            yield JudgedScore(self.tasks[0], component, self.item(record), float(values[0]) if values else None)
 
     def score_of(self, task: Task, label: str) -> float | None:  # noqa: ARG002
         (measure,) = self.corrected_metrics({}).values()
