@@ -19,6 +19,7 @@ from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells
 from bowstring.reports.numbers import splits_in_words
 from bowstring.reports.points import columns_of, lead_of
 from bowstring.reports.tables import COUNTS, lost_items
+from bowstring.reports.variance import variance_lines
 from bowstring.runs.plan import Plan, RolePlan
 from bowstring.runs.running import Run
 from bowstring.runs.sweep import SweepResult
@@ -155,6 +156,8 @@ def print_run(run: Run, to: Console) -> None:
     if untrusted:
         to.print(f"[dim]* fewer than 30 {benchmark_of(m).cluster.many}: do not trust the interval[/dim]")
     for line in _remarks(m):
+        to.print(plain(line), style="dim", markup=False)
+    for line in variance_lines(m):
         to.print(plain(line), style="dim", markup=False)
     for note in m["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)

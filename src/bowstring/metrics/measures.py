@@ -5,6 +5,7 @@ Run metrics, comparisons, pages, tables and figures all use these definitions, s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from bowstring.metrics.clusters import Means, Score
 from bowstring.metrics.intervals import NEGLIGIBLE, Estimate, Missing, estimate
 from bowstring.metrics.linear import Ends, ends_by_component
+from bowstring.records import item_and_answer
 
 Floats = npt.NDArray[np.float64]
 Parts = Mapping[str, Sequence[float]]  # component: the values that a record contributes
@@ -75,16 +77,22 @@ class Measure:
         mine = {name: found[name] for name in self.components if found.get(name)}
         return mine or None
 
-    def collect_scores(self, parts: Iterable[tuple[str, str | None, Parts | None]]) -> dict[str, list[Score]]:
-        """Return the scores of each component, from the parts of records with their clusters and groups."""
+    def collect_scores(self, parts: Iterable[tuple[str, Mapping[str, Any], Parts | None]]) -> dict[str, list[Score]]:
+        """Return the scores of each component, from records with their clusters and parts. Several answers or
+        judgements of one item are averaged: they are one item."""
+        of_items: dict[tuple[str, str], tuple[str | None, list[Parts]]] = {}
+        for cluster, record, own in parts:
+            if own:
+                item = (cluster, item_and_answer(record)[0])
+                of_items.setdefault(item, (self.group_of(record), []))[1].append(own)
         scores: dict[str, list[Score]] = {name: [] for name in self.components}
-        for cluster, group, own in parts:
-            for name, values in (own or {}).items():
+        for (cluster, _), (group, repeats) in of_items.items():
+            for name, values in _averaged(repeats).items():
                 scores[name] += [Score(cluster, value, group) for value in values]
         return scores
 
     def scores(self, records: Clustered) -> dict[str, list[Score]]:
-        return self.collect_scores((cluster, self.group_of(record), self.parts(record)) for cluster, record in records)
+        return self.collect_scores((cluster, record, self.parts(record)) for cluster, record in records)
 
     def estimate(self, records: Clustered) -> Estimate | None:
         listed = list(records)
@@ -97,8 +105,12 @@ class Measure:
         return found and replace(found, range=self.scale.limits, ceiling=self.scale.ceiling)
 
     def _missing(self, scores: Mapping[str, Sequence[Score]], records: Sequence[Mapping[str, Any]]) -> Missing:
-        lacking = [own for record in records if self.parts(record) is None and (own := self._lacked(record))]
-
+        repeats = Counter(item_and_answer(record)[0] for record in records)
+        lacking = [
+            {name: n / repeats[item_and_answer(record)[0]] for name, n in own.items()}
+            for record in records
+            if self.parts(record) is None and (own := self._lacked(record))
+        ]
         ends = ends_by_component(self.ends, scores)
 
         def with_all_at(which: int) -> float:
@@ -117,6 +129,18 @@ class Measure:
 
     def _lacked(self, record: Mapping[str, Any]) -> dict[str, int]:
         return {name: n for name, n in self.lacks(record).items() if n and name in self.components}
+
+
+def _averaged(repeats: Sequence[Parts]) -> Parts:
+    """Return the mean of each value over repeated answers or judgements; all values, if their number varies."""
+    if len(repeats) == 1:
+        return repeats[0]
+    found: dict[str, Sequence[float]] = {}
+    for name in dict.fromkeys(name for one in repeats for name in one):
+        there = [one[name] for one in repeats if name in one]
+        alike = len({len(values) for values in there}) == 1
+        found[name] = [sum(x) / len(x) for x in zip(*there, strict=True)] if alike else [x for v in there for x in v]
+    return found
 
 
 def mean(

@@ -21,6 +21,7 @@ from bowstring.reports.figures import axis_figures, main_figures
 from bowstring.reports.items import blocks
 from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells
 from bowstring.reports.numbers import splits_in_words
+from bowstring.reports.variance import variance_lines
 from bowstring.runs.failures import commonest_failure
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def write_page(
         about_scores=view.about_scores(metrics, metric_set),
         about_configuration=view.about_configuration(metrics),
         about_splits=splits_in_words(metrics),
+        about_variance=variance_lines(metrics),
         columns={axis: _columns(metrics, groups) for axis, groups in metrics["groups"].items()},
         headline=metric_set.headlines(metrics["metrics"]),
         failure=commonest_failure(records),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bowstring.metrics.comparing import planned_difference
 from bowstring.models.prices import Price
 from bowstring.models.tokens import TokenCounter, counter_or_none
-from bowstring.records import Message, Planned, Prompt, Sampling, Usage, request_key
+from bowstring.records import STAGE_ROLE, Message, Planned, Prompt, Sampling, Usage, request_key
 from bowstring.runs.items import chosen_groups, clusters_of
+from bowstring.runs.repeats import MODEL_ROLE, Repeat, repeats_of
 from bowstring.runs.store import Store
 
 if TYPE_CHECKING:
@@ -78,6 +80,18 @@ class _Lengths:
         return sum(self._counter.count(texts)) + _AROUND * len(texts)
 
 
+def _repeated(planned: Planned, repeats: Sequence[Repeat]) -> Iterator[Planned]:
+    """Return a request for each answer, or each judgement of each answer. What further answers say is not known."""
+    seen = set()
+    for repeat in repeats:
+        sample = repeat.sample(planned.role)
+        of_answer = repeat.answer if planned.role != STAGE_ROLE else 0
+        if (sample, of_answer) not in seen:
+            seen.add((sample, of_answer))
+            unknown = planned.role != MODEL_ROLE and of_answer > 0
+            yield replace(planned, sampling=planned.sampling.again(sample), estimated=planned.estimated or unknown)
+
+
 def make_plan(running: Running) -> Plan:
     """Return what a run would request and cost; nothing is sent."""
     options = running.options
@@ -98,8 +112,9 @@ def make_plan(running: Running) -> Plan:
         found = store.get(request_key(roles[role].model, prompt, sampling))
         return found.text if found else None
 
+    repeats = repeats_of(options.answers, options.judgements)
     for items, group in groups:
-        for planned in items.plan(group, list(roles), known):
+        for planned in (again for one in items.plan(group, list(roles), known) for again in _repeated(one, repeats)):
             role = roles[planned.role]
             if not planned.estimated:
                 key = request_key(role.model, planned.prompt, planned.sampling)

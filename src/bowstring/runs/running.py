@@ -36,6 +36,7 @@ from bowstring.runs.folder import RunFolder, fingerprint, read_records, with_che
 from bowstring.runs.items import Items, chosen_groups
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 from bowstring.runs.progress import Progress
+from bowstring.runs.repeats import Repeated, current_sample, open_repeated, repeats_of
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
 from bowstring.runs.store import Store
 from bowstring.settings import check_settings, option
@@ -57,6 +58,12 @@ class RunOptions:
             "contains a smaller one.",
             min=1,
         ),
+    )
+    answers: int = field(
+        default=1, metadata=option("Answers to each item; rerun with a larger number to add some.", min=1)
+    )
+    judgements: int = field(
+        default=1, metadata=option("Judgements of each answer; rerun with a larger number to add some.", min=1)
     )
     concurrency: int | None = field(
         default=None,
@@ -108,6 +115,8 @@ class RunKeywords(RequestKeywords, total=False):
 
     limit: int | None
     users: int | None
+    answers: int
+    judgements: int
     out: str | Path | None
     runs: str | Path
     fresh: bool
@@ -198,9 +207,9 @@ class Running:
         """Return each evaluation's records, in data order; None for an item that was not reached."""
         grouped, watches = [], [self.watch]
         for e, folder, own in zip(self.evaluations, folders, askers, strict=True):
-            groups = chosen_groups(e.items, limit=self.options.limit, users=self.options.users)
+            groups = self._groups(e)
             progress = Progress(folder, sum(map(len, groups)), partial(_usages, own))
-            open_group = progress.counting(partial(e.items.open_group, askers=own))
+            open_group = progress.counting(open_repeated(partial(e.items.open_group, askers=own)))
             grouped.append([Group(items, open_group) for items in groups])
             watches.append(progress.note)
 
@@ -220,6 +229,13 @@ class Running:
             records[n] += [next(ended) for _ in group.items]
         return records, outcome.stopped
 
+    def _groups(self, evaluation: Evaluation) -> list[list[Repeated]]:
+        """Return the chosen items, each as often as it is answered and judged."""
+        options = self.options
+        groups = chosen_groups(evaluation.items, limit=options.limit, users=options.users)
+        repeats = repeats_of(options.answers, options.judgements)
+        return [[Repeated(item, repeat) for item in group for repeat in repeats] for group in groups]
+
     def _askers(self, store: Store) -> list[dict[str, Asker]]:
         """Return each evaluation's askers by role. There is one queue per model; each asker keeps its own counts."""
         budget = Budget(self.options.max_cost) if self.options.max_cost is not None else None
@@ -237,6 +253,7 @@ class Running:
                     price=self.price(model),
                     budget=budget,
                     fresh=self.options.fresh,
+                    sample=partial(current_sample, role),
                 )
                 first.setdefault(model.name, askers[role])
             found.append(askers)
@@ -260,6 +277,7 @@ class Running:
             "schema": SCHEMA,
             "benchmark": evaluation.benchmark,
             "complete": complete,
+            **self._repeats(),
             **evaluation.items.summarize(records),
             "failures": count_failures(records),
             "usage": _usages(askers),
@@ -275,6 +293,10 @@ class Running:
         folder.write_json("run.json", with_checksum(self._manifest(evaluation, *ended) | {"files": folder.written}))
         folder.remove(PROGRESS_NAME)
         return Run(evaluation.folder, metrics, complete, None if complete else stopped, page_problem)
+
+    def _repeats(self) -> dict[str, Any]:
+        answers, judgements = self.options.answers, self.options.judgements
+        return {"repeats": {"answers": answers, "judgements": judgements}} if answers * judgements > 1 else {}
 
     def _notes(self, evaluation: Evaluation, stopped: str | None) -> list[str]:
         notes = [f"incomplete: {stopped}"] if stopped else []

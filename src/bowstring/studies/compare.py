@@ -262,9 +262,7 @@ class _Comparing:
 
     def _scores(self, metric: str, name: str, keys: Iterable[str]) -> dict[str, list[Score]]:
         said, measure, records = self._parts(metric)[name], self.measures[metric], self.contenders[0].records
-        return measure.collect_scores(
-            (self.clusters[key], measure.group_of(records[key]), said[key]) for key in keys if key in said
-        )
+        return measure.collect_scores((self.clusters[key], records[key], said[key]) for key in keys if key in said)
 
     def _scored_by_all(self, metric: str, keys: Iterable[str]) -> list[str]:
         """The items of which every run that has the metric has a score. A run that fails on hard items would

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bowstring.benchmarks.components import variance_of_metrics
 from bowstring.benchmarks.cupid.validity import validity_of
 from bowstring.benchmarks.interface import Noun
 from bowstring.metrics.correlation import correlation
@@ -51,6 +52,7 @@ def summarize(records: Sequence[Record], *, scoring: str, analysed: bool) -> dic
             name: _mean([r["shown"][name] for r in records if "shown" in r]) for name in ("sessions", "characters")
         },
         "metrics": _metrics(records, scoring),
+        "variance": variance_of_metrics(metrics(scoring), records, cluster_of),
         "groups": groups,
     }
     if analysed:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bowstring.benchmarks.components import variance_of_metrics
 from bowstring.benchmarks.hicupid import demographics
 from bowstring.benchmarks.hicupid.truth import NAME as TRUTH_NAME
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question
@@ -68,6 +69,7 @@ def summarize(records: Sequence[Record], judge: str | None = None) -> dict[str, 
         },
         "splits": list(dict.fromkeys(str(record["split"]) for record in records)),
         "metrics": _metrics(records, measures),
+        "variance": variance_of_metrics(metrics_by(judge), records, cluster_of),
         "validity": validity_of(records, cluster_of),
         "groups": groups,
         "fairness": fairness,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from bowstring.benchmarks.components import variance_of_metrics
 from bowstring.metrics.measures import MetricSet, mean
 from bowstring.runs.runner import Record
 
@@ -45,6 +46,7 @@ def summarize(
         "shown": {name: _mean(r["shown"][name] for r in records if "shown" in r) for name in ("turns", "characters")},
         "words": {name: _mean(len(r[name].split()) for r in records if name in r) for name in ("answer", "gold")},
         "metrics": estimates(records),
+        "variance": variance_of_metrics(metrics, records, cluster_of),
         "groups": groups,
     }
 
