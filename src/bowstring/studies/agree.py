@@ -20,7 +20,7 @@ from bowstring.metrics.reliability import Level
 from bowstring.metrics.scales import normalize_label, normalize_text
 from bowstring.records import Rating
 from bowstring.settings import checked_call, option
-from bowstring.studies.ratings import RatingCollection, collect_ratings, raters_in_words
+from bowstring.studies.ratings import RATERS_NAMED, RatingCollection, collect_ratings, raters_in_words
 
 UNNAMED = "ratings"  # task of files that do not name one
 
@@ -168,7 +168,8 @@ def _no_shared_items(collection: RatingCollection) -> str:
     if not counts:
         lost = left_out_in_words((reason, n) for (*_, reason), n in collection.left_out.items())
         return f"there are no ratings to compare: {lost or 'the sources are empty'}"
-    raters = ", ".join(f"{rater} ({n:,})" for rater, n in counts.items())
+    raters = ", ".join(f"{rater} ({n:,})" for rater, n in list(counts.items())[:RATERS_NAMED])
+    raters += ", …" if len(counts) > RATERS_NAMED else ""
     if len(counts) == 1:
         ways = ["another run", "a file of ratings", *(["--metrics"] if collection.text_metrics else [])]
         return f"there is only one rater, {raters}; add {join_choices(ways)}"

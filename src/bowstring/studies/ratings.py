@@ -22,7 +22,7 @@ from bowstring.records import Rating
 from bowstring.runs.folder import EndedRun
 from bowstring.runs.sweep import run_folders
 
-_NAMED = 20  # raters that an error message names
+RATERS_NAMED = 20  # raters that an error message names
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +116,9 @@ def _known_raters(wanted: Sequence[str], known: set[str]) -> list[str]:
 
 def raters_in_words(names: Collection[str]) -> str:
     """The raters there are, for an error message; of many, the first ones."""
-    if len(names) <= _NAMED:
+    if len(names) <= RATERS_NAMED:
         return f"the raters are {', '.join(sorted(names)) or 'none'}"
-    return f"there are {len(names):,} raters, such as {', '.join(sorted(names)[:_NAMED])}"
+    return f"there are {len(names):,} raters, such as {', '.join(sorted(names)[:RATERS_NAMED])}"
 
 
 def _joined(rows: Sequence[tuple[str, Rating]]) -> Iterator[Rating]:
