@@ -30,6 +30,7 @@ from bowstring.metrics.intervals import Estimate
 from bowstring.metrics.measures import Measure, MetricSet, Parts
 from bowstring.runs.running import Run
 from bowstring.settings import checked_call, option
+from bowstring.studies.across_runs import RunCorrelation, correlate_across_runs
 from bowstring.studies.differing import Example, most_different
 from bowstring.studies.loading import Contender, common_keys, open_contenders
 
@@ -83,6 +84,7 @@ class Comparison:
     groups: dict[str, dict[str, dict[str, dict[str, GroupValue]]]]  # axis, group, metric, run
     examples: list[Example]
     notes: list[str]
+    correlations: list[RunCorrelation]  # of metrics across the runs
 
     @property
     def names(self) -> list[str]:
@@ -113,6 +115,7 @@ class Comparison:
             },
             "examples": [asdict(example) for example in self.examples],
             "notes": self.notes,
+            "correlations": [found.as_json() for found in self.correlations],
         }
 
 
@@ -204,6 +207,7 @@ class _Comparing:
             groups=self._groups(main),
             examples=most_different(self.view, main, self.measures[main], self.records, self.keys, items),
             notes=[*notes, *self._left_out(main)],
+            correlations=correlate_across_runs(self.metric_set, metrics, self.records, self.clusters),
         )
 
     def _left_out(self, metric: str) -> list[str]:
