@@ -5,8 +5,8 @@
 
 People and judges give one of three labels: the true one with some probability, otherwise another one. The answer is
 known: one more person is as good, a coin and a constant are not. `at the limit` is a judge that is worse than people by
-exactly epsilon: the test of one person should reject in 5% of the samples. In `of users`, ten items belong to a user
-for whom the judge is much better or much worse; the last row treats these items as independent.
+exactly epsilon: the test of one person should reject in 5% of the samples. In `of users`, ten items belong to a user;
+at the limit, the judge is much better or much worse for whole users. The last row treats these items as independent.
 """
 
 import argparse
@@ -78,10 +78,11 @@ def main() -> None:
     args = parser.parse_args()
     at_limit = limit(args.people)
     cases: dict[str, tuple[Judge, bool]] = {
-        "one more person": (lambda rng, truth: noisy(rng, truth, PERSON), True),
-        "always right": (lambda rng, truth: truth, True),
-        "coin": (lambda rng, truth: rng.integers(0, 3, size=len(truth)), True),
-        "constant": (lambda rng, truth: np.zeros_like(truth), True),
+        "one more person": (lambda rng, truth: noisy(rng, truth, PERSON), False),
+        "one more person, of users": (lambda rng, truth: noisy(rng, truth, PERSON), True),
+        "always right": (lambda rng, truth: truth, False),
+        "coin": (lambda rng, truth: rng.integers(0, 3, size=len(truth)), False),
+        "constant": (lambda rng, truth: np.zeros_like(truth), False),
         "at the limit": (lambda rng, truth: noisy(rng, truth, at_limit), False),
         "at the limit, of users": (lambda rng, truth: varied(rng, truth, at_limit), True),
         "the same, as if independent": (lambda rng, truth: varied(rng, truth, at_limit), False),
