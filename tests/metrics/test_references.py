@@ -132,3 +132,22 @@ def test_what_judges_are_measured_by():
     (bob,) = judge_differences(table, "bob")
     assert (bob["reference"], bob["n"], bob["value"]) == ("bob", 2, -0.5)
     assert judge_differences(table, "a") == [], "a judge is not tested against itself"
+
+
+def test_what_only_a_judge_says_is_not_a_class():
+    """As with f1_score(labels=…): what could not be read from one judge does not lower the F1 of another."""
+    rng = random.Random(9)
+    rows = []
+    for _ in range(90):
+        truth = rng.choice("012")
+        rows.append(
+            {"ann": truth, "bob": truth, "one": rng.choice(["garbage", truth, truth]), "two": rng.choice("012")}
+        )
+    found = compare_raters(ratings_of(rows), judges=["one", "two"], level="nominal")
+    assert found["labels"] == ["0", "1", "2", "garbage"]
+    assert found["averaged_labels"] == ["0", "1", "2"]
+    for judge, own in found["majority"]["judges"].items():
+        truth, said = ([row[rater] for row in rows] for rater in ("ann", judge))
+        expected = f1_score(truth, said, labels=["0", "1", "2"], average="macro", zero_division=0)
+        assert own["macro_f1"]["value"] == pytest.approx(expected)
+        assert own["macro_f1"]["low"] >= 0

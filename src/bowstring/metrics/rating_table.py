@@ -81,7 +81,9 @@ def compare_labels(
     first's."""
     if not scale.tabular:
         return {"agreement": as_json(share_equal(first, second, clusters))}
-    numbers: dict[str, Number] = {"agreement": accuracy, "macro_f1": macro_f1, "kappa": cohen_kappa}
+    averaged = [scale.labels.index(label) for label in scale.averaged or scale.labels]
+    f1 = partial(macro_f1, averaged=averaged)
+    numbers: dict[str, Number] = {"agreement": accuracy, "macro_f1": f1, "kappa": cohen_kappa}
     weights: dict[str, Number] = {}
     if scale.values is not None and scale.level != "nominal":
         values = [scale.values[label] for label in scale.labels]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -26,7 +27,7 @@ from bowstring.metrics.references import (
     judge_differences,
 )
 from bowstring.metrics.reliability import Level, fleiss_kappa, krippendorff_alpha
-from bowstring.metrics.scales import scale_of
+from bowstring.metrics.scales import Scale, scale_of
 from bowstring.records import Rating
 
 MOST_INTERVALS = 100  # with more pairs of raters, pairs have values only: hundreds of raters have thousands of pairs
@@ -48,10 +49,12 @@ def compare_raters(
     `judges` are the raters that are not people; `task_labels` are the labels that the task allows.
     """
     scale = scale_of({rating.label for rating in ratings}, order, level, task_labels)
+    scale = replace(scale, averaged=_averaged(ratings, scale, judges, {*order, *task_labels}))
     table = build_table(ratings, scale, judges)
     shared = [item for item, said in table.items.items() if len(said) > 1]
     return {
         "labels": list(scale.labels),
+        "averaged_labels": list(scale.averaged),
         "levels": list(scale.levels),
         "level": scale.level,
         "items": len(table.items),
@@ -67,6 +70,17 @@ def compare_raters(
         **_against_people(table, reference, epsilon),
         "disputed": _disputed(shared, table, most_disputed),
     }
+
+
+def _averaged(
+    ratings: Sequence[Rating], scale: Scale, judges: Collection[str], declared: Collection[str]
+) -> tuple[str, ...]:
+    """Return the labels of the task, which macro F1 averages over: all if they are declared, otherwise those that
+    people gave. What only a judge says, such as a text that could not be read, is an error, not a class of its own."""
+    given = {rating.label for rating in ratings if rating.rater not in judges}
+    if not given or (not scale.numeric and set(scale.labels) <= set(declared)):
+        return scale.labels
+    return tuple(label for label in scale.labels if label in given)
 
 
 def _kind_of_clusters(items: Sequence[str], known: Collection[str]) -> str:

@@ -40,13 +40,15 @@ class Scale:
     """`labels` in order, if they have one; `values` are their ranks or numbers; `levels` are the applicable alpha
     levels.
 
-    `level` is the one that uses most of the labels' meaning, unless another was requested.
+    `level` is the one that uses most of the labels' meaning, unless another was requested. Macro F1 averages over the
+    labels of the task, which may be fewer: `averaged`, by default all.
     """
 
     labels: tuple[str, ...]
     values: Mapping[str, float] | None
     levels: tuple[Level, ...]
     numeric: bool = False
+    averaged: tuple[str, ...] = ()
 
     @property
     def level(self) -> Level:

@@ -125,7 +125,7 @@ def _notes(found: Mapping[str, Any], given: Collection[str]) -> list[str]:
     notes = []
     if len({label.casefold() for label in given}) < len(given):
         notes.append("some labels differ only in case and count as different; --merge Win=win merges them")
-    never = [label for label in found["labels"] if label not in given]
+    never = [label for label in found["averaged_labels"] if label not in given]
     if never and ("reference" in found or "majority" in found):
         verb = "counts" if len(never) == 1 else "count"
         notes.append(f"no rater gave {join_choices(never)}, which {verb} as 0 in macro F1")
