@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import shutil
+import statistics
 from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
@@ -271,6 +272,28 @@ def test_cupid_is_compared_by_personas_and_says_what_could_not_be_read(made):
     assert (lacking["n"], lacking["left_out"]) == (12 - len(unread), len(unread))
     assert "inference.precision" in found["differences"]
     assert "generation.score" in found["differences"]
+
+
+def test_cupid_inference_and_generation_are_correlated_across_runs(made):
+    runs = ("runs/vague", "runs/knowing", "runs/mute")
+    found = compared(made, *runs)
+    (across,) = found["correlations"]
+    names = [run["name"] for run in found["runs"]]
+    x, y = (
+        [found["metrics"][metric][name]["value"] for name in names] for metric in (across["first"], across["second"])
+    )
+    assert (across["first"], across["second"], across["runs"]) == ("inference.f1", "generation.score", 3)
+    assert across["value"] == pytest.approx(statistics.correlation(x, y))
+    assert across["interval"] is None, "three runs"
+    said = (
+        f"Correlation of inference.f1 and generation.score across 3 runs: {across['value']:.2f} (Pearson; no interval"
+    )
+    assert said in " ".join(compare(made, *runs).out.split())
+    assert said in " ".join(compare(made, *runs, "--format", "markdown").out.split())
+    compare(made, *runs, "--out", "pages/correlated.html")
+    assert said in (made / "pages" / "correlated.html").read_text(encoding="utf-8")
+    assert compared(made, *runs[:2])["correlations"] == [], "two runs lie on a line"
+    assert compared(made, "runs/weak", "runs/twin", "runs/strong")["correlations"] == [], "no such metrics"
 
 
 def test_a_sweep_stands_for_its_runs(made):

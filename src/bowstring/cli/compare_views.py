@@ -41,6 +41,8 @@ def print_comparison(compared: Comparison, items: int, to: Console) -> None:
     to.print(f"\n{plain(ranks_note(compared))}", markup=False)
     for note in power_notes(compared):
         to.print(plain(note), markup=False)
+    for found in compared.correlations:
+        to.print(plain(found.sentence), markup=False)
     for note in compared.notes:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
     for example in compared.examples[:items]:

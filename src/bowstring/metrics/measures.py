@@ -177,6 +177,15 @@ class Family(NamedTuple):
     heading: str = ""
 
 
+class Correlated(NamedTuple):
+    """Two metrics whose correlation across runs is of interest. `by_item` are metrics with one value per record: their
+    correlation over the items of a run is reported beside it."""
+
+    first: str
+    second: str
+    by_item: tuple[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class MetricSet:
     """All metrics of a benchmark. Only `measures` is required; the rest follows from their order."""
@@ -190,6 +199,7 @@ class MetricSet:
     of_group: tuple[tuple[str, ...], ...] = ()  # a group shows the first available metric of each tuple
     secondary: frozenset[str] = frozenset()  # alternative averages: not in figures or comparison tables
     axes_without_figure: frozenset[str] = frozenset()  # breakdowns that the overall figures already show
+    correlated: tuple[Correlated, ...] = ()  # pairs of metrics that `compare` correlates across runs
     unknown: Scale = PERCENT  # scale of an unlisted metric
 
     def scale(self, metric: str = "") -> Scale:

@@ -30,6 +30,7 @@ from bowstring.metrics.intervals import Estimate
 from bowstring.metrics.measures import Measure, MetricSet, Parts
 from bowstring.runs.running import Run
 from bowstring.settings import checked_call, option
+from bowstring.studies.across_runs import RunCorrelation, correlate_across_runs
 from bowstring.studies.corrected_comparison import CorrectedComparison, corrected_comparison
 from bowstring.studies.differing import Example, most_different
 from bowstring.studies.length_comparison import LengthComparison, length_comparison
@@ -85,6 +86,7 @@ class Comparison:
     groups: dict[str, dict[str, dict[str, dict[str, GroupValue]]]]  # axis, group, metric, run
     examples: list[Example]
     notes: list[str]
+    correlations: list[RunCorrelation]  # of metrics across the runs
     length: LengthComparison | None  # if the benchmark compares answers
     corrected: CorrectedComparison | None = None  # with people's labels, if given
 
@@ -117,6 +119,7 @@ class Comparison:
             },
             "examples": [asdict(example) for example in self.examples],
             "notes": self.notes,
+            "correlations": [found.as_json() for found in self.correlations],
             **({"length_controlled": self.length.as_json()} if self.length is not None else {}),
             **({"corrected": self.corrected.as_json()} if self.corrected is not None else {}),
         }
@@ -223,6 +226,7 @@ class _Comparing:
             groups=self._groups(main),
             examples=most_different(self.view, main, self.measures[main], self.records, self.keys, items),
             notes=[*notes, *self._left_out(main)],
+            correlations=correlate_across_runs(self.metric_set, metrics, self.records, self.clusters),
             length=length_comparison(self.contenders, self.baseline, self.keys),
         )
 

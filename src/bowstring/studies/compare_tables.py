@@ -48,6 +48,7 @@ def _legend(compared: Comparison) -> list[str]:
         lines.append(f"{meanings} than {compared.baseline}, p < 0.05 by a paired t-test{corrected}.")
     if any(not e.trusted for metric in _columns(compared) for e in compared.metrics[metric].values()):
         lines.append(f"* fewer than 30 {clusters}: do not trust the interval.")
+    lines += [found.sentence for found in compared.correlations]
     return [*lines, *contradiction_notes(compared), *as_sentences(compared.notes)]
 
 

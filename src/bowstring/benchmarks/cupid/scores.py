@@ -20,7 +20,7 @@ from bowstring.benchmarks.cupid.validity import validity_of
 from bowstring.benchmarks.interface import Noun
 from bowstring.metrics.correlation import correlation
 from bowstring.metrics.intervals import Estimate
-from bowstring.metrics.measures import CORRELATION, Family, Measure, MetricSet, Parts, Scale, mean
+from bowstring.metrics.measures import CORRELATION, Correlated, Family, Measure, MetricSet, Parts, Scale, mean
 from bowstring.runs.runner import Record
 
 _AXES = ("type", "category", "distance")
@@ -120,6 +120,7 @@ def metrics(scoring: str) -> MetricSet:
         columns=(*inferred, "generation.score", "evidence.recall"),
         of_group=(("inference.f1",), ("generation.score",)),
         secondary=frozenset(f"{name}_by_instance" for name in inferred),
+        correlated=(Correlated("inference.f1", "generation.score", ("inference.f1_by_instance", "generation.score")),),
     )
 
 
