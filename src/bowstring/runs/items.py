@@ -57,6 +57,13 @@ def chosen_groups(items: Items, *, limit: int | None, users: int | None) -> list
         return groups
     if not _says_whose(items):
         raise UsageError("--users: this benchmark does not say whose its items are; use --limit")
+    chosen = set(users_in_order(items, groups)[:users])
+    kept = ([item for item in group if items.whose(item)[0] in chosen] for group in groups)
+    return [group for group in kept if group]
+
+
+def users_in_order(items: Items, groups: Sequence[Sequence[Any]]) -> list[str]:
+    """Return the users of these groups in random order, in proportion to the splits."""
     split_of: dict[str, str] = {}
     for group in groups:
         for item in group:
@@ -66,9 +73,7 @@ def chosen_groups(items: Items, *, limit: int | None, users: int | None) -> list
         by_split.setdefault(split_of[user], []).append(user)
     # The user at the same share of every split comes first: any beginning of this order is in proportion.
     places = {user: (n + 0.5) / len(own) for own in by_split.values() for n, user in enumerate(own)}
-    chosen = set(sorted(places, key=lambda user: (places[user], seeded_number(0, "users", user)))[:users])
-    kept = ([item for item in group if items.whose(item)[0] in chosen] for group in groups)
-    return [group for group in kept if group]
+    return sorted(places, key=lambda user: (places[user], seeded_number(0, "users", user)))
 
 
 def clusters_of(items: Items, groups: Sequence[Sequence[Any]]) -> int:

@@ -161,6 +161,7 @@ class Running:
     options: RunOptions
     prices: Prices
     watch: Callable[[Snapshot], None] = field(default=lambda snapshot: None)
+    notes: tuple[str, ...] = ()  # what a reader of the results must know about how they came about
     _runner: Runner[Any] | None = None
 
     def run(self) -> list[Run]:
@@ -180,7 +181,8 @@ class Running:
                 _check_folder(evaluation)
             store = Store(self.options.store_path)
             self._write_manifests(folders, "running")
-            askers = self._askers(store)
+            budget = Budget(self.options.max_cost) if self.options.max_cost is not None else None
+            askers = self.askers(store, budget, {})
             records, stopped = await self._records(folders, askers)
             return [
                 self._finish(*of_one, stopped)
@@ -236,10 +238,9 @@ class Running:
         repeats = repeats_of(options.answers, options.judgements)
         return [[Repeated(item, repeat) for item in group for repeat in repeats] for group in groups]
 
-    def _askers(self, store: Store) -> list[dict[str, Asker]]:
-        """Return each evaluation's askers by role. There is one queue per model; each asker keeps its own counts."""
-        budget = Budget(self.options.max_cost) if self.options.max_cost is not None else None
-        first: dict[str, Asker] = {}
+    def askers(self, store: Store, budget: Budget | None, first: dict[str, Asker]) -> list[dict[str, Asker]]:
+        """Return each evaluation's askers by role. There is one queue per model; each asker keeps its own counts.
+        `first` has the first asker of each model, also from other runs."""
         found: list[dict[str, Asker]] = []
         for _ in self.evaluations:
             askers = {}
@@ -302,7 +303,7 @@ class Running:
         notes = [f"incomplete: {stopped}"] if stopped else []
         if evaluation.configuration["judge"] == builtin.NAME:
             notes.append(builtin.WARNING)
-        notes += evaluation.items.notes()
+        notes += [*self.notes, *evaluation.items.notes()]
         for model in {id(model): model for model in self.models.values()}.values():
             if dropped := getattr(model, "dropped", None):
                 notes.append(f"{model.name} rejected {', '.join(dropped)}: requests were sent without")

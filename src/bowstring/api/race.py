@@ -1,0 +1,170 @@
+"""A race of two models on a benchmark, for the command and the Python API.
+
+race(NAME, model="openai/gpt-4o-mini", against="openai/gpt-4o", judge="openai/gpt-4o", until=0.05)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bowstring.api.evaluate import ModelLike, Watch, prepare
+from bowstring.benchmarks import registry
+from bowstring.benchmarks.interface import Benchmark
+from bowstring.errors import UsageError
+from bowstring.metrics.clusters import ClusterSums
+from bowstring.metrics.measures import Measure, MetricSet
+from bowstring.runs.codec import SCHEMA
+from bowstring.runs.folder import RunFolder
+from bowstring.runs.race import Race, RaceOutcome
+from bowstring.runs.runner import Record
+from bowstring.runs.running import Run, Running
+
+NAME = "race.json"
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class RaceResult:
+    """A race that has ended: its outcome, and both runs on the users that were needed (None if no user was done)."""
+
+    metric: str
+    names: tuple[str, str]
+    outcome: RaceOutcome
+    runs: tuple[Run, Run] | None
+
+    @property
+    def better(self) -> str | None:
+        """The model that is shown to be better; None if neither is."""
+        return self.names[self.outcome.value > 0] if self.outcome.established else None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "metric": self.metric,
+            "model": self.names[0],
+            "against": self.names[1],
+            "better": self.better,
+            **self.outcome.as_json(),
+            "runs": [str(run.folder) for run in self.runs or ()],
+        }
+
+
+@dataclass(slots=True)
+class PreparedRace:
+    """A race that is ready to run: everything is checked, and no request has been sent."""
+
+    benchmark: Benchmark
+    race: Race
+    metric_set: MetricSet
+    metric: str
+    given: Mapping[str, Any]  # for the runs that are written at the end
+
+    @property
+    def sides(self) -> tuple[Running, Running]:
+        return self.race.first, self.race.second
+
+    def run(self) -> RaceResult:
+        """Run until the difference is established or all users are done; then write both runs, from the store."""
+        names = self._names()
+        outcome = self.race.run()
+        runs = self._write(outcome) if outcome.users else None
+        result = RaceResult(self.metric, names, outcome, runs)
+        if runs is not None:
+            folder = RunFolder(runs[0].folder)
+            try:
+                folder.write_json(NAME, result.as_json())
+            finally:
+                folder.close()
+        return result
+
+    def _names(self) -> tuple[str, str]:
+        first, second = (str(side.evaluations[0].configuration["model"]) for side in self.sides)
+        return first, second
+
+    def _write(self, outcome: RaceOutcome) -> tuple[Run, Run]:
+        names = self._names()
+        found = []
+        for n, side in enumerate(("model", "against")):
+            running = prepare(self.benchmark.name, **_side(self.given, side), users=outcome.users)
+            if outcome.established:
+                running.notes = (
+                    f"stopped after {outcome.users} of {outcome.of_users} users, in a race with {names[1 - n]}: "
+                    "intervals and tests that assume a fixed number of users are too certain",
+                )
+            found.append(running.run()[0])
+        return found[0], found[1]
+
+
+def prepare_race(
+    benchmark: str,
+    *,
+    until: float = LEVEL,
+    watch: Watch = lambda snapshot: None,
+    **given: Any,
+) -> PreparedRace:
+    """Check all settings of both runs before any request is sent."""
+    if not 0 < until < 0.5:
+        raise UsageError(f"--until {until:g}: expected the share of errors that is allowed, such as 0.05")
+    if given.get("against") is None:
+        raise UsageError("--until needs --against NAME: the model to compare with")
+    for name in ("limit", "out", "batch"):
+        if given.get(name):
+            raise UsageError(f"--{name} and --until exclude each other")
+    first, second = (prepare(benchmark, **_side(given, side)) for side in ("model", "against"))
+    if not first.models:
+        raise UsageError("--until needs models; a retrieval-only run has none")
+    if first.models["model"].identity == second.models["model"].identity:
+        raise UsageError(f"--against {second.models['model'].name}: this is the model itself")
+    found = registry.get(benchmark)
+    metric_set = found.metrics(first.evaluations[0].configuration)
+    metric = metric_set.lead(metric_set.measures) or next(iter(metric_set.measures))
+    race = Race(first, second, until, partial(user_difference, metric_set, metric), watch)
+    return PreparedRace(found, race, metric_set, metric, {k: v for k, v in given.items() if k not in ("users", "tell")})
+
+
+def race(
+    benchmark: str,
+    *,
+    model: ModelLike,
+    against: ModelLike,
+    until: float = LEVEL,
+    watch: Watch = lambda snapshot: None,
+    **settings: Any,
+) -> RaceResult:
+    """Compare two models user by user until the difference is established, as `bowstring eval --against` does."""
+    return prepare_race(benchmark, model=model, against=against, until=until, watch=watch, **settings).run()
+
+
+def _side(given: Mapping[str, Any], side: str) -> dict[str, Any]:
+    """The settings of the run of one of the two models."""
+    return {name: value for name, value in given.items() if name != "against"} | {"model": given.get(side)}
+
+
+def user_difference(
+    metric_set: MetricSet, metric: str, first: Sequence[Record], second: Sequence[Record]
+) -> float | None:
+    """The second model's score minus the first's, on the items of a user that both have a score of; None if there are
+    none. If the user lacks a part of the metric, such as a question type, the parts that are there count equally."""
+    measure = metric_set.measures[metric]
+    by_key = [{record["key"]: record for record in own if measure.parts(record) is not None} for own in (first, second)]
+    shared = [key for key in by_key[0] if key in by_key[1]]
+    if not shared:
+        return None
+    before, after = (_value(measure, [own[key] for key in shared]) for own in by_key)
+    return None if before is None or after is None else after - before
+
+
+def _value(measure: Measure, records: Sequence[Record]) -> float | None:
+    scores = {name: own for name, own in measure.scores(("", record) for record in records).items() if own}
+    means = ClusterSums(scores).means()
+    if set(means) == set(measure.components):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return float(np.nan_to_num(measure.statistic(means)[0]))
+    low, high = measure.scale.limits
+    shares = [float(mean[0]) for mean in means.values()]
+    return low + (high - low) * sum(shares) / len(shares) if shares else None
