@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,8 +59,8 @@ class PreparedRace:
 
     benchmark: Benchmark
     race: Race
+    difference: LeadDifference
     metric_set: MetricSet
-    metric: str
     given: Mapping[str, Any]  # for the runs that are written at the end
 
     @property
@@ -73,7 +72,8 @@ class PreparedRace:
         names = self._names()
         outcome = self.race.run()
         runs = self._write(outcome) if outcome.users else None
-        result = RaceResult(self.metric, names, outcome, runs)
+        metric = self.difference.metric or next(iter(self.metric_set.leading or self.metric_set.measures))
+        result = RaceResult(metric, names, outcome, runs)
         if runs is not None:
             folder = RunFolder(runs[0].folder)
             try:
@@ -122,9 +122,10 @@ def prepare_race(
         raise UsageError(f"--against {second.models['model'].name}: this is the model itself")
     found = registry.get(benchmark)
     metric_set = found.metrics(first.evaluations[0].configuration)
-    metric = metric_set.lead(metric_set.measures) or next(iter(metric_set.measures))
-    race = Race(first, second, until, partial(user_difference, metric_set, metric), watch)
-    return PreparedRace(found, race, metric_set, metric, {k: v for k, v in given.items() if k not in ("users", "tell")})
+    difference = LeadDifference(metric_set)
+    race = Race(first, second, until, difference, watch)
+    again = {name: value for name, value in given.items() if name not in ("users", "tell")}
+    return PreparedRace(found, race, difference, metric_set, again)
 
 
 def race(
@@ -145,26 +146,33 @@ def _side(given: Mapping[str, Any], side: str) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name != "against"} | {"model": given.get(side)}
 
 
-def user_difference(
-    metric_set: MetricSet, metric: str, first: Sequence[Record], second: Sequence[Record]
-) -> float | None:
-    """The second model's score minus the first's, on the items of a user that both have a score of; None if there are
-    none. If the user lacks a part of the metric, such as a question type, the parts that are there count equally."""
-    measure = metric_set.measures[metric]
-    by_key = [{record["key"]: record for record in own if measure.parts(record) is not None} for own in (first, second)]
-    shared = [key for key in by_key[0] if key in by_key[1]]
-    if not shared:
+class LeadDifference:
+    """The second model's score minus the first's, for one user, in the leading metric that the first user has."""
+
+    def __init__(self, metric_set: MetricSet) -> None:
+        self._measures = metric_set.measures
+        self._leading = metric_set.leading or tuple(metric_set.measures)
+        self.metric: str | None = None
+
+    def __call__(self, first: Sequence[Record], second: Sequence[Record]) -> float | None:
+        """None if the models do not share an item with a score, or if the user lacks a part of the metric."""
+        for name in (self.metric,) if self.metric is not None else self._leading:
+            found = self._of(self._measures[name], first, second)
+            if found is not None:
+                self.metric = name
+                return found
         return None
-    before, after = (_value(measure, [own[key] for key in shared]) for own in by_key)
-    return None if before is None or after is None else after - before
+
+    def _of(self, measure: Measure, first: Sequence[Record], second: Sequence[Record]) -> float | None:
+        scored = [{r["key"]: r for r in own if measure.parts(r) is not None} for own in (first, second)]
+        shared = [key for key in scored[0] if key in scored[1]]
+        before, after = (_value(measure, [own[key] for key in shared]) for own in scored)
+        return None if before is None or after is None else after - before
 
 
 def _value(measure: Measure, records: Sequence[Record]) -> float | None:
-    scores = {name: own for name, own in measure.scores(("", record) for record in records).items() if own}
-    means = ClusterSums(scores).means()
-    if set(means) == set(measure.components):
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return float(np.nan_to_num(measure.statistic(means)[0]))
-    low, high = measure.scale.limits
-    shares = [float(mean[0]) for mean in means.values()]
-    return low + (high - low) * sum(shares) / len(shares) if shares else None
+    scores = measure.scores(("", record) for record in records)
+    if not all(scores.values()):
+        return None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return float(np.nan_to_num(measure.statistic(ClusterSums(scores).means())[0]))
