@@ -68,6 +68,7 @@ class Chances:
 
     def __init__(self, mean: float, correlation: float, *, shared: bool) -> None:
         self.mean, self.correlation, self.shared = mean, correlation, shared
+        self._sorted: np.ndarray | None = None
         self.shift = self._shift() if shared else 0.0
 
     def of_users(self, rng: np.random.Generator, users: int) -> np.ndarray:
@@ -75,6 +76,12 @@ class Chances:
             return np.full(users, self.mean)
         rest = 1 / self.correlation - 1
         return rng.beta(self.mean * rest, (1 - self.mean) * rest, size=users)
+
+    def at(self, place: np.ndarray) -> np.ndarray:
+        """The chances of users at these places, from 0 (the hardest user) to 1."""
+        if self._sorted is None:
+            self._sorted = np.sort(self.of_users(np.random.default_rng(2), 100_000))
+        return self._sorted[(place * len(self._sorted)).astype(int)]
 
     def with_personas(self, chances: np.ndarray, effects: np.ndarray) -> np.ndarray:
         if not self.shared:
@@ -148,7 +155,8 @@ def score(cell: Cell) -> Callable[[Sample], tuple]:
 
 
 def rating(cell: Cell) -> Callable[[Sample], tuple]:
-    of = Chances(cell.mean, cell.correlation, shared=cell.shared)
+    # Nine points that are given one by one: the correlation of ratings is far above that of the points.
+    of = Chances(cell.mean, cell.correlation / (9 - 8 * cell.correlation), shared=cell.shared)
 
     def draw(sample: Sample):
         given = 1.0 + sample.rng.binomial(9, sample.chances(of))
@@ -159,7 +167,8 @@ def rating(cell: Cell) -> Callable[[Sample], tuple]:
 
 
 def of_total(cell: Cell) -> Callable[[Sample], tuple]:
-    of = Chances(cell.mean, cell.correlation, shared=cell.shared)
+    # The mean of two draws, for win, tie and lose: the correlation of scores is above that of the draws.
+    of = Chances(cell.mean, cell.correlation / (2 - cell.correlation), shared=cell.shared)
     kinds = np.asarray([0] * 25 + [1] * 5 + [2] * 10) if cell.items == 40 else np.asarray([0] * 6 + [1] * 2 + [2] * 2)
 
     def draw(sample: Sample):
@@ -187,17 +196,14 @@ def of_f1(cell: Cell) -> Callable[[Sample], tuple]:
 
 
 def paired(apart: float, cell: Cell) -> Callable[[Sample], tuple]:
-    """Two runs; users are hard for both, and half of what makes a user hard is a run's own."""
+    """Two runs: half of the users are as hard for one as for the other, half have a place of their own in each."""
     other = cell.mean + (apart if cell.mean < 0.5 else -apart)
     one, two = (Chances(mean, cell.correlation, shared=cell.shared) for mean in (cell.mean, other))
 
     def draw(sample: Sample):
-        common = sample.rng.random(cell.users) < 0.5
-        first = one.of_users(sample.rng, cell.users)
-        second = two.of_users(sample.rng, cell.users)
-        if cell.correlation:  # users at the same rank for both runs
-            second[common] = np.sort(second[common])[np.argsort(np.argsort(first[common]))]
-        a, b = sample.right(one, first), sample.right(two, second)
+        place = sample.rng.random(cell.users)
+        own = np.where(sample.rng.random(cell.users) < 0.5, place, sample.rng.random(cell.users))
+        a, b = sample.right(one, one.at(place)), sample.right(two, two.at(own))
         sides = [linearize({"x": sample.column(x)}, percent, (0.0, 1.0), cell.users) for x in (a, b)]
         return 100 * (other - cell.mean), difference_of(*sides, sample.n), 100 * (b - a)
 
