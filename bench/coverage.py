@@ -21,7 +21,7 @@ import multiprocessing
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -290,7 +290,7 @@ def family(task: tuple[Trial, int]) -> dict[str, object]:
         by_user = of.of_users(rng, trial.users)
         values = [sample.right(of, by_user) for _ in range(10)]
         sides = [linearize({"x": sample.column(x)}, percent, (0.0, 1.0), trial.users) for x in values]
-        ps = [difference_of(a, b, sample.n).p for a, b in itertools.combinations(sides, 2)]
+        ps = [difference_of(a, b, sample.n, by_item=False).p for a, b in itertools.combinations(sides, 2)]
         any_pair += min(holm(ps)) < 0.05
         single += ps[0] < 0.05
         other = sample.right(better)
@@ -318,24 +318,25 @@ def main() -> None:
     ]
     trials = [Trial(*one) for one in itertools.product((0.5, 0.9, 0.97), (6, 8, 12, 30, 100), (0.0, 0.2))]
     with multiprocessing.Pool(os.cpu_count()) as pool:
-        rows = list(_watched(pool.imap_unordered(coverage, [(cell, asked.samples) for cell in cells]), len(cells)))
-        tests = pool.map(family, [(t, asked.samples) for t in trials], chunksize=1) if "tests" in wanted else []
+        rows = []
+        for n, row in enumerate(pool.imap_unordered(coverage, [(cell, asked.samples) for cell in cells]), 1):
+            rows.append(row)
+            if n % 50 == 0 or n == len(cells):  # a run that is cut short has something to show
+                _write(rows, asked.out)
+                print(f"{n}/{len(cells)}", file=sys.stderr, flush=True)
+        if rows:
+            _print_summary(rows)
+        if "tests" in wanted:
+            _print_table(pool.map(family, [(trial, asked.samples) for trial in trials], chunksize=1))
+
+
+def _write(rows: list[dict[str, object]], out: str | None) -> None:
     rows.sort(key=lambda row: list(map(str, (row[name] for name in Cell._fields))))
-    if rows:
-        _print_summary(rows)
-    if tests:
-        _print_table(tests)
-    if asked.out and rows:
-        with open(asked.out, "w", newline="") as file:
+    if out:
+        with open(out, "w", newline="") as file:
             writer = csv.DictWriter(file, list(rows[0]))
             writer.writeheader()
             writer.writerows(rows)
-
-
-def _watched(rows: Iterator[dict[str, object]], many: int) -> Iterator[dict[str, object]]:
-    for n, row in enumerate(rows, 1):
-        print(f"\r{n}/{many}", end="", file=sys.stderr, flush=True)
-        yield row
 
 
 def _print_summary(rows: list[dict[str, object]]) -> None:

@@ -110,7 +110,7 @@ class Prior(NamedTuple):
     events: float
 
 
-OF_SCORES = Prior(0.2, 12.0)
+OF_SCORES = Prior(0.25, 16.0)
 OF_CHANGES = Prior(0.15, 8.0)  # from one run to another
 _FIRST_EVENTS = 40.0  # so many events tell half as much about correlations as they would if there were many
 _GROUP_CORRELATION = 0.05
