@@ -18,7 +18,7 @@ def test_importing_bowstring_is_light():
 
 def test_the_public_surface_fits_on_two_lines():
     names = ["BowstringError", "Run", "agree", "audit", "compare", "evaluate", "load", "load_cupid", "load_hicupid"]
-    assert bowstring.__all__ == [*names, "report", "sweep", "synthesize", "train"]
+    assert bowstring.__all__ == [*names, "race", "report", "sweep", "synthesize", "train"]
     assert set(dir(bowstring)) == {*bowstring.__all__, "__version__"}
     assert set(names) <= set(dir(bowstring))
     assert all(callable(getattr(bowstring, name)) for name in bowstring.__all__)

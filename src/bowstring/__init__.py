@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from bowstring.api.calls import evaluate, sweep, synthesize
+    from bowstring.api.race import race
     from bowstring.api.train import train
     from bowstring.benchmarks.loading import load, load_cupid, load_hicupid
     from bowstring.errors import BowstringError
@@ -35,6 +36,7 @@ _HOMES = {
     "load": "bowstring.benchmarks.loading",
     "load_cupid": "bowstring.benchmarks.loading",
     "load_hicupid": "bowstring.benchmarks.loading",
+    "race": "bowstring.api.race",
     "report": "bowstring.studies.report",
     "sweep": "bowstring.api.calls",
     "synthesize": "bowstring.api.calls",
@@ -51,6 +53,7 @@ __all__ = [
     "load",
     "load_cupid",
     "load_hicupid",
+    "race",
     "report",
     "sweep",
     "synthesize",

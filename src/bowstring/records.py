@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
+
+from bowstring.seeding import seeded_number
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -150,18 +152,34 @@ def _bytes(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Sampling settings of a request. None means the model's default."""
+    """Sampling settings of a request. None means the model's default. `sample` is 0 for the first answer to a prompt,
+    1 for a second one, and so on; it is not sent."""
 
     max_tokens: int
     temperature: float | None = 0.0
     top_k: int | None = None
     top_p: float | None = None
     seed: int | None = None
+    sample: int = 0
+
+    def again(self, sample: int) -> Sampling:
+        """Return the settings of a further answer to the same prompt; the seed depends on the sample number."""
+        if not sample:
+            return self
+        return replace(self, sample=sample, seed=seeded_number(self.seed or 0, "sample", str(sample)) % 2**31)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what is sent."""
+        return {name: value for name, value in fields_of(self).items() if name != "sample"}
+
+    def as_json(self) -> str:
+        """Return the settings as text, with the sample number of any but the first answer."""
+        return json.dumps(self.settings() | ({"sample": self.sample} if self.sample else {}), sort_keys=True)
 
 
 def request_key(model: str, prompt: Prompt, sampling: Sampling) -> str:
     """Return the key of a response in the store and in batches: a hash of model, full prompt and sampling settings."""
-    settings = json.dumps(fields_of(sampling), sort_keys=True)
+    settings = sampling.as_json()
     return hashlib.sha256(f"{model}\0{settings}\0{prompt.digest}".encode()).hexdigest()
 
 
@@ -207,3 +225,19 @@ class Planned:
 
 # Looks up the stored answer of a role to a prompt, if any, so that a plan can look ahead.
 Known = Callable[[str, Prompt, Sampling], str | None]
+
+
+REPEAT = "repeat"  # the field of a record that is a further answer, or a further judgement, of an item
+
+
+def item_and_answer(record: Mapping[str, Any]) -> tuple[str, str]:
+    """Return which item a record is of, and which answer to it."""
+    said = record.get(REPEAT)
+    if not isinstance(said, Mapping):
+        return str(record.get("key")), "1"
+    return str(said.get("of")), str(said.get("answer"))
+
+
+def is_repeated(record: Mapping[str, Any]) -> bool:
+    """Return whether a record is a further answer or judgement of an item that has another record."""
+    return REPEAT in record

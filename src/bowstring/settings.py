@@ -18,8 +18,8 @@ A function with few settings states them in its signature instead:
     def draw(data: str, *, seed: Annotated[int, option("Seed of the sampling.", min=0)] = 0) -> list[str]: ...
 
 `cli/options.py` builds command-line options from the same fields or keywords. One may be a str, int, float, bool, Path
-or Literal, one of these or None, or a tuple or Sequence of them; its type must resolve at run time. Without `option()`
-it belongs to the Python API only. Any other type accepts any value.
+or Literal, one of these or None, or a tuple or Sequence of them; `str | Path` is a path. Its type must resolve at run
+time. Without `option()` it belongs to the Python API only. Any other type accepts any value.
 """
 
 from __future__ import annotations
@@ -154,6 +154,8 @@ def _option(name: str, hint: Any, default: Any, given: Mapping[str, Any] | None)
     several = typing.get_origin(hint) in (tuple, Sequence)
     if several:
         hint = typing.get_args(hint)[0]
+    if set(typing.get_args(hint)) == {str, Path}:
+        hint = Path
     choices: tuple[Any, ...] = ()
     if typing.get_origin(hint) is Literal:
         choices = typing.get_args(hint)

@@ -81,6 +81,7 @@ bowstring.sweep("hicupid", model="embedded", history=["full", "none"], shots=[0,
 bowstring.synthesize("cupid", model="x", personas=3, assistant="y")
 bowstring.synthesize("hicupid", offline=True, users=3, out="x")
 bowstring.audit("runs/a", second_judge="builtin", checks=["gold"], max_cost=1)
+bowstring.compare(["runs/a", "runs/b"], labels=["people.csv"], items=3)
 bowstring.train("sft", data="d", out="o", epochs=2, lr=1e-4)
 """
 WRONG = [
@@ -91,6 +92,7 @@ WRONG = [
     'bowstring.sweep("cupid", history=[1])',
     'bowstring.synthesize("cupid", users=3)',
     'bowstring.audit("runs/a", sample="all")',
+    'bowstring.compare(["runs/a"], labels=3)',
     'bowstring.train("sft", epoch=2)',
 ]
 

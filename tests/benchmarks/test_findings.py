@@ -1,5 +1,7 @@
 """When a finding of an audit is fine, when it is a problem, and when it is unclear."""
 
+from itertools import pairwise
+
 import pytest
 
 from bowstring.benchmarks.findings import (
@@ -10,6 +12,7 @@ from bowstring.benchmarks.findings import (
     near,
     paired_difference,
     rate_of,
+    unclear_note,
     with_meaning,
 )
 from bowstring.benchmarks.interface import Noun
@@ -37,7 +40,7 @@ def number(value, low, high):
 )
 def test_a_limit(rule, values, verdict):
     limit, found = values
-    assert rule(limit, number(*found)) == verdict
+    assert rule(limit, number(*found)).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -52,9 +55,9 @@ def test_a_limit(rule, values, verdict):
     ],
 )
 def test_about_a_middle_with_room(found, verdict):
-    assert near(0, 5, number(*found)) == verdict
+    assert near(0, 5, number(*found)).verdict == verdict
     value, low, high = found
-    assert near(50, 5, number(50 + value, 50 + low, 50 + high)) == verdict
+    assert near(50, 5, number(50 + value, 50 + low, 50 + high)).verdict == verdict
 
 
 def test_what_is_unclear_says_so_and_what_is_not_there_is_looked_at():
@@ -105,22 +108,55 @@ def test_a_gain_is_shown_or_shown_to_be_small_or_neither():
         return assess_gain("nothing", 5, Difference(value, low, high, 0.1, 1, 100, 50))
 
     assert gain(9, 2, 15) == ("fine", "The model scores higher than nothing.")
-    assert gain(1, -2, 4) == ("problem", "The model is not shown to score higher than nothing.")
-    assert gain(7, -1, 15)[0] == "unclear"
+    assert gain(1, -2, 4) == (("problem", 5), "The model is not shown to score higher than nothing.")
+    assert gain(7, -1, 15)[0].verdict == "unclear"
+
+
+def test_a_judge_that_is_never_fooled_is_not_worse_off_than_one_that_is_fooled_once():
+    """Fooled in none of 200 cases, in one, in two …: the more, the worse the verdict."""
+
+    def verdict(fooled):
+        scores = [Score(str(n % 50), float(n < fooled)) for n in range(200)]
+        return make_finding("c", "x", rate_of(scores), "10 or less", lambda e: (at_most(10, e), "so"))
+
+    found = [verdict(fooled) for fooled in (0, 1, 2, 5, 20, 60)]
+    assert [one.verdict for one in found] == ["fine", "fine", "fine", "fine", "unclear", "problem"]
+    assert all(one.high < other.high for one, other in pairwise(found))
+
+
+def test_the_users_that_are_needed_are_told_once_and_do_not_depend_on_the_value():
+    def finding(value, limit=10):
+        return make_finding(
+            "c", "x", Estimate(value, value - 8, value + 8, 100, 20), "", lambda e: (at_most(limit, e), "so")
+        )
+
+    near_limit, far = finding(9), finding(4)
+    assert (near_limit.verdict, far.verdict) == ("unclear", "unclear")
+    assert near_limit.needed == far.needed == 52, "20 users give an interval of 16, the margin is 10"
+    wide = finding(4, 5)
+    assert wide.needed == 205
+    assert finding(0).needed is None, "its verdict is fine"
+    note = unclear_note([one.as_json() for one in (near_limit, far, wide, finding(-8))], Noun("user", "users"))
+    assert note == (
+        "3 of 4 findings are unclear: 20 users give intervals wider than the margins. "
+        "Users needed: about 52 for half of them, 210 for all."
+    )
+    assert unclear_note([finding(-8).as_json()], Noun("user", "users")) == ""
 
 
 def test_where_nothing_changes_so_many_users_leave_room_for_a_change():
     found = paired_difference([(str(n), 0.5, 0.5) for n in range(20)])
-    room = 100 * (1 - 0.025 ** (1 / 20))
-    assert (found.value, found.low, found.high) == (0, pytest.approx(-room), pytest.approx(room))
-    one = paired_difference([*((str(n), 0.5, 0.5) for n in range(19)), ("19", 0.5, 1.0)])
-    assert one.value == pytest.approx(2.5)
-    assert one.low == 0
+    assert (found.value, found.low) == (0, -found.high)
+    assert 10 < found.high < 20
+    one = paired_difference([*((str(n), 0.5, 0.5) for n in range(19)), ("19", 0.0, 1.0)])
+    assert one.value == pytest.approx(5)
+    assert one.low < 0, "one user of twenty shows no direction"
+    assert one.high - one.low > found.high - found.low, "and more has become possible, not less"
 
 
-def test_a_rate_of_none_or_all_has_the_exact_bound_of_so_many_clusters():
+def test_a_rate_of_none_or_all_leaves_room():
     none = rate_of([Score(str(n), 0.0) for n in range(6)])
     assert (none.value, none.low) == (0, 0)
-    assert none.high == pytest.approx(100 * (1 - 0.025 ** (1 / 6)))
+    assert 45 < none.high < 60, "six answers say little"
     every = rate_of([Score(str(n), 1.0) for n in range(6)])
     assert (every.low, every.high) == (pytest.approx(100 - none.high), 100)

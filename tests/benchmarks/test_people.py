@@ -195,6 +195,25 @@ def test_labels_correct_the_judge(run, tmp_path):
         correct(open_run(run), records(run), odd)
 
 
+def evasive(messages):
+    """A judge that says nothing readable about wrong answers."""
+    return "I cannot say." if "Rome" in messages[-1]["content"] else "Fine.\nCorrect: YES"
+
+
+def test_answers_without_a_verdict_stay_in_the_corrected_score(tmp_path):
+    run = ran(tmp_path, "run", evasive)
+    unread = [record for record in records(run) if record["score"] is None]
+    assert len(unread) == len(CITIES) / 2
+    people = annotated(run, tmp_path / "s.sqlite")
+    one = correct(open_run(run), records(run), people)["scores"]["accuracy"]
+    assert (one["judge"]["value"], one["corrected"]["value"]) == (100.0, pytest.approx(50.0))
+    assert one["unread"] == len(unread)
+    shown = command("audit", run, "--checks", "length", "--labels", people, "--judge", "builtin")
+    assert "6 items without a verdict: in the corrected scores, not in those by the judge." in " ".join(
+        shown.out.split()
+    )
+
+
 def test_an_item_is_its_question_gold_answer_and_answer():
     people = QuestionPeople(Quiz(), gold="reference")
     one = {"key": "1", "question": "What?", "reference": "Tea.", "answer": "Milk."}

@@ -12,7 +12,8 @@ def persona(category, entity, sentiment="POS"):
 
 
 def record(user, kind, about, answer, **more):
-    return {"user": user, "type": kind, "persona": about, "answer": answer, "personalized_answer": "Gold."} | more
+    own = {"key": f"{user}/{answer}", "user": user, "type": kind, "persona": about, "answer": answer}
+    return own | {"personalized_answer": "Gold."} | more
 
 
 SUSHI, CHESS, DOGS = persona("food", "sushi"), persona("games", "chess"), persona("pets", "dogs", "NEG")

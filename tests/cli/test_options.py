@@ -176,6 +176,17 @@ def draw(
     return data, seed, splits, order, out, tell
 
 
+@checked_call
+def read(*, files: Annotated[Sequence[str | Path], option("A file.")] = ()) -> Sequence[str | Path]:
+    return files
+
+
+def test_text_or_a_path_is_a_path():
+    assert read(files="a") == read(files=["a"]) == read(files=Path("a")) == (Path("a"),)
+    with pytest.raises(UsageError, match="--files 3: expected a path"):
+        read(files=[3])
+
+
 def test_a_function_states_its_settings_in_its_signature():
     assert [(one.flag, one.default, one.several) for one in options_of(draw)] == [
         ("--seed", 0, False),

@@ -2,11 +2,15 @@
 
 import csv
 import json
+import random
+import re
+import time
 
 import pytest
 
 from bowstring.benchmarks.hicupid.people import item_of
 from bowstring.benchmarks.hicupid.scores import cluster_of
+from bowstring.labels import COMPARED
 from bowstring.metrics.text import bleu
 from tests.e2e.test_eval import command, records
 from tests.e2e.test_eval_cupid import answer as cupid_answer
@@ -268,3 +272,104 @@ def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path):
         assert message in ran.err
         assert len(ran.err.splitlines()) == 1
         assert not ran.out
+
+
+def crowd(path, people, judges, *, items=120, per_item=None, seed=0):
+    """A table of people and judges that are right with these probabilities; ten items per user."""
+    rng = random.Random(seed)
+    rows = ["item,rater,label,cluster"]
+    for n in range(items):
+        truth = rng.choice(COMPARED)
+        asked = rng.sample(sorted(people), per_item) if per_item else people
+        for rater, right in [*((name, people[name]) for name in asked), *judges.items()]:
+            label = truth if rng.random() < right else rng.choice([x for x in COMPARED if x != truth])
+            rows.append(f"{n},{rater},{label},user {n // 3}")
+    path.write_text("\n".join(rows))
+    return path
+
+
+def test_judges_are_compared_with_people_and_with_each_other(tmp_path):
+    people = {"ann": 0.8, "bob": 0.8, "cy": 0.8}
+    table = crowd(tmp_path / "a.csv", people, {"good": 0.95, "coin": 1 / 3}, items=300)
+    judges = ("--judge", "good", "--judge", "coin")
+    found = agree(table, *judges)["tasks"]["ratings"]
+    assert found["judges"] == ["good", "coin"]
+    majority = found["majority"]
+    assert majority["items"] + majority["tied"] == 300
+    assert majority["judges"]["good"]["accuracy"]["low"] > majority["judges"]["coin"]["accuracy"]["high"]
+    (differ,) = found["judge_differences"]
+    assert (differ["judges"], differ["reference"]) == (["good", "coin"], "majority")
+    assert differ["high"] < 0
+    assert {judge: own["replaces"] for judge, own in found["alternative_annotator"].items()} == {
+        "good": True,
+        "coin": False,
+    }
+    shown = bowstring("agree", table, *judges).out
+    assert f"{majority['items']} items with a majority; left out: {majority['tied']} where people are split" in shown
+    assert "is a judge as good as one more person? (alternative annotator test, epsilon 0.1)" in shown
+    assert re.search(r"4 +yes +3 of 3 people", shown)
+    assert re.search(r"5 +no +0 of 3 people", shown)
+    strict = agree(table, *judges, "--epsilon", "0", "--reference", "ann")["tasks"]["ratings"]
+    assert strict["alternative_annotator"]["coin"]["epsilon"] == 0
+    assert strict["judge_differences"][0]["reference"] == "ann"
+    everyone = agree(table)["tasks"]["ratings"]
+    assert everyone["judges"] == []
+    assert "majority" not in everyone
+    assert "--judge RATER says who is a judge" in bowstring("agree", table).out
+
+
+def test_too_few_people_are_said(tmp_path):
+    table = crowd(tmp_path / "a.csv", {"ann": 0.8, "bob": 0.8}, {"judge": 0.8}, items=40)
+    shown = " ".join(bowstring("agree", table, "--judge", "judge").out.split())
+    assert "3: no answer. 2 people rated 30 or more of its items together with others; 3 are needed." in shown
+
+
+def test_hundreds_of_raters_fit_on_two_screens(tmp_path):
+    people = {f"w{n:03}": 0.8 for n in range(300)} | {"lazy": 0.34}
+    table = crowd(tmp_path / "a.csv", people, {"judge": 0.8}, items=1500, per_item=8)
+    began = time.monotonic()
+    found = agree(table, "--judge", "judge")["tasks"]["ratings"]
+    assert time.monotonic() - began < 60, "without intervals for 40,000 pairs"
+    assert len(found["raters"]) == 302
+    assert len(found["pairs"]) > 20_000
+    pair = found["pairs"][0]
+    assert pair["agreement"].keys() == {"value", "n"}
+    for more in ((), ("--reference", "lazy")):
+        shown = bowstring("agree", table, "--judge", "judge", *more).out
+        assert len(shown.splitlines()) < 75
+        assert "301 people: " in shown
+        assert "--json has all raters" in shown
+    lowest = bowstring("agree", table).out.partition("lowest agreement with the other people")[2]
+    assert lowest.splitlines()[1].split()[0] == "lazy"
+
+
+def test_names_and_labels_that_look_alike_are_one(tmp_path):
+    composed, decomposed = "Zo\u00eb", "Zoe\u0308"
+    rows = [
+        {"item": "1", "rater": composed, "label": "A"},
+        {"item": "2", "rater": decomposed, "label": "\uff22\u200b"},
+        {"item": "1", "rater": "bob", "label": "\uff21"},
+        {"item": "2", "rater": "bob\u00a0", "label": "B"},
+    ]
+    found = agree(export(tmp_path / "a.jsonl", rows), "--reference", decomposed)["tasks"]["ratings"]
+    assert list(found["raters"]) == [composed, "bob"]
+    assert found["labels"] == ["A", "B"]
+    assert found["agreement"]["value"] == 1.0
+    assert found["reference"]["rater"] == composed
+    again = {"item": "1", "rater": decomposed, "label": "B"}
+    ran = bowstring("agree", export(tmp_path / "b.jsonl", [*rows, again]))
+    assert ran.code == 2
+    assert f"line 5: {composed} says 'B' of item 1, and 'A' in " in ran.err
+
+
+def test_macro_f1_is_over_the_labels_of_the_task(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        "item,rater,label,task\n1,a,win,compare\n1,b,win,compare\n2,a,lose,compare\n2,b,lose,compare\n"
+    )
+    found = agree(tmp_path / "a.csv", "--reference", "a")["tasks"]["compare"]
+    assert found["labels"] == ["lose", "tie", "win"]
+    assert found["reference"]["others"]["b"]["macro_f1"]["value"] == pytest.approx(2 / 3)
+    assert found["notes"] == ["no rater gave tie, which counts as 0 in macro F1"]
+    merged = agree(tmp_path / "a.csv", "--reference", "a", "--merge", "tie=lose")["tasks"]["compare"]
+    assert (merged["labels"], merged["notes"]) == (["lose", "win"], [])
+    assert merged["reference"]["others"]["b"]["macro_f1"]["value"] == 1.0

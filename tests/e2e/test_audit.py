@@ -108,7 +108,7 @@ def test_a_sound_judge_has_nothing_to_look_at_but_few_users(fair_run):
     gain = 100 * sum(r["score"] for r in own) / len(own)
     assert by["model − itself without the history (difference, score 0–100)"]["value"] == pytest.approx(gain)
     assert by["% of verdicts that change when the two sides are swapped"]["value"] == 0
-    assert by["% of verdicts that change when the two sides are swapped"]["high"] > 30, (
+    assert by["% of verdicts that change when the two sides are swapped"]["high"] > 20, (
         "six users are no proof of never"
     )
     assert all(one["clusters"] <= 6 and not one["trusted"] for one in found["findings"])
@@ -263,7 +263,7 @@ def test_a_judge_that_does_as_answers_say_is_found_out(tmp_path):
     assert len(changes) == 3
     assert sorted(changes.values()) == pytest.approx([0, compared, compared]), "the note has its order inside a line"
     assert [by[name]["verdict"] for name in names] == ["problem", "problem", "unclear"]
-    assert all(by_fair[name]["value"] == 0 and by_fair[name]["high"] > 30 for name in names), "of six users"
+    assert all(by_fair[name]["value"] == 0 and by_fair[name]["high"] > 20 for name in names), "of six users"
     forged = [prompt for prompt in asked if "Looked at every point" in prompt]
     assert len(forged) == len(own)
     for prompt in forged:

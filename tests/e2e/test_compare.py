@@ -4,8 +4,10 @@ import csv
 import io
 import json
 import shutil
+import statistics
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -110,7 +112,12 @@ def test_each_runs_own_numbers_are_those_of_its_metrics_json(made, runs):
         own = metrics(made, run)
         here = {name: values[run] for name, values in found["metrics"].items() if run in values}
         expected = {n: e for n, e in own["metrics"].items() if n != "inference_generation.correlation"}
-        assert here == expected
+        assert here.keys() == expected.keys()
+        for name, e in here.items():
+            shared = {one["n"] for other, one in found["metrics"][name].items() if other in runs}
+            lacking = any(metrics(made, other)["metrics"][name]["missing"]["items"] for other in runs)
+            assert lacking or e | {"missing": expected[name]["missing"]} == expected[name]
+            assert lacking or shared == {e["n"]}
         (listed,) = (r for r in found["runs"] if r["name"] == run)
         assert (listed["n"], listed["failed"], listed["unparsed"]) == (own["n"], own["failed"], own["unparsed"])
 
@@ -125,7 +132,7 @@ def test_groups_are_those_of_the_runs(made):
             for group, told in members.items():
                 for metric, values in told.items():
                     difference = values[run].pop("difference")
-                    assert values[run] == groups[axis][group][metric]
+                    assert values[run] | {"missing": ANY} == groups[axis][group][metric]
                     assert (difference is None) == (run == "weak")
     assert list(found["groups"]["type"]["schedule"]) == ["score.schedule"]
 
@@ -190,12 +197,12 @@ def test_the_table_is_read_in_a_terminal(made):
 def test_power_says_how_many_users_would_be_needed(made):
     found = compared(made, "runs/weak", "runs/strong", "--detect", "2.5")
     total = found["differences"]["score.total"]["strong"]
-    observed, asked = found["power"]["strong"]
-    assert observed["apart"] == pytest.approx(total["value"])
+    asked = found["power"]["strong"]
     assert asked["apart"] == 2.5
     assert asked["clusters"] == pytest.approx(36 * (2.8016 * total["error"] / 2.5) ** 2, abs=1.1)
     assert asked["items"] == pytest.approx(asked["clusters"] * total["n"] / 36, abs=1.1)
-    assert observed["clusters"] < 36 < asked["clusters"]
+    assert asked["clusters"] > 36
+    assert compared(made, "runs/weak", "runs/strong")["power"] == {}, "of the difference that was found, p says it all"
 
 
 @pytest.mark.parametrize(
@@ -206,7 +213,7 @@ def test_too_few_personas_are_told_that_they_show_nothing(made, others, least, w
     found = compared(made, *runs)
     known = found["differences"]["inference.f1"]["knowing"]
     assert (known["clusters"], known["detectable"], known["least_clusters"]) == (4, None, least)
-    assert found["power"]["knowing"][0]["clusters"] >= least
+    assert compared(made, *runs, "--detect", "1")["power"]["knowing"]["clusters"] >= least
     ran = compare(made, *runs, "--out", "pages/few.html")
     said = f"with 4 personas no difference can be detected; at least {least} are needed{why}."
     assert said in " ".join(ran.out.split())
@@ -255,14 +262,38 @@ def test_cupid_is_compared_by_personas_and_says_what_could_not_be_read(made):
     assert found["metric"] == "inference.f1"
     better = found["differences"]["inference.f1"]["knowing"]
     assert better["value"] > 0
-    assert (better["n"], better["clusters"], better["trusted"]) == (12, 4, False)
-    assert better["p"] >= 1 / 8, "four personas cannot be sure"
     unread = [r for r in records(made, "mute").values() if "unparsed" in r["inference"]]
+    assert (better["n"], better["clusters"], better["trusted"]) == (12 - len(unread), 4, False)
+    assert better["p"] >= 1 / 8, "four personas cannot be sure"
+    read = f"inference.f1: {12 - len(unread)} of 12 items have a score in all runs (mute lacks {len(unread)})"
+    assert read in found["notes"]
     lacking = found["differences"]["inference.f1"]["mute"]
     assert unread
     assert (lacking["n"], lacking["left_out"]) == (12 - len(unread), len(unread))
     assert "inference.precision" in found["differences"]
     assert "generation.score" in found["differences"]
+
+
+def test_cupid_inference_and_generation_are_correlated_across_runs(made):
+    runs = ("runs/vague", "runs/knowing", "runs/mute")
+    found = compared(made, *runs)
+    (across,) = found["correlations"]
+    names = [run["name"] for run in found["runs"]]
+    x, y = (
+        [found["metrics"][metric][name]["value"] for name in names] for metric in (across["first"], across["second"])
+    )
+    assert (across["first"], across["second"], across["runs"]) == ("inference.f1", "generation.score", 3)
+    assert across["value"] == pytest.approx(statistics.correlation(x, y))
+    assert across["interval"] is None, "three runs"
+    said = (
+        f"Correlation of inference.f1 and generation.score across 3 runs: {across['value']:.2f} (Pearson; no interval"
+    )
+    assert said in " ".join(compare(made, *runs).out.split())
+    assert said in " ".join(compare(made, *runs, "--format", "markdown").out.split())
+    compare(made, *runs, "--out", "pages/correlated.html")
+    assert said in (made / "pages" / "correlated.html").read_text(encoding="utf-8")
+    assert compared(made, *runs[:2])["correlations"] == [], "two runs lie on a line"
+    assert compared(made, "runs/weak", "runs/twin", "runs/strong")["correlations"] == [], "no such metrics"
 
 
 def test_a_sweep_stands_for_its_runs(made):
@@ -387,13 +418,18 @@ def test_tables_for_papers(made):
     markdown = compare(made, *runs, "--format", "markdown").out.splitlines()
     assert markdown[0].startswith("| run | score.total |")
     assert len({line.count("|") for line in markdown[:5]}) == 1
-    assert f"| strong | {value}† [{own['low']:.1f}, {own['high']:.1f}] |" in markdown[3]
-    differs = "differs from weak, p < 0.05 by a paired bootstrap, corrected for the number of runs (Holm)."
-    assert f"† {differs}".replace("<", "\\<") in markdown
+    own = compared(made, *runs)["metrics"]["score.total"]["strong"]
+    value = f"{own['value']:.1f}"
+    assert f"| strong | {value}▲ [{own['low']:.1f}, {own['high']:.1f}] |" in markdown[3]
+    differs = "better and ▼ worse than weak, p < 0.05 by a paired t-test, corrected for the number of runs (Holm)."
+    assert f"▲ {differs}".replace("<", "\\<") in markdown
     latex = compare(made, *runs, "--format", "latex").out
     assert "rouge\\_l" in latex
-    assert f"strong & {value}$^{{\\dagger}}$ &" in latex
-    assert f"\\dag{{}} {differs}\\par".replace("<", "\\textless{}") in latex.partition("\\end{tabular}")[2].splitlines()
+    assert f"strong & {value}$^{{\\uparrow}}$ &" in latex
+    differs = differs.replace("▼", r"$\downarrow$")
+    assert (
+        f"$\\uparrow$ {differs}\\par".replace("<", "\\textless{}") in latex.partition("\\end{tabular}")[2].splitlines()
+    )
     few = sum(not e["trusted"] for name in compared(made, *runs)["metrics"].values() for e in name.values())
     assert latex.count("]*}") == "".join(markdown).count("]\\* |") == few > 0, "a star is for few users, nothing else"
     assert latex.count("\\begin{tabular}") == latex.count("\\end{tabular}") == 1
@@ -419,8 +455,8 @@ def test_a_star_means_few_clusters_and_nothing_else(made):
     assert f"\\{few}" in markdown.splitlines()
     assert f"{{\\scriptsize {interval}*}}" in latex
     assert f"{few}\\par" in latex.partition("\\end{tabular}")[2].splitlines()
-    assert "†" not in markdown
-    assert "dag" not in latex
+    assert "▲" not in markdown
+    assert "uparrow" not in latex
 
 
 def test_what_to_keep_in_mind_is_under_the_tables_and_on_the_page(made, browser):
@@ -520,3 +556,31 @@ def test_in_python_it_is_a_call(made, monkeypatch):
     assert other.items == 3
     with pytest.raises(package.BowstringError, match="one run to compare"):
         package.compare([ran])
+
+
+def test_a_run_that_fails_on_hard_items_is_not_ranked_first(made):
+    """Worse on every kind of question, but with answers to the easy ones alone."""
+    by_key = records(made, "strong")
+    easy = {key for key, r in by_key.items() if r["score"]}
+    picky = made / "runs" / "picky"
+    shutil.copytree(made / "runs" / "weak", picky, dirs_exist_ok=True)
+    lines = []
+    for key, record in records(made, "weak").items():
+        if key in easy:
+            lines.append(record)
+        else:
+            failed = {"stage": "answer", "kind": "server", "reason": "500"}
+            kept = {k: v for k, v in record.items() if k not in ("score", "verdict", "judgement", "bleu", "rouge_l")}
+            lines.append(kept | {"failure": failed})
+    (picky / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    manifest = json.loads((picky / "run.json").read_text())
+    manifest.pop("files")
+    manifest.pop("sum")
+    (picky / "run.json").write_text(json.dumps(manifest))
+    found = compared(made, "runs/picky", "runs/strong")
+    assert list(found["ranks"]) == ["strong", "weak"], "runs are called by their models"
+    for rank in found["ranks"].values():
+        assert rank["best"] <= rank["place"] <= rank["worst"]
+    values = {name: e["value"] for name, e in found["metrics"]["score.total"].items()}
+    difference = found["differences"]["score.total"]["strong"]["value"]
+    assert difference == pytest.approx(values["strong"] - values["weak"]), "the table and the difference agree"

@@ -231,11 +231,17 @@ def test_a_dry_run_asks_nothing_and_says_what_it_would_cost(tmp_path):
         assert 6 * 1000 < model["after_sharing"] < 6 * 1800 < 60 * 1000 < model["prompt_tokens"] < 60 * 1800
         assert model["cost"] < model["cost_unshared"]
         assert judge["cost"] is None, "a price that is not known is not guessed"
+        assert (plan["clusters"], plan["items_each"]) == (6, 10)
+        assert 0.25 < plan["detectable"] < 0.4, "six users show large differences only"
         bowstring(*args, "--limit", "10")
         after = json.loads(bowstring(*args, "--dry-run", "--json").out)
         assert after["roles"]["model"]["stored"] == 10
         assert after["roles"]["model"]["requests"] == 50
-    assert "unknown" in bowstring(*args, "--dry-run").out
+    shown = bowstring(*args, "--dry-run").out
+    assert "unknown" in shown
+    assert "6 users with 10 items each can show a difference of about" in shown
+    few = " ".join(bowstring(*args, "--dry-run", "--limit", "20").out.split())
+    assert "2 users cannot show that two models differ: that takes 6 users at least." in few
 
 
 def test_a_run_stops_before_it_passes_its_budget_and_can_be_resumed(tmp_path):

@@ -182,14 +182,7 @@ def test_text_overlap_is_told_for_each_answer_and_as_a_mean(tmp_path):
 def test_users_are_compared_by_who_they_are(tmp_path):
     _, _, found = run(tmp_path)
     assert {"age", "gender", "occupation", "income"} <= found["groups"].keys()
-    assert found["fairness"].keys() == {"age", "gender", "occupation", "income"}
-    for axis, gaps in found["fairness"].items():
-        scores = {g: m["score.total"]["value"] for g, m in found["groups"][axis].items() if "score.total" in m}
-        gap = gaps["score.total"]
-        assert gap["value"] == pytest.approx(max(scores.values()) - min(scores.values()))
-        assert scores[gap["best"]] - scores[gap["worst"]] == pytest.approx(gap["value"])
-        assert gap["low"] <= gap["value"] <= gap["high"]
-        assert not gap["trusted"]
+    assert found["fairness"] == {}, "no two groups of six users have five users each"
 
 
 def test_groups_by_user_do_not_need_profile_questions(tmp_path):

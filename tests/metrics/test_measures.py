@@ -28,8 +28,8 @@ def test_a_scale_says_how_a_value_is_printed_and_where_it_stands(scale, value, s
 
 def test_the_range_of_a_rating_is_that_of_the_scoring():
     of = registry.get("cupid").metrics
-    assert of({"scoring": "bowstring"}).range("generation.score") == (1, 10)
-    assert of({"scoring": "upstream"}).range("generation.score") == (0, 10)
+    assert of({"settings": {"scoring": "bowstring"}}).range("generation.score") == (1, 10)
+    assert of({"settings": {"scoring": "upstream"}}).range("generation.score") == (0, 10)
     assert of({}).range("inference_generation.correlation") == (-1, 1)
     for scoring in ("bowstring", "upstream"):
         rated = of({"scoring": scoring}).measures["generation.score"]

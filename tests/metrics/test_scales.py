@@ -2,7 +2,7 @@
 
 import pytest
 
-from bowstring.metrics.scales import normalize_label, scale_of
+from bowstring.metrics.scales import normalize_label, normalize_text, scale_of
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,36 @@ def test_what_labels_do_not_have_cannot_be_asked_for(found, order, level, messag
 def test_a_number_is_one_label_however_it_is_written(label, means):
     assert float(normalize_label(label)) == float(means) if label != "nan" else normalize_label(label) == "nan"
     assert normalize_label(normalize_label(label)) == normalize_label(label)
+
+
+@pytest.mark.parametrize(
+    ("written", "means"),
+    [
+        ("\uff21", "A"),  # full width
+        ("Jose\u0301", "Jos\u00e9"),
+        ("win\u200b", "win"),
+        ("\ufeffwin", "win"),
+        ("not\u00a0 covered", "not covered"),
+        ("e\u200d\u0301", "\u00e9"),
+        ("\U0001f44d\ufe0f", "\U0001f44d"),
+        ("\u200f\u05d0", "\u05d0"),
+        ("Win", "Win"),
+    ],
+)
+def test_texts_that_look_alike_are_equal(written, means):
+    assert normalize_text(written) == means
+    assert normalize_text(means) == means
+    assert normalize_label(written) == means
+
+
+def test_full_width_numbers_are_numbers():
+    assert normalize_label("\uff17") == normalize_label("\uff17.\uff10") == "7"
+
+
+def test_the_scale_has_all_labels_of_the_task():
+    labels = ("win", "tie", "lose")
+    assert scale_of({"win", "lose"}, task_labels=labels).labels == ("lose", "tie", "win")
+    assert scale_of({"win", "lose"}, task_labels=labels).levels == ("nominal",), "two labels are nominal"
+    assert scale_of({"win", "draw"}, task_labels=labels).labels == ("draw", "win")
+    assert scale_of({"7", "9"}, task_labels=tuple(map(str, range(1, 11)))).labels == ("7", "9")
+    assert scale_of({"bad"}, ("bad", "fair", "good")).labels == ("bad", "fair", "good")

@@ -13,8 +13,8 @@ from bowstring.reports.plots import save_figure
 
 ODD = "a $x_1$ <b>&\u202e</b> name that goes on and on and on and on"
 SOME = [
-    Intervals("intervals", ODD, [Mark(ODD, 50, 40, 60, 9, True), Mark("b", 0, 0, 0, 1, False)], Scale()),
-    Stack("stack", ODD, {ODD: {"win": 3, "tie": 1, "failed": 1}, "b": {"yes": 1}}),
+    Intervals("intervals", ODD, [Mark(ODD, 50, 40, 60, 9, True, 87.5, 50), Mark("b", 0, 0, 0, 1, False)], Scale()),
+    Stack("stack", ODD, {ODD: {"win": 3, "tie": 1, "odd": 1}, "b": {"yes": 1}}, {"b": 2}),
     Histogram("histogram", ODD, "words", {ODD: [1, 2, 30], "none": []}, [0, 10, 20]),
     Scatter("scatter", ODD, "x", "y", [(0, 1), (0, 1), (100, 10)], ((0, 100), (0, 10))),
     Curve("curve", ODD, [Point("none", "last", 0, 1, 0, 2), Point(ODD, "last", 9000, 5, 4, 6)], Scale(0, 10)),

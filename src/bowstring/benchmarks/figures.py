@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bowstring.labels import LOSE, NO, TIE, WIN, YES
 from bowstring.metrics.measures import Scale
 
 # Segments of bars with fixed colors, best first.
-_LOST = ("unparsed", "failed")
-SEGMENTS = (WIN, YES, TIE, LOSE, NO, *_LOST)
+SEGMENTS = (WIN, YES, TIE, LOSE, NO)
 
 
 class Mark(NamedTuple):
@@ -24,6 +23,8 @@ class Mark(NamedTuple):
     high: float
     n: int
     trusted: bool
+    most: float | None = None  # the highest possible value, if it is below that of the axis
+    ceiling: float | None = None  # the value of a perfect answer, if that is not the highest
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +34,32 @@ class Intervals:
     marks: Sequence[Mark]
     scale: Scale
 
+    def ceiling_note(self) -> str:
+        """What the line at the ceiling of some marks means; empty if there is none."""
+        there = {mark.ceiling for mark in self.marks if mark.ceiling is not None}
+        means = self.scale.ceiling_means
+        return f"dashed line: {' or '.join(f'{value:g}' for value in sorted(there))}, {means}" if there else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """Shares of a whole, one bar per row."""
+    """Shares of a whole, one bar per row; `lost` counts, by row, what is not in the bar: it has no verdict."""
 
     name: str
     title: str
     rows: Mapping[str, Mapping[str, int]]
+    lost: Mapping[str, int] = field(default_factory=dict)
 
     def segments(self) -> list[str]:
-        """The segments: known ones best first, then others, then unparsed and failed."""
+        """The segments: known ones best first, then others."""
         there = {segment for row in self.rows.values() for segment, n in row.items() if n}
         others = [s for s in dict.fromkeys(s for row in self.rows.values() for s in row) if s not in SEGMENTS]
-        lost = len(_LOST)
-        return [s for s in (*SEGMENTS[:-lost], *others, *SEGMENTS[-lost:]) if s in there]
+        return [s for s in (*SEGMENTS, *others) if s in there]
+
+    def size(self, row: str) -> str:
+        """The size of a row, and what is missing from it."""
+        lost = self.lost.get(row, 0)
+        return f"n {sum(self.rows[row].values()):,}" + (f", {lost:,} missing" if lost else "")
 
 
 @dataclass(frozen=True, slots=True)

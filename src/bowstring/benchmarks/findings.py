@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from bowstring.benchmarks.interface import Noun
 from bowstring.metrics.clusters import Score
@@ -36,6 +37,7 @@ class Finding:
     meaning: str
     left_out: int = 0
     places: int = 1  # decimals to print
+    needed: int | None = None  # clusters for an interval that is narrow enough for a verdict, if it is unclear
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -50,7 +52,14 @@ class Meanings:
     whether: str  # such as: the judges agree
 
 
-Assessment = tuple[Verdict, str | Meanings]
+class Decision(NamedTuple):
+    """A verdict against a margin: the distance from the ideal value to the nearest limit of the expected range."""
+
+    verdict: Verdict
+    margin: float
+
+
+Assessment = tuple[Verdict | Decision, str | Meanings]
 _FEW = 5  # clusters; with fewer, no verdict is certain
 USER = Noun("user", "users")
 _BEYOND = " The interval extends beyond the expected range."
@@ -73,7 +82,8 @@ def make_finding(
         why = "Nothing could be scored." if left_out else "There is nothing to score."
         return Finding(check, name, None, None, None, 0, 0, False, expected, "problem", why, left_out, places)
     assessed = assess(found)
-    verdict, meaning = assessed if isinstance(assessed, tuple) else ("info", assessed)
+    decided, meaning = assessed if isinstance(assessed, tuple) else ("info", assessed)
+    verdict, margin = decided if isinstance(decided, Decision) else (decided, None)
     identical = found.low == found.high and not found.trusted  # no evidence that other clusters are the same
     only = ""
     if (found.clusters < _FEW and verdict in ("fine", "problem")) or (identical and verdict == "fine"):
@@ -85,7 +95,36 @@ def make_finding(
     if verdict == "unclear" and not only:
         meaning += _BEYOND
     numbers = (found.value, found.low, found.high, found.n, found.clusters, found.trusted)
-    return Finding(check, name, *numbers, expected, verdict, meaning, left_out, places)
+    needed = clusters_to_decide(found, margin) if verdict == "unclear" and margin else None
+    return Finding(check, name, *numbers, expected, verdict, meaning, left_out, places, needed)
+
+
+def clusters_to_decide(found: Estimate | Difference, margin: float) -> int:
+    """How many clusters make the interval as wide as the margin, so that a value up to half the margin from the ideal
+    is shown to be fine. It depends on the width of the interval, not on where it lies."""
+    return max(_FEW, math.ceil(found.clusters * ((found.high - found.low) / margin) ** 2))
+
+
+def unclear_note(findings: Sequence[Mapping[str, Any]], cluster: Noun) -> str:
+    """How many findings are unclear, and how many users would decide them; empty if none is unclear."""
+    unclear = [one for one in findings if one["verdict"] == "unclear"]
+    if not unclear:
+        return ""
+    are = f"{len(unclear)} of {len(findings)} findings {'is' if len(unclear) == 1 else 'are'} unclear"
+    needed = sorted(one["needed"] for one in unclear if one.get("needed"))
+    if not needed:
+        return f"{are}: the intervals are too wide."
+    there = max(one["clusters"] for one in unclear)
+    have = f"{there} {cluster.one if there == 1 else cluster.many}"
+    half, most = (_round_up(n) for n in (needed[(len(needed) - 1) // 2], needed[-1]))
+    for_all = f"about {most:,}" if half == most else f"about {half:,} for half of them, {most:,} for all"
+    return f"{are}: {have} give intervals wider than the margins. {cluster.many.capitalize()} needed: {for_all}."
+
+
+def _round_up(n: int) -> int:
+    """Two significant digits: more would be false precision."""
+    unit: int = 10 ** max(0, len(str(n)) - 2)
+    return math.ceil(n / unit) * unit
 
 
 def _in_words(meaning: Meanings, verdict: Verdict, few: str) -> str:
@@ -94,8 +133,9 @@ def _in_words(meaning: Meanings, verdict: Verdict, few: str) -> str:
     return f"{few[0].upper()}{few[1:]} to tell whether {meaning.whether}."
 
 
-def mean_of(scores: Sequence[Score], scale: float = 100) -> Estimate | None:
-    return estimate({"x": scores}, lambda means: scale * means["x"])
+def mean_of(scores: Sequence[Score], ends: tuple[float, float] | None = None) -> Estimate | None:
+    """The mean; `ends` are the lowest and highest possible score, if there are any."""
+    return estimate({"x": scores}, lambda means: means["x"], ends=ends)
 
 
 def rate_of(scores: Sequence[Score]) -> Estimate | None:
@@ -113,20 +153,24 @@ def paired_difference(
     return difference({"x": first}, {"x": second}, lambda means: scale * means["x"], items=len(listed), ends=ends)
 
 
-def at_most(limit: float, found: Estimate | Difference) -> Verdict:
-    return "fine" if found.high <= limit else "problem" if found.low > limit else "unclear"
+def at_most(limit: float, found: Estimate | Difference, *, ideal: float = 0.0) -> Decision:
+    """Fine if the whole interval is at or below the limit, a problem if it is above: a test of equivalence."""
+    verdict: Verdict = "fine" if found.high <= limit else "problem" if found.low > limit else "unclear"
+    return Decision(verdict, limit - ideal)
 
 
-def at_least(limit: float, found: Estimate | Difference) -> Verdict:
-    return "fine" if found.low >= limit else "problem" if found.high < limit else "unclear"
+def at_least(limit: float, found: Estimate | Difference, *, ideal: float = 100.0) -> Decision:
+    verdict: Verdict = "fine" if found.low >= limit else "problem" if found.high < limit else "unclear"
+    return Decision(verdict, ideal - limit)
 
 
-def near(middle: float, room: float, found: Estimate | Difference) -> Verdict:
+def near(middle: float, room: float, found: Estimate | Difference) -> Decision:
     """Fine if the whole interval is within `room` of `middle`; a problem if the value is farther off and the interval
     excludes `middle`."""
     if abs(found.value - middle) > room and not found.low <= middle <= found.high:
-        return "problem"
-    return "fine" if middle - room <= found.low and found.high <= middle + room else "unclear"
+        return Decision("problem", room)
+    inside = middle - room <= found.low and found.high <= middle + room
+    return Decision("fine" if inside else "unclear", room)
 
 
 def improvement(change: Difference, *, higher_is_better: bool) -> Difference:
@@ -141,10 +185,11 @@ def assess_gain(than: str, room: float, gain: Difference, *, higher_is_better: b
     if gain.low > 0:
         return "fine", f"The model scores {way} than {than}."
     small = gain.high <= room
-    return "problem" if small else "unclear", f"The model is not shown to score {way} than {than}."
+    decided = Decision("problem" if small else "unclear", room)
+    return decided, f"The model is not shown to score {way} than {than}."
 
 
-def with_meaning(verdict: Verdict, fine: str, problem: str, *, whether: str) -> Assessment:
+def with_meaning(verdict: Decision, fine: str, problem: str, *, whether: str) -> Assessment:
     return verdict, Meanings(fine, problem, whether)
 
 

@@ -23,6 +23,7 @@ from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice, Format
 from bowstring.datasets.reading import Locate, Reading
 from bowstring.errors import UsageError
+from bowstring.metrics.length_control import Comparison
 from bowstring.metrics.measures import MetricSet
 from bowstring.prompts import PromptFolder
 from bowstring.runs.codec import KEYS_ONLY, Codec
@@ -118,8 +119,9 @@ class Benchmark(ABC):
         return True
 
     @abstractmethod
-    def metrics(self, settings: Mapping[str, Any]) -> MetricSet:
-        """The metrics of a run with these settings, with scales and order."""
+    def metrics(self, configuration: Mapping[str, Any]) -> MetricSet:
+        """The metrics of a run, with scales and order. `configuration` has the run's `settings` and `judge`, where
+        they are known."""
 
     def cluster_of(self, record: Mapping[str, Any]) -> str:
         """The cluster of a record; records of one cluster are not independent."""
@@ -131,6 +133,10 @@ class Benchmark(ABC):
         for record in records:
             kinds.setdefault(str(record["type"]), []).append(record)
         return {"type": kinds} if len(kinds) > 1 else {}
+
+    def compared_lengths(self, records: Sequence[Record]) -> list[Comparison]:  # noqa: ARG002
+        """Answers that were compared with another answer: outcomes and differences in length. Empty: none were."""
+        return []
 
     def view(self) -> View:
         """How its runs are displayed; the default works for records as described in `View`."""

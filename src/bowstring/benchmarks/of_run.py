@@ -34,7 +34,7 @@ def metrics_of(summary: Mapping[str, Any]) -> MetricSet:
     """The metrics of a run, or of a sweep, whose points have the same metrics."""
     config = summary["config"]
     settings = config["settings"] if "settings" in config else next(iter(summary["points"].values()))["settings"]
-    return benchmark_of(summary).metrics(settings)
+    return benchmark_of(summary).metrics({**config, "settings": settings})
 
 
 def find_installed(name: object) -> Benchmark | None:
@@ -45,11 +45,11 @@ def find_installed(name: object) -> Benchmark | None:
         return None
 
 
-def find_metrics(name: object, settings: Mapping[str, Any]) -> MetricSet:
+def find_metrics(name: object, configuration: Mapping[str, Any]) -> MetricSet:
     """The metrics of the benchmark of this name; generic ones if it is not installed. For lists of runs, whose files
     may be malformed."""
     benchmark = find_installed(name)
     try:
-        return NO_METRICS if benchmark is None else benchmark.metrics(settings)
+        return NO_METRICS if benchmark is None else benchmark.metrics(configuration)
     except Exception:  # third-party code on unknown settings: an error must not hide the other runs
         return NO_METRICS

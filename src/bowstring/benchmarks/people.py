@@ -133,12 +133,13 @@ class NotRated:
 
 @dataclass(frozen=True, slots=True)
 class JudgedScore:
-    """The judge's score of an item, and the metric component that it belongs to."""
+    """The judge's score of an item, and the metric component that it belongs to. `score` is None if the verdict is
+    missing: unparsed, or the request failed."""
 
     task: Task
     component: str
     item: str
-    score: float
+    score: float | None
 
 
 class People(ABC):
@@ -162,7 +163,11 @@ class People(ABC):
         return {}
 
     def judged_scores(self, record: Record) -> Iterator[JudgedScore]:  # noqa: ARG002
-        """The judge's scores of the items of a record, for these metrics."""
+        """The judge's scores of the items of a record, for these metrics.
+
+        An item with an answer but without a verdict is included: judges fail on hard items, so a correction without
+        them would be wrong. Without an answer there is no item.
+        """
         return iter(())
 
     def score_of(self, task: Task, label: str) -> float | None:  # noqa: ARG002
@@ -263,9 +268,9 @@ class QuestionPeople(People):
         return {self.metric: mean(lambda record: record.get("score"), 100)}
 
     def judged_scores(self, record: Record) -> Iterator[JudgedScore]:
-        if self.answer in record and record.get("score") is not None:
+        if self.answer in record:
             (component,) = self.corrected_metrics({})[self.metric].components
-            yield JudgedScore(self.tasks[0], component, self.item(record), float(record["score"]))
+            yield JudgedScore(self.tasks[0], component, self.item(record), record.get("score"))
 
     def score_of(self, task: Task, label: str) -> float | None:  # noqa: ARG002
         return {YES: 1.0, NO: 0.0}.get(label.lower())

@@ -9,6 +9,7 @@ from functools import partial
 from bowstring.benchmarks.findings import (
     USER,
     Assessment,
+    Decision,
     Finding,
     at_least,
     at_most,
@@ -51,6 +52,7 @@ class ProbeFindings:
     clear: float  # changes up to this are acceptable
     low: float  # a wrong answer should score at most this, or at least this where lower is better
     middle: float  # an answer on the better side of this passes
+    lowest: float = 0.0  # the worst possible score
     cluster: Noun = USER
     places: int = 1  # decimals to print
     higher_is_better: bool = True
@@ -133,7 +135,7 @@ class ProbeFindings:
         if passes is not None and (passes.value > self.middle if self.higher_is_better else passes.value < self.middle):
             room = "rise" if self.higher_is_better else "fall"
             return "unclear", f"{does_not} But it already passes without, so there is little room to {room}."
-        return ("fine" if change.high <= self.clear else "unclear"), does_not
+        return Decision("fine" if change.high <= self.clear else "unclear", self.clear), does_not
 
     def _misplaced(self, check: str) -> Iterator[Finding]:
         scores, lost = self.alone("misplaced")
@@ -144,7 +146,7 @@ class ProbeFindings:
                 self.mean(scores),
                 f"{self.low:g} or {'less' if self.higher_is_better else 'more'}",
                 lambda e: with_meaning(
-                    (at_most if self.higher_is_better else at_least)(self.low, e),
+                    (at_most if self.higher_is_better else at_least)(self.low, e, ideal=self.lowest),
                     "The judge rejects it.",
                     f"The judge accepts a wrong {self.what}.",
                     whether="the judge rejects it",

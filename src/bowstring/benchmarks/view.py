@@ -132,10 +132,15 @@ def _outcomes(records: Sequence[Record]) -> Iterable[Figure]:
         yield Histogram("scores", "Scores of answers", "score", {"answers": scores}, edges, 1 if high - low > 10 else 2)
         return
     rows: dict[str, Counter[str]] = {}
+    lost: Counter[str] = Counter()
     for record in records:
-        if (verdict := verdict_in_words(record)) != "none":
-            rows.setdefault(str(record.get("type", "all")), Counter())[verdict] += 1
-    yield Stack("verdicts", "Verdicts", rows)
+        kind, verdict = str(record.get("type", "all")), verdict_in_words(record)
+        if verdict in ("failed", "unparsed"):
+            rows.setdefault(kind, Counter())
+            lost[kind] += 1
+        elif verdict != "none":
+            rows.setdefault(kind, Counter())[verdict] += 1
+    yield Stack("verdicts", "Verdicts, % of those that could be parsed", rows, lost)
 
 
 def _scale_in_words(scale: Scale, higher_is_better: bool, names: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bowstring.benchmarks.auditing import NO_JUDGE
+from bowstring.benchmarks.findings import unclear_note
 from bowstring.benchmarks.of_run import installed_benchmark
 from bowstring.cli.output import counted, plain
 from bowstring.metrics.measures import MetricSet
@@ -47,10 +48,9 @@ def print_audit(found: Mapping[str, Any], to: Console) -> None:
     if found["failed"] or found["unparsed"]:
         unparsed = counted(found["unparsed"], "unparsed verdict")
         to.print(f"! {counted(found['failed'], 'item')} with a failed request, {unparsed}")
-    unclear = sum(one["verdict"] == "unclear" for one in findings)
-    more = f" (a larger --sample or more {benchmark.cluster.many} would help)" if unclear else ""
-    summary = f"{counted(len(findings), 'finding')}: {counted(problems, 'problem')}, {unclear:,} unclear{more}"
-    to.print(summary, markup=False)
+    to.print(f"{counted(len(findings), 'finding')}, {counted(problems, 'problem')}.", markup=False)
+    if note := unclear_note(findings, benchmark.cluster):
+        to.print(plain(note), markup=False)
 
 
 def _print_finding(one: Mapping[str, Any], to: Console) -> None:
@@ -60,7 +60,8 @@ def _print_finding(one: Mapping[str, Any], to: Console) -> None:
     grid.add_column(ratio=1, overflow="fold")
     grid.add_row(Text(one["verdict"], style=style), Text(f"{plain(one['name'])}: {_number(one)}"))
     expected = f"expected: {plain(one['expected'])}. " if one["expected"] else ""
-    grid.add_row("", Text(expected + plain(one["meaning"]), style="dim"))
+    meaning = "" if one["needed"] else plain(one["meaning"])  # what is needed is said once, at the end
+    grid.add_row("", Text(expected + meaning, style="dim"))
     to.print(grid)
 
 
@@ -87,6 +88,9 @@ def _print_corrected(found: Mapping[str, Any], metric_set: MetricSet, to: Consol
         reason = f"a question type has fewer than {found['least']} labels"
         few = f"{', '.join(found['too_few'])}: not corrected, because {reason}"
         to.print(few, style="dim", markup=False)
+    if unread := max((one["unread"] for one in found["scores"].values()), default=0):
+        without = f"{counted(unread, 'item')} without a verdict: in the corrected scores, not in those by the judge."
+        to.print(without, style="dim", markup=False)
     to.print(f"{labelled} Unbiased if the labelled items are a random sample.\n", style="dim", markup=False)
 
 

@@ -26,8 +26,8 @@ _COMMAND_OPTIONS = (
 )
 _HELP = """Compare runs on the same data, with paired differences.
 
-Each difference is run − baseline (the first run, or --baseline) on the items that both were scored on. Its 95%
-interval and p-value come from a paired bootstrap over clusters, usually users.
+Each difference is run − baseline (the first run, or --baseline) on the items that all runs were scored on. Its 95%
+interval and p-value come from a paired t-test, clustered, usually by user.
 """
 
 

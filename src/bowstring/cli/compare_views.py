@@ -8,11 +8,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bowstring.cli.compare_correction_views import print_corrected_comparison
 from bowstring.cli.output import counted, plain
 from bowstring.metrics.comparing import CorrectedDifference
 from bowstring.metrics.intervals import Estimate
 from bowstring.studies.compare import Comparison
-from bowstring.studies.compare_page import cluster_word, p_value, power_notes, ranks_note, signed
+from bowstring.studies.compare_page import cluster_word, length_notes, p_value, power_notes, ranks_note, signed
 from bowstring.studies.differing import Example
 
 _METRIC = 20  # terminal columns for the name of a metric
@@ -32,9 +33,16 @@ def print_comparison(compared: Comparison, items: int, to: Console) -> None:
             to.print(f"\n{plain(name)} − {plain(compared.baseline)} (difference)\n", style="bold", markup=False)
             to.print(_differences(compared, metrics, name))
     to.print(_legend(compared, metrics), style="dim", markup=False)
+    if notes := length_notes(compared):
+        to.print("\nScore of compared answers at equal length (0 to 100)\n", style="bold", markup=False)
+        for note in notes:
+            to.print(plain(note), markup=False)
+    print_corrected_comparison(compared, to)
     to.print(f"\n{plain(ranks_note(compared))}", markup=False)
     for note in power_notes(compared):
         to.print(plain(note), markup=False)
+    for found in compared.correlations:
+        to.print(plain(found.sentence), markup=False)
     for note in compared.notes:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
     for example in compared.examples[:items]:
@@ -100,7 +108,7 @@ def _difference(compared: Comparison, found: CorrectedDifference, metric: str) -
 
 def _legend(compared: Comparison, metrics: Sequence[str]) -> str:
     clusters = cluster_word(compared)
-    legend = f"n: items that both runs were scored on. Intervals and p-values: paired bootstrap over {clusters}."
+    legend = f"n: items that all runs were scored on. Intervals and p-values: paired t-test, clustered by {clusters}."
     if len(compared.runs) > 2:
         legend += f" Holm: p-value corrected for {len(compared.runs) - 1} comparisons per metric."
     few = any(not d.trusted for own in compared.differences.values() for d in own.values())

@@ -21,6 +21,21 @@ if TYPE_CHECKING:
 _LIKE = "--like"
 _COMMAND_OPTIONS = (
     Option("like", _LIKE, Path, None, help="Repeat the configuration of this run, except for the options given here."),
+    Option(
+        "against",
+        "--against",
+        str,
+        None,
+        help="Compare with this model, user by user in random order, until the difference is clear.",
+        metavar="NAME",
+    ),
+    Option(
+        "until",
+        "--until",
+        float,
+        0.05,
+        help="With --against: the share of false results that is allowed, however often the test is looked at.",
+    ),
     Option("dry_run", "--dry-run", bool, False, help="Show the planned requests and their cost, and stop."),
     Option("json", "--json", bool, False, help="Print metrics.json (or the plan) instead of a table."),
 )
@@ -78,6 +93,7 @@ def _evaluate(benchmark: str, given: dict[str, Any]) -> int:
     from bowstring.cli.run_views import print_run, print_sweep
 
     dry_run, json = bool(given.pop("dry_run", False)), bool(given.pop("json", False))
+    against, until = given.pop("against", None), given.pop("until", None)
     settings = registry.get(benchmark).settle(given, several=True)
     axes = [name for name in settings if name in _axes(benchmark)]
     several = any(len(settings[name]) > 1 for name in axes)
@@ -85,6 +101,14 @@ def _evaluate(benchmark: str, given: dict[str, Any]) -> int:
         settings |= {name: settings[name][0] for name in axes}
     common: dict[str, Any] = {"with_keys": not dry_run, "watch": ProgressLine(), "tell": tell, **settings}
     command = f"bowstring eval {benchmark}"
+    if against is not None:
+        if several:
+            raise UsageError("--against: a sweep cannot be compared; give one value of each setting")
+        return _race(
+            benchmark, common | {"against": against} | ({} if until is None else {"until": until}), dry_run, json
+        )
+    if until is not None:
+        raise UsageError("--until needs --against NAME: the model to compare with")
     try:
         prepared = (prepare_sweep if several else prepare)(benchmark, **common)
     except MissingModel as missing:
@@ -110,6 +134,26 @@ def _evaluate(benchmark: str, given: dict[str, Any]) -> int:
     return report_outcome(stopped) if stopped else max(report_outcome(run, name) for name, run in named.items())
 
 
+def _race(benchmark: str, given: dict[str, Any], dry_run: bool, json: bool) -> int:
+    from bowstring.api.race import prepare_race
+    from bowstring.cli.output import console, print_json, tell
+    from bowstring.cli.race_views import print_race
+
+    prepared = prepare_race(benchmark, **given)
+    if dry_run:
+        tell("At most, for the first model and for the second:")
+        return max(_print_plan(side, json=json) for side in prepared.sides)
+    result = prepared.run()
+    if json:
+        print_json(result.as_json())
+    else:
+        print_race(result, prepared.metric_set, prepared.benchmark, console())
+    if result.outcome.stopped:
+        tell(f"Stopped ({result.outcome.stopped}). Responses are saved; run the same command again to resume.")
+        return 130 if result.outcome.stopped == "interrupted" else 1
+    return max((report_outcome(run) for run in result.runs or ()), default=0)
+
+
 def _axes(benchmark: str) -> set[str]:
     return {one.field for one in eval_options(registry.get(benchmark)) if one.axis}
 
@@ -122,7 +166,10 @@ def _print_plan(running: Running, *, json: bool) -> int:
     from bowstring.runs.plan import make_plan
 
     plan = make_plan(running)
-    print_json(asdict(plan)) if json else print_plan(plan, console())
+    if json:
+        print_json(asdict(plan))
+    else:
+        print_plan(plan, console(), registry.get(running.evaluations[0].benchmark).cluster)
     return 0
 
 

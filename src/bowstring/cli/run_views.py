@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from bowstring.benchmarks.interface import Noun
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.cli.output import counted, plain
 from bowstring.cli.progress import short
+from bowstring.metrics.comparing import DIFFERING, least_clusters
 from bowstring.metrics.measures import MetricSet
+from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells
+from bowstring.reports.numbers import splits_in_words
 from bowstring.reports.points import columns_of, lead_of
-from bowstring.reports.tables import COUNTS
+from bowstring.reports.tables import COUNTS, lost_items
+from bowstring.reports.variance import variance_lines
 from bowstring.runs.plan import Plan, RolePlan
 from bowstring.runs.running import Run
 from bowstring.runs.sweep import SweepResult
 
 
-def print_plan(plan: Plan, to: Console) -> None:
+def print_plan(plan: Plan, to: Console, cluster: Noun | None = None) -> None:
+    """Print a plan; `cluster` is the benchmark's word, where the plan is of an evaluation."""
     to.print(
         f"{counted(plan.items, 'item')} in {counted(plan.groups, 'group')}. This is a plan; no request was sent.\n"
     )
+    if plan.clusters and cluster is not None:
+        to.print(f"{_detectable(plan, cluster)}\n", markup=False)
     if not plan.roles:
         to.print("The run needs no model and costs nothing.")
         return
@@ -53,6 +62,19 @@ def print_plan(plan: Plan, to: Console) -> None:
     )
     note = f"\nTokens counted with {plain(plan.tokenizer)}.{prices} {sharing}"
     to.print(note, style="dim", markup=False)
+
+
+def _detectable(plan: Plan, cluster: Noun) -> str:
+    """Which difference the planned users can show, before anything is known about the models."""
+    have = f"{plan.clusters:,} {cluster.one if plan.clusters == 1 else cluster.many}"
+    if plan.detectable is None:
+        needed = least_clusters()
+        return f"{have} cannot show that two models differ: that takes {needed} {cluster.many} at least."
+    apart = f"about {100 * plan.detectable:.2g}% of a score's range"
+    return (
+        f"{have} with {plan.items_each:.3g} items each can show a difference of {apart} between two models "
+        f"(80% power, level 5%), if their scores differ on {DIFFERING:.0%} of the items."
+    )
 
 
 def print_sweep(swept: SweepResult, to: Console) -> None:
@@ -86,7 +108,7 @@ def print_sweep(swept: SweepResult, to: Console) -> None:
     tokenizer = plain(swept.summary["tokenizer"])
     each = next(iter(points.values()))["n"]
     legend = (
-        f"{each:,} items each; 95% interval: bootstrap over {clusters}; tokens: shown history (estimate, {tokenizer})."
+        f"{each:,} items each; 95% interval, clustered by {clusters}; tokens: shown history (estimate, {tokenizer})."
     )
     legend += f" Fewer than 30 {clusters}: do not trust the intervals." if untrusted else ""
     direction = metric_set.direction_note([*shown, *others])
@@ -110,30 +132,56 @@ def print_run(run: Run, to: Console) -> None:
     m = run.metrics
     metric_set = metrics_of(m)
     number = metric_set.number
-    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
-    for n, name in enumerate(("", "value", "95% interval", "n")):
+    lacking = any_missing(m["metrics"])
+    table = Table(box=None, pad_edge=False, padding=(0, 1 if lacking else 2), header_style="dim")
+    heads = ("", "value", "95% interval", "n", *(HEADS if lacking else ()))
+    for n, name in enumerate(heads):
         table.add_column(name, justify="right" if n else "left", no_wrap=True)
     untrusted = False
     for name, e in m["metrics"].items():
         untrusted |= not e["trusted"]
         mark = "" if e["trusted"] else " *"
         value, low, high = (number(e[k], name) for k in ("value", "low", "high"))
-        table.add_row(name, value, f"{low} – {high}{mark}", f"{e['n']:,}")
+        missing = missing_cells(e, partial(number, metric=name)) if lacking else ()
+        table.add_row(name, value, f"{low} – {high}{mark}", f"{e['n']:,}", *missing)
     to.print()
+    if about := splits_in_words(m):
+        to.print(plain(about), markup=False)
     to.print(table)
+    _print_splits(m, metric_set, to)
+    if lacking:
+        to.print(f"[dim]{ABOUT}[/dim]")
     if direction := metric_set.direction_note(m["metrics"]):
         to.print(direction, style="dim", markup=False)
     if untrusted:
         to.print(f"[dim]* fewer than 30 {benchmark_of(m).cluster.many}: do not trust the interval[/dim]")
     for line in _remarks(m):
         to.print(plain(line), style="dim", markup=False)
+    for line in variance_lines(m):
+        to.print(plain(line), style="dim", markup=False)
     for note in m["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
-    counts = {what: m.get(field, 0) for field, what in COUNTS.items()}
-    if any(counts.values()):
-        to.print("! " + ", ".join(f"{n:,} {what}" for what, n in counts.items() if n))
+    if lost := lost_items(m):
+        to.print(f"! {', '.join(lost)}")
     for role, usage in m["usage"].items():
         to.print(f"[dim]{role}: {_usage(usage)}[/dim]")
+
+
+def _print_splits(m: Mapping[str, Any], metric_set: MetricSet, to: Console) -> None:
+    """Print the main metrics of each split, as papers report them."""
+    splits = m["groups"].get("split")
+    if not splits:
+        return
+    names = metric_set.headlines(m["metrics"])
+    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
+    for n, head in enumerate(("", *splits)):
+        table.add_column(plain(head), justify="right" if n else "left", no_wrap=True)
+    for name in names:
+        table.add_row(name, *(_cell(found.get(name), name, metric_set, interval=True) for found in splits.values()))
+    to.print()
+    to.print("By split, as papers report them")
+    to.print(table)
+    to.print()
 
 
 def _remarks(m: Mapping[str, Any]) -> list[str]:

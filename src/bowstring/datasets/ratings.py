@@ -21,6 +21,7 @@ from typing import IO, Any
 
 from bowstring.datasets.problems import join_choices, quote_value
 from bowstring.errors import DataError, UsageError
+from bowstring.metrics.scales import normalize_text
 from bowstring.records import Rating
 
 # Tasks with the same meaning in every file, whatever the benchmark.
@@ -30,6 +31,8 @@ COLUMNS = ("item", "rater", "label")
 CRITERION = "personalization"
 GOLD = "gold answer"  # the source an answer is compared with, unless that is another run
 GOLD_CHECK, LEFT_OPEN = "gold check", "left open"  # why a row is not a rating
+# Names and labels that look alike are the same. An item stays as it is: it is identified by exact texts.
+_NORMALIZED = ("rater", "label", "cluster")
 _SEPARATORS = (",", ";", "\t")
 _SUFFIXES = (".csv", ".tsv", ".jsonl")
 
@@ -52,6 +55,7 @@ class ReadRatings:
     rows: list[tuple[str, Rating]] = field(default_factory=list)
     left_out: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     about: dict[str, str] = field(default_factory=dict)  # description by item
+    is_run: bool = False  # its raters are judges and metrics; those of a file are people
     text_metrics: tuple[str, ...] = ()  # metrics that could also rate the items of this source
 
 
@@ -153,7 +157,7 @@ def _sides(sources: Any) -> tuple[str, str] | None:
 def _text(value: Any, name: str, place: str) -> str | None:
     """Return a cell as text; None if it is empty."""
     if isinstance(value, str):
-        return " ".join(value.split()) or None
+        return (normalize_text(value) if name in _NORMALIZED else " ".join(value.split())) or None
     if value is None:
         return None
     if isinstance(value, bool):

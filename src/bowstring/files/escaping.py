@@ -18,6 +18,8 @@ _LATEX = {
     "–": "--",
     "…": r"\ldots{}",
     "†": r"\dag{}",
+    "▲": r"$\uparrow$",
+    "▼": r"$\downarrow$",
 }
 
 

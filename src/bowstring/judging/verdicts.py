@@ -29,11 +29,22 @@ _TREATED = re.compile(
     re.IGNORECASE,
 )
 _MARKS = re.compile(r"\\boxed|[*_`{}\[\]()\"'“”$#]+")
-_TIE = re.compile(r"\W*(?:it(?:'?s| is)\s+)?(?:an?\s+)?(?:tie|draw)\b", re.IGNORECASE)
+# 'A (tie-break)' chooses A.
+_TIE = re.compile(
+    r"\W*(?:it(?:'?\s?s|\s+is)\s+)?(?:(?:answer|response)\s+)?(?:an?\s+)?(?:tie|draw)\b(?!\W*break)", re.IGNORECASE
+)
 _SIDE = re.compile(r"\W*(?:(?i:answer|response|assistant|option)\W*)?(?P<side>[AaBb])\b(?P<after>.*)")
 # A second choice right after the first is not a verdict: 'A/B', 'A and B are equal', 'A or B'.
 _ANOTHER = re.compile(
-    r"\s*(?:[/|&+,]|,?\s*(?:and|or|vs\.?|versus)\b)\s*(?:(?:answer|response)\s+)?(?:A|B|tie)\b(?!\w)", re.IGNORECASE
+    r"\s*(?:[/|&+,]|,?\s*(?:and|or|vs\.?|versus)\b)\s*(?:(?:answer|response)\s+)?(?:A|B|tie(?!\W*break))\b(?!\w)",
+    re.IGNORECASE,
+)
+# Both sides, and that they are equal: 'A = B', 'A ≈ B', 'A - B tie', 'A and B are equal'.
+_EQUAL = re.compile(
+    r"\s*(?:(?:=+|≈|≃|≅|≡|~=?)\s*(?:(?:answer|response)\s+)?[AB]\b"
+    r"|(?:[-–—/|&+,]|,?\s*(?:and|or|vs\.?|versus)\b)\s*(?:(?:answer|response)\s+)?[AB]\b"
+    r"[\s:.()–—-]*(?:(?:are|is|both)\s+)?(?:an?\s+)?(?:tied?|draw|equal|equally\s+good)\b(?!\W*break))",
+    re.IGNORECASE,
 )
 _YES_NO = re.compile(r"\W*(yes|no)\b(?!\s*(?:[/|]|or\b))", re.IGNORECASE)
 
@@ -46,6 +57,8 @@ def read_pairwise(text: str) -> Choice | None:
     if _TIE.match(said):
         return TIE
     match = _SIDE.match(said)
+    if match is not None and _EQUAL.match(match["after"]):
+        return TIE
     if match is None or _ANOTHER.match(match["after"]):
         return None
     if match["side"].islower() and match["after"].strip(" .!"):

@@ -46,9 +46,14 @@ class LabelScore:
     n: int
 
 
-def agreement(reference: Sequence[Hashable], predicted: Sequence[Hashable]) -> Agreement:
-    """Measure the agreement of labels in the same item order. All three measures are symmetric in the raters."""
-    counts = count_pairs(reference, predicted)
+def agreement(
+    reference: Sequence[Hashable], predicted: Sequence[Hashable], labels: Sequence[Hashable] = ()
+) -> Agreement:
+    """Measure the agreement of labels in the same item order. All three measures are symmetric in the raters.
+
+    `labels` are the labels of the task, which macro F1 averages over; by default those that occur.
+    """
+    counts = count_pairs(reference, predicted, labels)
     n = int(counts.sum())
     numbers = (_or_none(number(counts)) for number in (accuracy, macro_f1, cohen_kappa))
     return Agreement(n, len(reference) - n, *numbers)
@@ -59,7 +64,8 @@ def agreement_intervals(
 ) -> dict[str, Estimate | None]:
     """Return the three measures with clustered bootstrap intervals: labels of one user's questions are not
     independent."""
-    labels = list(dict.fromkeys(x for x in (*reference, *predicted) if x is not None))
+    pairs = (pair for pair in zip(reference, predicted, strict=True) if None not in pair)
+    labels = list(dict.fromkeys(label for pair in pairs for label in pair))
     tables = count_by_cluster(reference, predicted, clusters, labels)
     return with_intervals(tables, {"accuracy": accuracy, "macro_f1": macro_f1, "kappa": cohen_kappa})
 
@@ -107,7 +113,8 @@ def with_intervals(tables: Counts, numbers: Mapping[str, Number]) -> dict[str, E
         if value is None:
             found[name] = None
             continue
-        low, high = agreement_interval(value, drawn, tables, signed=number not in (accuracy, macro_f1))
+        unsigned = getattr(number, "func", number) in (accuracy, macro_f1)  # also as a partial function
+        low, high = agreement_interval(value, drawn, tables, signed=not unsigned)
         if high == 0 and not np.trace(whole):
             high = zero_event_upper_bound(len(tables))
         found[name] = Estimate(value, low, high, int(whole.sum()), len(tables))
@@ -119,12 +126,14 @@ def accuracy(counts: Counts) -> Floats:
     return _divided(np.trace(counts, axis1=-2, axis2=-1), counts.sum(axis=(-1, -2)))
 
 
-def macro_f1(counts: Counts) -> Floats:
-    """Return the mean F1 of the labels that either rater gave; a label never shared scores 0. Undefined without
-    items."""
+def macro_f1(counts: Counts, averaged: Sequence[int] | None = None) -> Floats:
+    """Return the mean F1 of all labels of the table, or of those at the places `averaged`, as `f1_score(labels=…,
+    zero_division=0)` of scikit-learn does. A label that the raters never share scores 0, also if neither gives it: the
+    average is over the same labels for every pair of raters and every resample. Undefined without items."""
     given = counts.sum(axis=-1) + counts.sum(axis=-2)
     each = np.nan_to_num(_divided(2 * np.diagonal(counts, axis1=-2, axis2=-1), given))
-    return _divided(each.sum(axis=-1), (given > 0).sum(axis=-1))
+    chosen = each if averaged is None else each[..., list(averaged)]
+    return _divided(chosen.sum(axis=-1), np.where(given.any(axis=-1), chosen.shape[-1], 0))
 
 
 def cohen_kappa(counts: Counts, apart: npt.NDArray[np.float64 | np.int64] | None = None) -> Floats:

@@ -22,8 +22,12 @@ Means = Mapping[str, Floats]
 
 
 class Score(NamedTuple):
+    """A score, the cluster that it belongs to (its user), and a group that it may share with scores of other clusters
+    (its persona)."""
+
     cluster: str
     value: float
+    group: str | None = None
 
 
 class ClusterSums:

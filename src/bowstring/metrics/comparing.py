@@ -4,7 +4,7 @@ before = {"x": [Score("user 1", 1.0), Score("user 2", 0.0)]}
 after = {"x": [Score("user 1", 1.0), Score("user 2", 1.0)]}
 difference(before, after, lambda mean: 100 * mean["x"], items=2)
 
-Both sides are resampled together, by cluster: a user's difficulty affects both runs and cancels out.
+Differences are taken per user: a user's difficulty affects both runs and cancels out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from itertools import count
 from statistics import NormalDist
 from typing import Any
@@ -20,18 +20,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.clusters import (
-    ClusterSums,
-    Means,
-    Score,
-    bootstrap_weights,
-    clusters_of,
-    draw_cluster_weights,
-    percentile_interval,
-)
-from bowstring.metrics.intervals import TRUSTED_CLUSTERS, unseen_cluster_bounds, zero_event_upper_bound
+from bowstring.metrics.clusters import Means, Score
+from bowstring.metrics.distributions import student_t_p_value, student_t_quantile
+from bowstring.metrics.intervals import OF_CHANGES, TRUSTED_CLUSTERS, contributing_clusters, interval_of
+from bowstring.metrics.linear import Ends, Linearized, Places, changes, columns_of, linearize, sums_by
 
-FINE_DRAWS = 10_000  # when every pair is compared: p must stay small after correction for multiple comparisons
 LEVEL = 0.05
 POWER = 0.8
 _ROUNDING = 1e-9  # a difference this small is rounding error
@@ -108,71 +101,97 @@ def difference(
     statistic: Callable[[Means], Floats],
     *,
     items: int,
-    ends: tuple[float, float] | None = None,
-    fine: bool = False,
+    ends: Ends | None = None,
 ) -> Difference | None:
-    """Estimate a paired difference of a statistic of component means, with a bootstrap interval and p-value.
+    """Estimate a paired difference of a statistic of component means, with an interval and a p-value.
 
     Both sides must have scores of the same items. Return None if a side lacks a component. `ends` are the lowest and
-    highest possible score, used as in `estimate` if all clusters differ alike. `fine` takes more draws.
+    highest possible score; by default those that occur.
+
+    The test is a t-test of the users' contributions. Its degrees of freedom count the users that contribute, so that
+    a few users who differ are not taken for many; one item more in each direction is added to the variance, so that
+    runs without any difference are not taken for certainly equal; and p is never below that of a sign test in which
+    all users that differ agree.
     """
     if not first or not all(first.values()) or not all(second.values()):
         return None
-    clusters = clusters_of(first, second)
-    weights = (_fine_bootstrap_weights if fine else bootstrap_weights)(len(clusters))
-    value, drawn, means = np.zeros(1), np.zeros(len(weights)), []
-    for sign, side in ((-1, first), (1, second)):
-        sums = ClusterSums(side, clusters)
-        means.append(sums.means())
-        value = value + sign * statistic(means[-1])
-        with np.errstate(invalid="ignore", divide="ignore"):
-            drawn = drawn + sign * statistic(sums.drawn_means(weights))
-    drawn = drawn[np.isfinite(drawn)]  # a draw may contain no score of some component; it is skipped
-    low, high = percentile_interval(drawn) or (float(value[0]), float(value[0]))
-    # With few clusters the bootstrap underestimates the variance by a factor (n-1)/n, as the plain sample variance
-    # does.
-    widened = math.sqrt(len(clusters) / (len(clusters) - 1)) if len(clusters) > 1 else 0.0
-    error = widened * float(drawn.std()) if len(drawn) else 0.0
-    p = _p_value(drawn, len(clusters))
-    if ends is not None and high - low < _ROUNDING:
-        low, high = _unseen_difference_bounds(means[0], means[1], statistic, ends, len(clusters))
-        error = (high - low) / 2 / NormalDist().inv_cdf(0.975)
-    return Difference(float(value[0]), float(low), float(high), p, error, items, len(clusters))
+    if ends is None:
+        values = [score.value for side in (first, second) for scores in side.values() for score in scores]
+        low, high = min(values), max(values)
+        ends = (low, high if high > low else low + 1)
+    (one, other), clusters = columns_of(first, second)
+    before, after = (linearize(side, statistic, ends, clusters) for side in (one, other))
+    return difference_of(before, after, items)
 
 
-def _unseen_difference_bounds(
-    first: Means, second: Means, statistic: Callable[[Means], Floats], ends: tuple[float, float], clusters: int
-) -> tuple[float, float]:
-    """Return the range of a difference if all clusters differ alike: unseen clusters could differ in any way or, with
-    enough clusters to show a direction, at worst not at all."""
-    others = zero_event_upper_bound(clusters)
-    (least, most), (low, high) = (unseen_cluster_bounds(side, statistic, ends, others) for side in (first, second))
-    value = float((statistic(second) - statistic(first))[0])
-    if abs(value) <= _ROUNDING or clusters < least_clusters():
-        return low - most, high - least
-    unmoved = {name: (1 - others) * mean + others * first[name] for name, mean in second.items()}
-    nearest = float((statistic(unmoved) - statistic(first))[0])
-    return (nearest, high - least) if value > 0 else (low - most, nearest)
+def difference_of(before: Linearized, after: Linearized, items: int, *, by_item: bool = True) -> Difference:
+    """Return the difference of two linearized statistics; `by_item`: their scores are of the same items."""
+    value, clusters = after.value - before.value, after.clusters
+    signed = np.concatenate([-before.influence, after.influence])
+    places = np.concatenate([before.cluster, after.cluster])
+    span = max(before.most, after.most) - min(before.least, after.least)
+    if clusters < 2:
+        return Difference(value, -span, span, 1.0, span, items, clusters)
+    sums = sums_by(places, signed, clusters)
+    raw = sums_by(places, np.concatenate([-before.moved, after.moved]), clusters)
+    one_more = sum(float((side.weight**2 / side.n_of).sum()) for side in (before, after)) / 2
+    variance = clusters / (clusters - 1) * float((sums**2).sum()) + one_more
+    variance += _shared_by_groups(signed, places, np.concatenate([before.group, after.group]), clusters)
+    error = math.sqrt(variance)
+    differing = int((np.abs(raw) > _ROUNDING * span / max(1, items)).sum())
+    df = degrees_of_freedom(raw)
+    p = min(1.0, max(student_t_p_value(value / error, df), _least_p(differing)))
+    reach = student_t_quantile(0.975, df) * error
+    low, high = _limits(value, before, after, reach) if by_item else (value - reach, value + reach)
+    low, high = max(-span, low), min(span, high)
+    if p >= LEVEL:  # the sign test may be the stricter one
+        low, high = min(low, 0.0), max(high, 0.0)
+    return Difference(value, low, high, p, error, items, clusters)
 
 
-@lru_cache(maxsize=1)  # 100 MB at the published size
-def _fine_bootstrap_weights(clusters: int) -> Floats:
-    return draw_cluster_weights(clusters, FINE_DRAWS)
+def _limits(value: float, before: Linearized, after: Linearized, reach: float) -> tuple[float, float]:
+    """Return the limits of the interval; `reach` is that of the t-test.
 
-
-def _p_value(drawn: Floats, clusters: int) -> float:
-    """Return the two-sided p-value consistent with the interval: the smallest level whose interval excludes zero.
-
-    One is added to numerator and denominator, because the observed outcome is one of the possible ones.
+    Gains and losses may be rare and come in clusters: a sample shows few of them, or none. The limit away from zero
+    allows for those that were not seen, as the interval of a single score does. The limit towards zero is that of the
+    test if the difference is significant, and approaches the wider one as the difference approaches zero.
     """
-    beyond = min(int((drawn <= _ROUNDING).sum()), int((drawn >= -_ROUNDING).sum()))
-    p = 2 * (1 + beyond) / (1 + len(drawn))
-    return min(1.0, max(p, _least_p(clusters)))
+    gains, losses = changes(before, after)
+    (least_gained, most_gained), (least_lost, most_lost) = (
+        interval_of(side, prior=OF_CHANGES) for side in (gains, losses)
+    )
+    up = max(reach, math.hypot(most_gained - gains.value, losses.value - least_lost))
+    down = max(reach, math.hypot(most_lost - losses.value, gains.value - least_gained))
+    certain = min(1.0, abs(value) / reach) ** 4
+    if value >= 0:
+        down = certain * reach + (1 - certain) * down
+    else:
+        up = certain * reach + (1 - certain) * up
+    return value - down, value + up
+
+
+_PRIOR_CLUSTERS = 4.0  # added to the number of clusters that contribute, for the degrees of freedom
+_CLUSTER_DF = 1.5  # degrees of freedom per contributing cluster: 2, less what few clusters hide
+
+
+def degrees_of_freedom(sums: Floats) -> float:
+    """Return the degrees of freedom of a t-test of contributions by cluster: few where few clusters contribute."""
+    return min(len(sums) - 1, max(1.0, _CLUSTER_DF * (contributing_clusters(sums) + _PRIOR_CLUSTERS)))
+
+
+def _shared_by_groups(signed: Floats, clusters: Places, groups: Places, size: int) -> float:
+    """Return the variance of pairs of items that share a group but not a cluster."""
+    there = groups >= 0
+    if not there.any():
+        return 0.0
+    both = np.unique(groups[there] * size + clusters[there], return_inverse=True)[1].reshape(-1)
+    in_groups, in_both = (float((np.bincount(at, weights=signed[there]) ** 2).sum()) for at in (groups[there], both))
+    return max(0.0, in_groups - in_both)
 
 
 def _least_p(clusters: int) -> float:
     """Return the smallest possible p: c clusters all point the same way by chance with probability 2^(1-c)."""
-    return 2.0 ** (1 - clusters)
+    return float(2.0 ** (1 - max(1, clusters)))
 
 
 @cache
@@ -207,6 +226,22 @@ def clusters_needed(found: Difference, apart: float) -> int | None:
         return None
     enough = math.ceil(found.clusters * (_power_multiplier(found.level) * found.error / apart) ** 2)
     return max(found.least_clusters, enough)
+
+
+# What two runs are assumed to be like before either has started (docs/statistics.md).
+DIFFERING = 0.25  # the share of items on which they differ
+_ALIKE = 0.1  # the correlation of differences within a cluster
+
+
+def planned_difference(clusters: int, items: int) -> float | None:
+    """Return the smallest true difference that `items` in `clusters` can show with 80% power, as a share of the range
+    of a score; None if there are too few clusters for any."""
+    if clusters < least_clusters():
+        return None
+    each = items / clusters
+    error = math.sqrt(DIFFERING * (1 + max(0.0, each - 1) * _ALIKE) / items)
+    df = clusters - 1
+    return error * (student_t_quantile(1 - LEVEL / 2, df) + student_t_quantile(POWER, df))
 
 
 def rank_ranges(names: Sequence[str], beaten: Collection[tuple[str, str]]) -> dict[str, tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Means with 95% clustered bootstrap intervals: questions of one user are not independent.
+"""Metrics with 95% intervals that allow for clusters: questions of one user are not independent.
 
 scores = [Score("user 1", 1.0), Score("user 1", 0.5), Score("user 2", 0.0)]
 estimate({"x": scores}, lambda mean: 100 * mean["x"])
@@ -6,17 +6,38 @@ estimate({"x": scores}, lambda mean: 100 * mean["x"])
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.clusters import ClusterSums, Means, Score, bootstrap_weights, percentile_interval
+from bowstring.metrics.clusters import (
+    ClusterSums,
+    Means,
+    Score,
+    bootstrap_weights,
+    clusters_of,
+    percentile_interval,
+)
+from bowstring.metrics.distributions import student_t_quantile
+from bowstring.metrics.linear import Ends, Linearized, Places, columns_of, linearize, sums_by
 
+NEGLIGIBLE = 0.02  # a larger share of missing scores is reported with bounds
 TRUSTED_CLUSTERS = 30  # with fewer, the interval is reported but marked
 ROUNDING = 1e-12  # a spread this small is rounding error
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Items that should have a score and have none. `as_worst` is the metric if they had the worst possible score;
+    `bounds`, where more than 2% of the scores are missing, if they had the lowest and if they had the highest."""
+
+    items: int
+    as_worst: float
+    bounds: tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +47,10 @@ class Estimate:
     high: float
     n: int
     clusters: int
+    method: str = "bootstrap"
+    range: tuple[float, float] | None = None
+    ceiling: float | None = None
+    missing: Missing | None = None
 
     @property
     def trusted(self) -> bool:
@@ -39,6 +64,11 @@ class Estimate:
             "n": self.n,
             "clusters": self.clusters,
             "trusted": self.trusted,
+            "level": 95,
+            "method": self.method,
+            **({"range": list(self.range)} if self.range is not None else {}),
+            **({"ceiling": self.ceiling} if self.ceiling is not None else {}),
+            **({"missing": asdict(self.missing)} if self.missing is not None else {}),
         }
 
 
@@ -46,27 +76,133 @@ def estimate(
     components: Mapping[str, Sequence[Score]],
     statistic: Callable[[Means], npt.NDArray[np.float64]],
     *,
-    ends: tuple[float, float] | None = None,
+    ends: Ends | None = None,
 ) -> Estimate | None:
-    """Estimate a statistic of component means, with a percentile interval over resampled clusters.
+    """Estimate a statistic of component means, with a 95% interval that allows for clusters. None if a component has
+    no scores.
 
-    Return None if a component has no scores. All components share the resampled clusters. `ends` are the lowest and
-    highest possible score. If all clusters are alike (or there is only one), resampling would give a zero-width
-    interval; the interval then allows for unseen clusters, by the exact binomial bound.
+    `ends` are the lowest and highest possible score. With them the interval is Wilson's, for as many independent
+    scores as would have the same variance: it stays inside the range, is not empty where all scores are alike, and
+    does not shrink when an error is added. Without them it is symmetric.
     """
+    if not components or not all(components.values()):
+        return None
+    bounded = ends is not None
+    if ends is None:
+        values = [score.value for scores in components.values() for score in scores]
+        low, high = min(values), max(values)
+        if low == high:
+            value = float(statistic(ClusterSums(components).means())[0])
+            return Estimate(value, value, value, sum(map(len, components.values())), len(clusters_of(components)))
+        ends = low, high
+    (columns,), clusters = columns_of(components)
+    found = linearize(columns, statistic, ends, clusters)
+    low, high = interval_of(found, bounded=bounded)
+    return Estimate(found.value, low, high, found.n, found.clusters, "Wilson, clustered" if bounded else "t, clustered")
+
+
+# Tuned on simulated scores (bench/coverage.py; docs/statistics.md has the table).
+class Prior(NamedTuple):
+    """What is assumed about scores of one cluster before there are events: their correlation, and as how many events
+    that counts."""
+
+    correlation: float
+    events: float
+
+
+OF_SCORES = Prior(0.25, 16.0)
+OF_CHANGES = Prior(0.15, 8.0)  # from one run to another
+_FIRST_EVENTS = 40.0  # so many events tell half as much about correlations as they would if there were many
+_GROUP_CORRELATION = 0.05
+_PRIOR_CLUSTERS = 12.0  # added to the number of clusters that contribute, for the degrees of freedom
+_CLUSTER_DF = 1.5  # degrees of freedom per contributing cluster: 2, less what few clusters hide
+
+
+def interval_of(found: Linearized, *, bounded: bool = True, prior: Prior = OF_SCORES) -> tuple[float, float]:
+    if found.clusters < 2:
+        return (found.least, found.most) if bounded else (-math.inf, math.inf)
+    variance = variance_of(found, prior)
+    sums = sums_by(found.cluster, found.influence, found.clusters)
+    contributing = contributing_clusters(sums)
+    df = min(found.clusters - 1, _CLUSTER_DF * (contributing + _PRIOR_CLUSTERS))
+    t = student_t_quantile(0.975, df)
+    if not bounded or found.most - found.least < ROUNDING:
+        return found.value - t * math.sqrt(variance), found.value + t * math.sqrt(variance)
+    return wilson_interval(found, variance, t)
+
+
+def wilson_interval(found: Linearized, variance: float, t: float) -> tuple[float, float]:
+    """Return Wilson's interval for as many independent scores as would have this variance."""
+    span = found.most - found.least
+    share, smoothed = (found.value - found.least) / span, (found.smoothed - found.least) / span
+    scores = smoothed * (1 - smoothed) * span**2 / variance  # independent scores of the same variance
+    centre = (share * scores + t * t / 2) / (scores + t * t)
+    reach = t / (scores + t * t) * math.sqrt(max(0.0, scores * share * (1 - share)) + t * t / 4)
+    low, high = max(0.0, centre - reach), min(1.0, centre + reach)
+    return found.least + span * min(low, share), found.least + span * max(high, share)
+
+
+def contributing_clusters(sums: npt.NDArray[np.float64]) -> float:
+    """Return how many clusters, of equal size, would make the variance as uncertain as these clusters do."""
+    squares = sums**2
+    total, fourth = float(squares.sum()), float((squares**2).sum())
+    spare = fourth - total**2 / len(sums)
+    return total**2 / spare if spare > 1e-9 * total**2 else (len(sums) / 2 if total > ROUNDING**2 else 0.0)
+
+
+def variance_of(found: Linearized, prior: Prior = OF_SCORES) -> float:
+    """Return the variance of the statistic: of independent scores, plus that of pairs in one cluster or one group.
+
+    The correlation of pairs is estimated, and drawn towards an assumed one where there are few events to tell: scores
+    that differ from the rest. Without that, a sample with few errors would seem to show that errors are independent.
+    """
+    scaled, influence = np.abs(found.weight) * found.spread, found.influence
+    alone = float((scaled**2).sum())
+    if alone <= 0:
+        return ROUNDING**2
+    squares_of_all = float((influence**2).sum())
+    events = squares_of_all**2 / float((influence**4).sum()) if squares_of_all > ROUNDING * alone else 0.0
+    known = events * events / (events + _FIRST_EVENTS)
+
+    def of_pairs(most: float, seen: float, assumed: float) -> float:
+        """`most` is the variance of the pairs if they were fully correlated, `seen` what the sample shows."""
+        if most <= 1e-12 * alone:
+            return 0.0
+        correlation = (prior.events * assumed + known * seen / most) / (prior.events + known)
+        return most * min(1.0, max(0.0, correlation))
+
+    def squares(places: Places, values: npt.NDArray[np.float64]) -> float:
+        return float((sums_by(places, values, 0) ** 2).sum())
+
+    apart = found.clusters / (found.clusters - 1)  # the mean is the sample's own
+    in_clusters = of_pairs(
+        squares(found.cluster, scaled) - alone,
+        apart * squares(found.cluster, influence) - squares_of_all,
+        prior.correlation,
+    )
+    if not (found.group >= 0).any():
+        return alone + in_clusters
+    both = np.where(found.group >= 0, found.group * found.clusters + found.cluster, -1)
+    both = np.unique(both, return_inverse=True)[1].reshape(-1) - int((both < 0).any())
+    most, seen = (squares(found.group, x) - squares(both, x) for x in (scaled, influence))
+    centred = (alone + in_clusters) / float(scaled.sum()) ** 2  # the mean is the sample's own: pairs seem less alike
+    return alone + in_clusters + of_pairs(most, seen + centred * most, _GROUP_CORRELATION)
+
+
+def bootstrap_estimate(
+    components: Mapping[str, Sequence[Score]], statistic: Callable[[Means], npt.NDArray[np.float64]]
+) -> Estimate | None:
+    """Estimate a statistic that is not close to linear, with a percentile interval over resampled clusters. Return
+    None if a component has no scores."""
     if not components or not all(components.values()):
         return None
     sums = ClusterSums(components)
     clusters = len(sums.clusters)
-    means = sums.means()
-    value = float(statistic(means)[0])
+    value = float(statistic(sums.means())[0])
     with np.errstate(invalid="ignore", divide="ignore"):
         drawn = statistic(sums.drawn_means(bootstrap_weights(clusters)))
     low, high = percentile_interval(drawn) or (value, value)
-    if ends is not None and high - low < ROUNDING:
-        low, high = unseen_cluster_bounds(means, statistic, ends, zero_event_upper_bound(clusters))
-    n = sum(len(scores) for scores in components.values())
-    return Estimate(value, low, high, n, clusters)
+    return Estimate(value, low, high, sum(map(len, components.values())), clusters)
 
 
 def unseen_cluster_bounds(

@@ -5,15 +5,18 @@ Run metrics, comparisons, pages, tables and figures all use these definitions, s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bowstring.metrics.clusters import Means, Score
-from bowstring.metrics.intervals import Estimate, estimate
+from bowstring.metrics.intervals import NEGLIGIBLE, Estimate, Missing, estimate
+from bowstring.metrics.linear import Ends, ends_by_component
+from bowstring.records import item_and_answer
 
 Floats = npt.NDArray[np.float64]
 Parts = Mapping[str, Sequence[float]]  # component: the values that a record contributes
@@ -61,8 +64,12 @@ class Measure:
     of: Callable[[Mapping[str, Any]], Parts]
     statistic: Callable[[Means], Floats]
     higher_is_better: bool = True
-    ends: tuple[float, float] = (0.0, 1.0)  # the lowest and highest value that a record can contribute
+    ends: Ends = (0.0, 1.0)  # the lowest and highest value that a record can contribute, of all or by component
     scale: Scale = PERCENT
+    # How many scores of each component a record lacks because a request failed or an answer could not be parsed.
+    lacks: Callable[[Mapping[str, Any]], Mapping[str, int]] = field(default=lambda record: {})
+    # What a record shares with records of other clusters, such as a persona that several users have.
+    group_of: Callable[[Mapping[str, Any]], str | None] = field(default=lambda record: None)
 
     def parts(self, record: Mapping[str, Any]) -> Parts | None:
         """Return what a record contributes; None if nothing: it failed, could not be parsed, or is of another kind."""
@@ -70,33 +77,95 @@ class Measure:
         mine = {name: found[name] for name in self.components if found.get(name)}
         return mine or None
 
-    def collect_scores(self, parts: Iterable[tuple[str, Parts | None]]) -> dict[str, list[Score]]:
-        """Return the scores of each component, from the parts of records with their clusters."""
+    def collect_scores(self, parts: Iterable[tuple[str, Mapping[str, Any], Parts | None]]) -> dict[str, list[Score]]:
+        """Return the scores of each component, from records with their clusters and parts. Several answers or
+        judgements of one item are averaged: they are one item."""
+        of_items: dict[tuple[str, str], tuple[str | None, list[Parts]]] = {}
+        for cluster, record, own in parts:
+            if own:
+                item = (cluster, item_and_answer(record)[0])
+                of_items.setdefault(item, (self.group_of(record), []))[1].append(own)
         scores: dict[str, list[Score]] = {name: [] for name in self.components}
-        for cluster, own in parts:
-            for name, values in (own or {}).items():
-                scores[name] += [Score(cluster, value) for value in values]
+        for (cluster, _), (group, repeats) in of_items.items():
+            for name, values in _averaged(repeats).items():
+                scores[name] += [Score(cluster, value, group) for value in values]
         return scores
 
     def scores(self, records: Clustered) -> dict[str, list[Score]]:
-        return self.collect_scores((cluster, self.parts(record)) for cluster, record in records)
+        return self.collect_scores((cluster, record, self.parts(record)) for cluster, record in records)
 
     def estimate(self, records: Clustered) -> Estimate | None:
-        return self.estimate_from_scores(self.scores(records))
+        listed = list(records)
+        scores = self.scores(listed)
+        found = self.estimate_from_scores(scores)
+        return found and replace(found, missing=self._missing(scores, [record for _, record in listed]))
 
     def estimate_from_scores(self, scores: Mapping[str, Sequence[Score]]) -> Estimate | None:
-        return estimate(scores, self.statistic, ends=self.ends)
+        found = estimate(scores, self.statistic, ends=self.ends)
+        return found and replace(found, range=self.scale.limits, ceiling=self.scale.ceiling)
+
+    def _missing(self, scores: Mapping[str, Sequence[Score]], records: Sequence[Mapping[str, Any]]) -> Missing:
+        repeats = Counter(item_and_answer(record)[0] for record in records)
+        lacking = [
+            {name: n / repeats[item_and_answer(record)[0]] for name, n in own.items()}
+            for record in records
+            if self.parts(record) is None and (own := self._lacked(record))
+        ]
+        ends = ends_by_component(self.ends, scores)
+
+        def with_all_at(which: int) -> float:
+            means = {}
+            for name, own in scores.items():
+                more = sum(one.get(name, 0) for one in lacking)
+                total = sum(s.value for s in own) + ends[name][which] * more
+                means[name] = np.asarray([total / (len(own) + more)])
+            with np.errstate(invalid="ignore", divide="ignore"):
+                return float(np.nan_to_num(self.statistic(means)[0]))
+
+        low, high = with_all_at(0), with_all_at(1)
+        more, there = sum(sum(one.values()) for one in lacking), sum(map(len, scores.values()))
+        bounds = (min(low, high), max(low, high)) if more > NEGLIGIBLE * (more + there) else None
+        return Missing(len(lacking), low if self.higher_is_better else high, bounds)
+
+    def _lacked(self, record: Mapping[str, Any]) -> dict[str, int]:
+        return {name: n for name, n in self.lacks(record).items() if n and name in self.components}
 
 
-def mean(of: Callable[[Mapping[str, Any]], float | None], times: float = 1.0, scale: Scale = PERCENT) -> Measure:
-    """Return the mean of one number per record, where present, times a factor: 100 for a percentage."""
+def _averaged(repeats: Sequence[Parts]) -> Parts:
+    """Return the mean of each value over repeated answers or judgements; all values, if their number varies."""
+    if len(repeats) == 1:
+        return repeats[0]
+    found: dict[str, Sequence[float]] = {}
+    for name in dict.fromkeys(name for one in repeats for name in one):
+        there = [one[name] for one in repeats if name in one]
+        alike = len({len(values) for values in there}) == 1
+        found[name] = [sum(x) / len(x) for x in zip(*there, strict=True)] if alike else [x for v in there for x in v]
+    return found
+
+
+def mean(
+    of: Callable[[Mapping[str, Any]], float | None],
+    times: float = 1.0,
+    scale: Scale = PERCENT,
+    *,
+    lacks: Callable[[Mapping[str, Any]], bool] = lambda record: "failure" in record,
+) -> Measure:
+    """Return the mean of one number per record, where present, times a factor: 100 for a percentage. `lacks` says of a
+    record without a number that it should have one."""
 
     def parts(record: Mapping[str, Any]) -> Parts:
         value = of(record)
         return {} if value is None else {"x": (value,)}
 
     ends = (scale.low / times, scale.high / times)
-    return Measure(("x",), parts, lambda means: times * means["x"], ends=ends, scale=scale)
+    return Measure(
+        ("x",),
+        parts,
+        lambda means: times * means["x"],
+        ends=ends,
+        scale=scale,
+        lacks=lambda record: {"x": int(lacks(record))},
+    )
 
 
 class Family(NamedTuple):
@@ -106,6 +175,15 @@ class Family(NamedTuple):
     title: str
     chief: str = ""
     heading: str = ""
+
+
+class Correlated(NamedTuple):
+    """Two metrics whose correlation across runs is of interest. `by_item` are metrics with one value per record: their
+    correlation over the items of a run is reported beside it."""
+
+    first: str
+    second: str
+    by_item: tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +199,7 @@ class MetricSet:
     of_group: tuple[tuple[str, ...], ...] = ()  # a group shows the first available metric of each tuple
     secondary: frozenset[str] = frozenset()  # alternative averages: not in figures or comparison tables
     axes_without_figure: frozenset[str] = frozenset()  # breakdowns that the overall figures already show
+    correlated: tuple[Correlated, ...] = ()  # pairs of metrics that `compare` correlates across runs
     unknown: Scale = PERCENT  # scale of an unlisted metric
 
     def scale(self, metric: str = "") -> Scale:

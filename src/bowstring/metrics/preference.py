@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from bowstring.labels import COMPARED_SCORES, PREFERRED_SCORES, TIE
 from bowstring.metrics.clusters import Means, Score
-from bowstring.metrics.intervals import Estimate, estimate
+from bowstring.metrics.intervals import Estimate, bootstrap_estimate, estimate
 from bowstring.metrics.scales import normalize_label, parse_number
 from bowstring.records import Rating
 
@@ -110,7 +110,7 @@ def _slope(rated: Sequence[Rating]) -> Estimate | None:
         "xy": [Score(cluster, (x - middle) * y) for cluster, x, y in points],
         "xx": [Score(cluster, (x - middle) ** 2) for cluster, x, _ in points],
     }
-    found = estimate(means, _fitted)
+    found = bootstrap_estimate(means, _fitted)
     return None if found is None else replace(found, n=len(points))
 
 

@@ -8,109 +8,121 @@ ratings name one, otherwise by item.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
-from bowstring.metrics.agreement import (
-    Number,
-    accuracy,
-    cohen_kappa,
-    count_by_cluster,
-    distances,
-    label_scores,
-    macro_f1,
-    with_intervals,
-)
+from bowstring.metrics.agreement import accuracy, cohen_kappa, count_pairs
+from bowstring.metrics.alternative_annotator import DEFAULT_EPSILON, alternative_annotator_test
 from bowstring.metrics.clusters import Score
-from bowstring.metrics.intervals import Estimate, estimate
+from bowstring.metrics.intervals import Estimate
+from bowstring.metrics.rating_table import RatingTable, as_json, build_table, compare_labels, mean_of
+from bowstring.metrics.references import (
+    agreement_with_people,
+    compare_with,
+    compare_with_majority,
+    judge_differences,
+)
 from bowstring.metrics.reliability import Level, fleiss_kappa, krippendorff_alpha
 from bowstring.metrics.scales import Scale, scale_of
 from bowstring.records import Rating
 
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """The items in order with their ratings, and the cluster of each item."""
-
-    items: Mapping[str, Mapping[str, str]]
-    clusters: Mapping[str, str]
-    raters: tuple[str, ...]
-    scale: Scale
-
-    def shared_by(self, *raters: str) -> list[str]:
-        return [item for item, said in self.items.items() if all(rater in said for rater in raters)]
-
-    def clusters_of(self, items: Sequence[str]) -> list[str]:
-        return [self.clusters[item] for item in items]
+MOST_INTERVALS = 100  # with more pairs of raters, pairs have values only: hundreds of raters have thousands of pairs
 
 
 def compare_raters(
     ratings: Sequence[Rating],
     *,
+    judges: Collection[str] = (),
     order: Sequence[str] = (),
+    task_labels: Collection[str] = (),
     level: Level | None = None,
     reference: str | None = None,
+    epsilon: float = DEFAULT_EPSILON,
     most_disputed: int = 5,
 ) -> dict[str, Any]:
-    """Return all agreement measures, ready for JSON; None for a measure that the labels do not define."""
-    items: dict[str, dict[str, str]] = {}
-    known: dict[str, str] = {}
-    for rating in ratings:
-        items.setdefault(rating.item, {})[rating.rater] = rating.label
-        if rating.cluster is not None:
-            known.setdefault(rating.item, rating.cluster)
-    # No cluster name begins with \\0, so an item is never mistaken for a cluster.
-    clusters = {item: known.get(item, f"\0{item}") for item in items}
-    scale = scale_of({rating.label for rating in ratings}, order, level)
-    table = _Table(items, clusters, tuple(dict.fromkeys(r.rater for r in ratings)), scale)
-    shared = [item for item, said in items.items() if len(said) > 1]
+    """Return all agreement measures, ready for JSON; None for a measure that the labels do not define.
+
+    `judges` are the raters that are not people; `task_labels` are the labels that the task allows.
+    """
+    scale = scale_of({rating.label for rating in ratings}, order, level, task_labels)
+    scale = replace(scale, averaged=_averaged(ratings, scale, judges, {*order, *task_labels}))
+    table = build_table(ratings, scale, judges)
+    shared = [item for item, said in table.items.items() if len(said) > 1]
     return {
         "labels": list(scale.labels),
+        "averaged_labels": list(scale.averaged),
         "levels": list(scale.levels),
         "level": scale.level,
-        "items": len(items),
+        "items": len(table.items),
         "shared": len(shared),
-        "clusters": _kind_of_clusters(shared or list(items), known),
-        "raters": {rater: _rater(rater, table, shared) for rater in table.raters},
-        "agreement": _as_json(_raw_agreement(shared, table)),
+        "clusters": _kind_of_clusters(shared or list(table.items), table.named_clusters),
+        "judges": list(table.judges),
+        "raters": {rater: _rater(rater, table) for rater in table.raters},
+        "agreement": as_json(_raw_agreement(shared, table)),
         "alpha": _alphas(shared, table),
         "fleiss_kappa": _fleiss(shared, table),
-        "pairs": [found for pair in combinations(table.raters, 2) if (found := _pair(*pair, table))],
+        "pairs": _pairs(table),
         **({"reference": _against(reference, table)} if reference and reference in table.raters else {}),
-        "disputed": _disputed(shared, table)[:most_disputed],
+        **_against_people(table, reference, epsilon),
+        "disputed": _disputed(shared, table, most_disputed),
     }
 
 
-def _kind_of_clusters(items: Sequence[str], known: Mapping[str, str]) -> str:
+def _averaged(
+    ratings: Sequence[Rating], scale: Scale, judges: Collection[str], declared: Collection[str]
+) -> tuple[str, ...]:
+    """Return the labels of the task, which macro F1 averages over: all if they are declared, otherwise those that
+    people gave. What only a judge says, such as a text that could not be read, is an error, not a class of its own."""
+    given = {rating.label for rating in ratings if rating.rater not in judges}
+    if not given or (not scale.numeric and set(scale.labels) <= set(declared)):
+        return scale.labels
+    return tuple(label for label in scale.labels if label in given)
+
+
+def _kind_of_clusters(items: Sequence[str], known: Collection[str]) -> str:
     n = sum(item in known for item in items)
     return "item" if not n else "cluster" if n == len(items) else "cluster or item"
 
 
-def _rater(rater: str, table: _Table, shared: Sequence[str]) -> dict[str, Any]:
-    counts = Counter(said[rater] for said in table.items.values() if rater in said)
+def _rater(rater: str, table: RatingTable) -> dict[str, Any]:
+    said = table.raters[rater]
+    counts = Counter(said.values())
     return {
-        "n": counts.total(),
-        "shared": sum(rater in table.items[item] for item in shared),
+        "n": len(said),
+        "shared": sum(len(table.items[item]) > 1 for item in said),
         "labels": {label: counts[label] for label in table.scale.labels if label in counts},
+        "with_people": as_json(agreement_with_people(rater, table)),
     }
 
 
-def _raw_agreement(shared: Sequence[str], table: _Table) -> Estimate | None:
+def _against_people(table: RatingTable, reference: str | None, epsilon: float) -> dict[str, Any]:
+    """Compare the judges with people, if there are both."""
+    if not table.judges or not table.people:
+        return {}
+    majority = compare_with_majority(table)
+    return {
+        **({"majority": majority} if majority else {}),
+        "judge_differences": judge_differences(table, reference),
+        "alternative_annotator": {judge: alternative_annotator_test(judge, table, epsilon) for judge in table.judges},
+    }
+
+
+def _raw_agreement(shared: Sequence[str], table: RatingTable) -> Estimate | None:
     """Return the probability that two raters of an item give the same label."""
     scores = []
     for item in shared:
-        pairs = list(combinations(table.items[item].values(), 2))
-        scores.append(Score(table.clusters[item], sum(a == b for a, b in pairs) / len(pairs)))
-    return estimate({"x": scores}, lambda mean: mean["x"], ends=(0.0, 1.0))
+        counts = Counter(table.items[item].values())
+        n = counts.total()
+        same = sum(count * (count - 1) for count in counts.values())
+        scores.append(Score(table.clusters[item], same / (n * (n - 1))))
+    return mean_of(scores)
 
 
-def _alphas(shared: Sequence[str], table: _Table, raters: Sequence[str] = ()) -> dict[str, Any]:
+def _alphas(shared: Sequence[str], table: RatingTable, raters: Sequence[str] = ()) -> dict[str, Any]:
     """Return alpha by level, for all raters or only these."""
     said = [{r: x for r, x in table.items[item].items() if not raters or r in raters} for item in shared]
     clusters, values = table.clusters_of(shared), table.scale.values
@@ -118,11 +130,11 @@ def _alphas(shared: Sequence[str], table: _Table, raters: Sequence[str] = ()) ->
     for level in table.scale.levels:
         numbers = None if level == "nominal" else values
         rated = [{r: numbers[x] if numbers else x for r, x in item.items()} for item in said]
-        found[level] = _as_json(krippendorff_alpha(rated, level, clusters))
+        found[level] = as_json(krippendorff_alpha(rated, level, clusters))
     return found
 
 
-def _fleiss(shared: Sequence[str], table: _Table) -> dict[str, Any] | None:
+def _fleiss(shared: Sequence[str], table: RatingTable) -> dict[str, Any] | None:
     """Return Fleiss' kappa over the items with the most common number of ratings."""
     if not table.scale.tabular:
         return None
@@ -135,71 +147,52 @@ def _fleiss(shared: Sequence[str], table: _Table) -> dict[str, Any] | None:
     return {**kappa.as_json(), "ratings": ratings, "items": sizes[ratings]}
 
 
-def _pair(one: str, other: str, table: _Table) -> dict[str, Any] | None:
-    """Return the agreement of two raters; None if they share no item."""
-    shared = table.shared_by(one, other)
-    if not shared:
-        return None
-    return {
-        "raters": [one, other],
-        "n": len(shared),
-        **_of_two(one, other, shared, table),
-        "alpha": _alphas(shared, table, (one, other)),
-    }
+def _pairs(table: RatingTable) -> list[dict[str, Any]]:
+    """Return the agreement of every two raters who share an item; with many pairs, without intervals."""
+    shared = {pair: items for pair in combinations(table.raters, 2) if (items := table.shared_by(*pair))}
+    of_pair = _pair if len(shared) <= MOST_INTERVALS else _pair_values
+    return [{"raters": list(pair), "n": len(items)} | of_pair(pair, items, table) for pair, items in shared.items()]
 
 
-def _of_two(one: str, other: str, shared: Sequence[str], table: _Table) -> dict[str, Any]:
-    first, second = ([table.items[item][rater] for item in shared] for rater in (one, other))
-    clusters, scale = table.clusters_of(shared), table.scale
-    if not scale.tabular:
-        same = [Score(cluster, float(a == b)) for a, b, cluster in zip(first, second, clusters, strict=True)]
-        return {"agreement": _as_json(estimate({"x": same}, lambda mean: mean["x"], ends=(0.0, 1.0)))}
-    numbers: dict[str, Number] = {"agreement": accuracy, "macro_f1": macro_f1, "kappa": cohen_kappa}
-    weights: dict[str, Number] = {}
-    if scale.values is not None and scale.level != "nominal":
-        values = [scale.values[label] for label in scale.labels]
-        weights = {
-            name: partial(cohen_kappa, apart=distances(values, power))
-            for name, power in (("linear", 1), ("quadratic", 2))
-        }
-    counts = count_by_cluster(first, second, clusters, scale.labels)
-    found = {name: _as_json(e) for name, e in with_intervals(counts, numbers | weights).items()}
-    return {
-        **{name: found[name] for name in numbers},
-        **({"weighted_kappa": {name: found[name] for name in weights}} if weights else {}),
-        "confusion": counts.sum(axis=0).tolist(),
-    }
+def _pair(pair: tuple[str, str], shared: Sequence[str], table: RatingTable) -> dict[str, Any]:
+    first, second = ([table.raters[rater][item] for item in shared] for rater in pair)
+    measures = compare_labels(first, second, table.clusters_of(shared), table.scale)
+    return measures | {"alpha": _alphas(shared, table, pair)}
 
 
-def _against(reference: str, table: _Table) -> dict[str, Any]:
+def _pair_values(pair: tuple[str, str], shared: Sequence[str], table: RatingTable) -> dict[str, Any]:
+    first, second = ([table.raters[rater][item] for item in shared] for rater in pair)
+    if not table.scale.tabular:
+        same = sum(a == b for a, b in zip(first, second, strict=True))
+        return {"agreement": {"value": same / len(shared), "n": len(shared)}}
+    counts = count_pairs(first, second)
+    values = {"agreement": float(accuracy(counts)), "kappa": float(cohen_kappa(counts))}
+    return {name: {"value": x, "n": len(shared)} if math.isfinite(x) else None for name, x in values.items()}
+
+
+def _against(reference: str, table: RatingTable) -> dict[str, Any]:
     """Compare the other raters with the reference, each on the items they share; confusion rows are the reference's."""
-    others: dict[str, Any] = {}
-    for rater in table.raters:
-        shared = table.shared_by(reference, rater) if rater != reference else []
-        if not shared:
-            continue
-        found = _of_two(reference, rater, shared, table)
-        others[rater] = {"n": len(shared), "accuracy": found.pop("agreement"), **found}
-        if "confusion" in found:
-            scores = label_scores(np.asarray(found["confusion"]))
-            others[rater]["labels"] = dict(zip(table.scale.labels, map(asdict, scores), strict=True))
-    return {"rater": reference, "others": others}
+    labels = table.raters[reference]
+    compared = {rater: compare_with(labels, rater, table) for rater in table.raters if rater != reference}
+    return {"rater": reference, "others": {rater: found for rater, found in compared.items() if found}}
 
 
-def _disputed(shared: Sequence[str], table: _Table) -> list[dict[str, Any]]:
+def _disputed(shared: Sequence[str], table: RatingTable, most: int) -> list[dict[str, Any]]:
     """Return the items with the most disagreement: from 0 (all labels equal) to 1."""
     values = table.scale.values
     used = [values[label] for label in table.scale.labels] if values else []
     span = max(used) - min(used) if used else 1.0
+
+    def apart(one: str, other: str) -> float:
+        return abs(values[one] - values[other]) / span if values and span else 1.0
+
     found = []
     for item in shared:
-        said = table.items[item]
-        pairs = list(combinations(said.values(), 2))
-        far = sum(abs(values[a] - values[b]) / span if values and span else float(a != b) for a, b in pairs)
+        counts = Counter(table.items[item].values())
+        far = sum(n * m * apart(a, b) for (a, n), (b, m) in combinations(counts.items(), 2))
         if far:
-            found.append({"item": item, "disagreement": far / len(pairs), "said": dict(said)})
-    return sorted(found, key=lambda one: (-one["disagreement"], one["item"]))
-
-
-def _as_json(found: Estimate | None) -> dict[str, Any] | None:
-    return None if found is None else found.as_json()
+            pairs = counts.total() * (counts.total() - 1) / 2
+            found.append((-far / pairs, item))
+    return [
+        {"item": item, "disagreement": -less, "said": dict(table.items[item])} for less, item in sorted(found)[:most]
+    ]

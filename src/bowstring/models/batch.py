@@ -82,6 +82,7 @@ class Batch:
         self._gathered: list[str] = []
         self._entries: dict[str, Entry] | None = None  # ledger entries, by key
         self._tasks: dict[str, asyncio.Task[None]] = {}  # by the ledger file of the entry
+        self._collecting: set[asyncio.Task[None]] = set()  # of batches that have ended
         self._gathering: asyncio.Task[None] | None = None
         self._last = 0.0
         self._stopped = asyncio.Event()
@@ -110,6 +111,8 @@ class Batch:
         self._end_all(NotYet())
 
     async def close(self) -> None:
+        # The last answer may be delivered before its batch is noted as collected.
+        await asyncio.gather(*self._collecting, return_exceptions=True)
         for task in (*self._tasks.values(), self._gathering):
             if task is not None:
                 task.cancel()
@@ -210,7 +213,9 @@ class Batch:
         ended = await self._ended(entry)
         if ended is None:
             return
-        del self._tasks[str(entry.path)]
+        task = self._tasks.pop(str(entry.path))
+        self._collecting.add(task)
+        task.add_done_callback(self._collecting.discard)
         if ended["status"] == "failed":
             entry.path.unlink(missing_ok=True)
             raise ModelError(f"{self.name}: {entry.id} failed: {_batch_errors(ended)}")

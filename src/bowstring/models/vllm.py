@@ -22,7 +22,7 @@ from bowstring.models.hubfiles import ModelFiles, model_files
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
 from bowstring.models.rendering import Rendering
-from bowstring.records import Completion, Sampling, Usage, fields_of
+from bowstring.records import Completion, Sampling, Usage
 
 _OWN = (
     "temperature",
@@ -116,7 +116,7 @@ class _Engine:
     def _settings(self, sampling: Sampling) -> dict[str, Any]:
         """Return the request's settings, under vLLM's names (the same), with the model's defaults for those left
         open."""
-        return self._own | {name: value for name, value in fields_of(sampling).items() if value is not None}
+        return self._own | {name: value for name, value in sampling.settings().items() if value is not None}
 
 
 def _trunk(request: Request) -> str:

@@ -64,6 +64,15 @@ def _intervals(figure: Intervals) -> str:
         y = _TOP + _ROW * (n + 0.5)
         said = f"{mark.label}: {number(mark.value)} ({number(mark.low)} to {number(mark.high)}), n {mark.n}"
         kind = "dot" if mark.trusted else "dot hollow"
+        if mark.most is not None:
+            beyond = f"the highest possible value is {mark.most:g}"
+            parts.append(
+                f'<g><title>{beyond}</title><rect x="{x(mark.most):.1f}" y="{y - _ROW / 2:.1f}" '
+                f'width="{x(high) - x(mark.most):.1f}" height="{_ROW}" class="beyond"/></g>'
+            )
+        if mark.ceiling is not None:
+            at = x(mark.ceiling)
+            parts.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{y - _ROW / 2}" y2="{y + _ROW / 2}" class="ceiling"/>')
         parts += [
             _text(_NAMES - 10, y + 4, short(mark.label), anchor="end", kind="name"),
             f"<g><title>{_safe(said)}</title>"
@@ -72,11 +81,14 @@ def _intervals(figure: Intervals) -> str:
             _text(_NAMES + across + 14, y + 4, number(mark.value), kind="name"),
             _text(_WIDTH - 12, y + 4, f"n {mark.n}", anchor="end"),
         ]
+    if note := figure.ceiling_note():
+        parts.append(_text(_NAMES, bottom + 34, note))
+        bottom += 18
     return _svg(figure, bottom + 26, parts)
 
 
 def _stack(figure: Stack) -> str:
-    across = _WIDTH - _NAMES - 70
+    across = _WIDTH - _NAMES - (70 if not any(figure.lost.values()) else 150)
     segments = figure.segments()
     classes = {s: s if s in SEGMENTS else f"c{_OTHERS[n % len(_OTHERS)]}" for n, s in enumerate(segments)}
     parts = []
@@ -90,11 +102,11 @@ def _stack(figure: Stack) -> str:
                 f'<g><title>{_safe(said)}</title><rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{_ROW - 6}" '
                 f'class="seg {classes[segment]}"/></g>'
             )
-            label = f"{segment} {row[segment] / total:.0%}"
-            if width > _LETTER * len(label) + 8:
-                parts.append(_text(x + width / 2, y + 15, label, anchor="middle", kind="in"))
+            inside = f"{segment} {row[segment] / total:.0%}"
+            if width > _LETTER * len(inside) + 8:
+                parts.append(_text(x + width / 2, y + 15, inside, anchor="middle", kind="in"))
             x += width
-        parts.append(_text(_WIDTH - 12, y + 15, f"n {total}", anchor="end"))
+        parts.append(_text(_WIDTH - 12, y + 15, figure.size(label), anchor="end"))
     return _svg(figure, _TOP + _ROW * len(figure.rows) + 8, parts)
 
 

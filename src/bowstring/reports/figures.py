@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bowstring.benchmarks.figures import Figure, Intervals, Mark, is_empty
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.benchmarks.view import Record
-from bowstring.metrics.measures import Family, MetricSet
+from bowstring.metrics.measures import Family, MetricSet, Scale
 
 Estimates = Mapping[str, Mapping[str, Any]]  # by metric
 
@@ -39,9 +40,10 @@ def axis_figures(metrics: Mapping[str, Any]) -> dict[str, list[Figure]]:
 
 
 def _by_axis(axis: str, groups: Mapping[str, Estimates], metric: str, metric_set: MetricSet) -> Intervals:
-    marks = [_mark(group, own[metric]) for group, own in groups.items() if metric in own]
+    scale = metric_set.scale(metric)
+    marks = [_mark(group, own[metric], scale, scale) for group, own in groups.items() if metric in own]
     name = f"{metric.replace('.', '-')}-by-{axis}"
-    return Intervals(name, f"{metric} by {axis}", marks, metric_set.scale(metric))
+    return Intervals(name, f"{metric} by {axis}", marks, scale)
 
 
 def _families(metrics: Estimates, metric_set: MetricSet) -> Iterable[Intervals]:
@@ -58,10 +60,14 @@ def _families(metrics: Estimates, metric_set: MetricSet) -> Iterable[Intervals]:
 def _family(
     name: str, about: Family, labels: Mapping[str, str], metrics: Estimates, metric_set: MetricSet
 ) -> Iterable[Intervals]:
-    marks = [_mark(label, metrics[metric]) for label, metric in labels.items()]
-    if marks:
-        yield Intervals(name, about.title, marks, metric_set.scale(next(iter(labels.values()))))
+    if labels:
+        scales = {label: metric_set.scale(metric) for label, metric in labels.items()}
+        low, high = min(one.low for one in scales.values()), max(one.high for one in scales.values())
+        axis = replace(next(iter(scales.values())), low=low, high=high)
+        marks = [_mark(label, metrics[metric], scales[label], axis) for label, metric in labels.items()]
+        yield Intervals(name, about.title, marks, axis)
 
 
-def _mark(label: str, e: Mapping[str, Any]) -> Mark:
-    return Mark(label, e["value"], e["low"], e["high"], e["n"], e["trusted"])
+def _mark(label: str, e: Mapping[str, Any], scale: Scale, axis: Scale) -> Mark:
+    most = scale.high if scale.high < axis.high else None
+    return Mark(label, e["value"], e["low"], e["high"], e["n"], e["trusted"], most, scale.ceiling)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
 from bowstring.benchmarks.figures import Figure
+from bowstring.benchmarks.findings import unclear_note
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.benchmarks.view import Histories
 from bowstring.files.escaping import escape_control_characters
@@ -18,6 +19,9 @@ from bowstring.metrics.measures import NO_METRICS, MetricSet
 from bowstring.reports.drawing import draw
 from bowstring.reports.figures import axis_figures, main_figures
 from bowstring.reports.items import blocks
+from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells
+from bowstring.reports.numbers import splits_in_words
+from bowstring.reports.variance import variance_lines
 from bowstring.runs.failures import commonest_failure
 
 if TYPE_CHECKING:
@@ -48,6 +52,8 @@ def write_page(
         benchmark=benchmark,
         about_scores=view.about_scores(metrics, metric_set),
         about_configuration=view.about_configuration(metrics),
+        about_splits=splits_in_words(metrics),
+        about_variance=variance_lines(metrics),
         columns={axis: _columns(metrics, groups) for axis, groups in metrics["groups"].items()},
         headline=metric_set.headlines(metrics["metrics"]),
         failure=commonest_failure(records),
@@ -59,6 +65,7 @@ def write_page(
         config=metrics["config"],
         about_histories=about_histories,
         audits=benchmark.auditing() is not None,
+        unclear_note=unclear_note(metrics.get("validity", {}).get("audit", {}).get("findings", ()), benchmark.cluster),
         policy=policy(),
         script=_ours("items.js"),
     )
@@ -90,7 +97,13 @@ def environment(metric_set: MetricSet = NO_METRICS) -> Environment:
             escape_control_characters(value) if isinstance(value, str) and not isinstance(value, Markup) else value
         ),
     )
-    made.filters |= {"number": metric_set.number, "place": metric_set.place}
+    made.filters |= {
+        "number": metric_set.number,
+        "place": metric_set.place,
+        "any_missing": any_missing,
+        "missing_cells": lambda e, name: missing_cells(e, partial(metric_set.number, metric=name)),
+    }
+    made.globals |= {"missing_heads": HEADS, "about_missing": ABOUT}
     made.globals["style"] = _ours("style.css")
     return made
 

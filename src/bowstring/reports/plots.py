@@ -101,6 +101,12 @@ def _intervals(axes: Any, figure: Intervals) -> None:
         axes.plot([mark.low, mark.high], [n, n], color=_COLOURS[0], linewidth=3, alpha=0.45, solid_capstyle="round")
         inside = _COLOURS[0] if mark.trusted else "white"
         axes.plot([mark.value], [n], "o", color=_COLOURS[0], markerfacecolor=inside, markersize=5, clip_on=False)
+        if mark.most is not None:
+            axes.barh(n, figure.scale.high - mark.most, left=mark.most, height=1, color="0.92", zorder=0)
+        if mark.ceiling is not None:
+            axes.plot([mark.ceiling] * 2, [n - 0.5, n + 0.5], color="0.35", linewidth=1, linestyle="--")
+    if note := figure.ceiling_note():
+        axes.set_xlabel(note)
     axes.set_yticks(range(len(figure.marks)), [f"{short(mark.label)} (n {mark.n})" for mark in figure.marks])
     axes.set_ylim(len(figure.marks) - 0.5, -0.5)
     axes.set_xlim(*figure.scale.limits)
@@ -116,12 +122,12 @@ def _stack(axes: Any, figure: Stack) -> None:
             share = 100 * row[segment] / total
             axes.barh(n, share, left=left, color=colours[segment], height=0.7)
             if share > 7:
-                ink = "black" if segment in (TIE, "unparsed") else "white"
+                ink = "black" if segment == TIE else "white"
                 axes.text(
                     left + share / 2, n, f"{segment} {share:.0f}", ha="center", va="center", fontsize=8, color=ink
                 )
             left += share
-    names = [f"{short(label)} (n {sum(row.values())})" for label, row in figure.rows.items()]
+    names = [f"{short(label)} ({figure.size(label)})" for label in figure.rows]
     axes.set_yticks(range(len(figure.rows)), names)
     axes.set_ylim(len(figure.rows) - 0.5, -0.5)
     axes.set_xlim(0, 100)

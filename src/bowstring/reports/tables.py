@@ -6,11 +6,13 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.files.escaping import escape_csv, escape_latex, escape_markdown
 from bowstring.metrics.measures import MetricSet
+from bowstring.reports.missing import HEADS, any_missing, missing_cells
 from bowstring.reports.points import columns_of
 
 
@@ -49,15 +51,32 @@ class Table:
 
 def notes_of(metrics: Mapping[str, Any]) -> list[str]:
     """The notes of a run, with counts of failed and other incomplete items."""
-    lost = [f"{n:,} {what}" for field, what in COUNTS.items() if (n := metrics.get(field, 0))]
+    lost = lost_items(metrics)
     return [*metrics.get("notes", ()), *([f"of {metrics['n']:,} items: {', '.join(lost)}"] if lost else [])]
+
+
+def lost_items(metrics: Mapping[str, Any]) -> list[str]:
+    """Counts of items that scores do not show; failures of the model and of its provider apart."""
+    lost = {field: f"{n:,} {what}" for field, what in COUNTS.items() if (n := metrics.get(field, 0))}
+    if "failed" in lost and (apart := metrics.get("failures")):
+        sides = (("model", "by the model"), ("provider", "by the provider"))
+        by = [f"{n:,} {who}" for side, who in sides if (n := sum(apart[side].values()))]
+        lost["failed"] += f" ({', '.join(by)})" if by else ""
+    return list(lost.values())
 
 
 def tables_of(metrics: Mapping[str, Any]) -> list[Table]:
     """All scores with their intervals, and every breakdown."""
     scored, metric_set = metrics["metrics"], metrics_of(metrics)
-    rows = [[metric, _value(e, metric, metric_set)] for metric, e in scored.items()]
-    found = [Table("scores", ["metric", "value"], rows)]
+    rows: list[list[Cell]] = [[metric, _value(e, metric, metric_set)] for metric, e in scored.items()]
+    heads = ["metric", "value"]
+    if any_missing(scored):
+        heads += HEADS
+        rows = [
+            [*row, *missing_cells(e, partial(metric_set.number, metric=metric))]
+            for row, (metric, e) in zip(rows, scored.items(), strict=True)
+        ]
+    found = [Table("scores", heads, rows)]
     found += [_breakdown(axis, scored, groups, metric_set) for axis, groups in metrics["groups"].items()]
     clusters = benchmark_of(metrics).cluster.many
     return [replace(table, notes=notes_of(metrics), clusters=clusters) for table in found]

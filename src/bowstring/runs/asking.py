@@ -4,6 +4,7 @@ counted."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from bowstring.files.escaping import replace_surrogates
@@ -45,8 +46,11 @@ class Asker:
         price: Price | None = None,
         budget: Budget | None = None,
         fresh: bool = False,
+        sample: Callable[[], int] = lambda: 0,
     ) -> None:
+        """`sample` returns the sample number of the next request."""
         self.model = model
+        self._sample = sample
         self.tally = Tally(cost=0.0 if price else None)
         self._stopping = False
         self._store = store
@@ -68,6 +72,7 @@ class Asker:
 
     async def ask(self, prompt: Prompt, sampling: Sampling) -> Completion:
         """Return the model's answer. Raises RequestFailed if there is none, Stopped if the run is ending."""
+        sampling = sampling.again(self._sample())
         key = request_key(self.model.identity, prompt, sampling)
         if (same := self._in_flight.get(key)) is not None:
             return await asyncio.shield(same)

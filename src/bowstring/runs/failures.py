@@ -25,3 +25,17 @@ def commonest_failure(records: Iterable[Mapping[str, Any]]) -> tuple[str, int]:
     """Return the most common failure reason, and its count."""
     reasons = Counter(failure["reason"] for record in records for failure in failures_in(record))
     return reasons.most_common(1)[0] if reasons else ("", 0)
+
+
+# A failure of the model lies in what it was asked or said; any other lies in how it is served.
+MODEL_FAILURES = ("context",)
+
+
+def count_failures(records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return how many records failed by the model and by its provider, by kind of the first failure in each."""
+    found: dict[str, Counter[str]] = {"model": Counter(), "provider": Counter()}
+    for record in records:
+        first = next(failures_in(record), None)
+        if first is not None:
+            found["model" if first["kind"] in MODEL_FAILURES else "provider"][first["kind"]] += 1
+    return {side: dict(sorted(kinds.items())) for side, kinds in found.items()}

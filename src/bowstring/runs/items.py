@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from bowstring.errors import UsageError
 from bowstring.records import Known, Planned
 from bowstring.runs.asking import Asker
 from bowstring.runs.runner import Record, Work
+from bowstring.seeding import seeded_number
 
 
 class Items(Protocol):
@@ -15,6 +17,10 @@ class Items(Protocol):
 
     def groups(self, limit: int | None) -> list[list[Any]]:
         """Return items in data order; items that share a trunk are in one group."""
+        ...
+
+    def whose(self, item: Any) -> tuple[str, str]:
+        """Return the cluster that an item belongs to, such as its user, and its split."""
         ...
 
     def open_group(self, group: Sequence[Any], askers: Mapping[str, Asker]) -> Work[Any]:
@@ -41,3 +47,39 @@ class Items(Protocol):
     def notes(self) -> list[str]:
         """Return notes that a reader of the results must know."""
         ...
+
+
+def chosen_groups(items: Items, *, limit: int | None, users: int | None) -> list[list[Any]]:
+    """Return the groups of the first `limit` items, or of `users` whole users: at random, in proportion to the splits.
+    A larger number of users contains every smaller one."""
+    groups = items.groups(limit)
+    if users is None:
+        return groups
+    if not _says_whose(items):
+        raise UsageError("--users: this benchmark does not say whose its items are; use --limit")
+    chosen = set(users_in_order(items, groups)[:users])
+    kept = ([item for item in group if items.whose(item)[0] in chosen] for group in groups)
+    return [group for group in kept if group]
+
+
+def users_in_order(items: Items, groups: Sequence[Sequence[Any]]) -> list[str]:
+    """Return the users of these groups in random order, in proportion to the splits."""
+    split_of: dict[str, str] = {}
+    for group in groups:
+        for item in group:
+            split_of.setdefault(*items.whose(item))
+    by_split: dict[str, list[str]] = {}
+    for user in sorted(split_of, key=lambda user: seeded_number(0, "users", user)):
+        by_split.setdefault(split_of[user], []).append(user)
+    # The user at the same share of every split comes first: any beginning of this order is in proportion.
+    places = {user: (n + 0.5) / len(own) for own in by_split.values() for n, user in enumerate(own)}
+    return sorted(places, key=lambda user: (places[user], seeded_number(0, "users", user)))
+
+
+def clusters_of(items: Items, groups: Sequence[Sequence[Any]]) -> int:
+    """Return how many clusters, such as users, the items of these groups belong to; 0 if that is not known."""
+    return len({items.whose(item)[0] for group in groups for item in group}) if _says_whose(items) else 0
+
+
+def _says_whose(items: Items) -> bool:
+    return hasattr(items, "whose")  # a plugin's own items need not have it

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from bowstring.metrics.comparing import planned_difference
 from bowstring.models.prices import Price
 from bowstring.models.tokens import TokenCounter, counter_or_none
-from bowstring.records import Message, Planned, Prompt, Sampling, Usage, request_key
+from bowstring.records import STAGE_ROLE, Message, Planned, Prompt, Sampling, Usage, request_key
+from bowstring.runs.items import chosen_groups, clusters_of
+from bowstring.runs.repeats import MODEL_ROLE, Repeat, repeats_of
 from bowstring.runs.store import Store
 
 if TYPE_CHECKING:
@@ -57,6 +61,9 @@ class Plan:
     tokenizer: str
     prices_dated: str
     batch: bool = False
+    clusters: int = 0  # of one setting; 0 if the benchmark does not say whose its items are
+    items_each: float = 0.0  # in a cluster
+    detectable: float | None = None  # the difference between two runs that these can show, as a share of the range
 
 
 class _Lengths:
@@ -73,10 +80,26 @@ class _Lengths:
         return sum(self._counter.count(texts)) + _AROUND * len(texts)
 
 
+def _repeated(planned: Planned, repeats: Sequence[Repeat]) -> Iterator[Planned]:
+    """Return a request for each answer, or each judgement of each answer. What further answers say is not known."""
+    seen = set()
+    for repeat in repeats:
+        sample = repeat.sample(planned.role)
+        of_answer = repeat.answer if planned.role != STAGE_ROLE else 0
+        if (sample, of_answer) not in seen:
+            seen.add((sample, of_answer))
+            unknown = planned.role != MODEL_ROLE and of_answer > 0
+            yield replace(planned, sampling=planned.sampling.again(sample), estimated=planned.estimated or unknown)
+
+
 def make_plan(running: Running) -> Plan:
     """Return what a run would request and cost; nothing is sent."""
     options = running.options
-    groups = [(e.items, group) for e in running.evaluations for group in e.items.groups(options.limit)]
+    groups = [
+        (e.items, group)
+        for e in running.evaluations
+        for group in chosen_groups(e.items, limit=options.limit, users=options.users)
+    ]
     roles = {role: RolePlan(model.identity) for role, model in running.models.items()}
     store = Store(options.store_path, readonly=True) if options.store_path.exists() else None
     lengths = _Lengths(counter_or_none("embedded", lambda line: None))
@@ -89,8 +112,9 @@ def make_plan(running: Running) -> Plan:
         found = store.get(request_key(roles[role].model, prompt, sampling))
         return found.text if found else None
 
+    repeats = repeats_of(options.answers, options.judgements)
     for items, group in groups:
-        for planned in items.plan(group, list(roles), known):
+        for planned in (again for one in items.plan(group, list(roles), known) for again in _repeated(one, repeats)):
             role = roles[planned.role]
             if not planned.estimated:
                 key = request_key(role.model, planned.prompt, planned.sampling)
@@ -103,8 +127,18 @@ def make_plan(running: Running) -> Plan:
             role.add(planned, lengths, trunks[planned.role])
     if store is not None:
         store.close_now()
+    first = [group for items, group in groups if items is running.evaluations[0].items]
+    clusters, in_one = clusters_of(running.evaluations[0].items, first), sum(map(len, first))
     for name, model in running.models.items():
         roles[name].price(running.price(model))
     return Plan(
-        sum(len(group) for _, group in groups), len(groups), roles, lengths.name, running.prices.dated, options.batch
+        sum(len(group) for _, group in groups),
+        len(groups),
+        roles,
+        lengths.name,
+        running.prices.dated,
+        options.batch,
+        clusters,
+        in_one / clusters if clusters else 0.0,
+        planned_difference(clusters, in_one),
     )

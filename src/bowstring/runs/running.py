@@ -31,11 +31,12 @@ from bowstring.records import STAGE_ROLE
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
 from bowstring.runs.codec import KEYS_ONLY, SCHEMA, Codec, problem_with_schema
-from bowstring.runs.failures import commonest_failure
+from bowstring.runs.failures import commonest_failure, count_failures
 from bowstring.runs.folder import RunFolder, fingerprint, read_records, with_checksum
-from bowstring.runs.items import Items
+from bowstring.runs.items import Items, chosen_groups
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 from bowstring.runs.progress import Progress
+from bowstring.runs.repeats import Repeated, current_sample, open_repeated, repeats_of
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
 from bowstring.runs.store import Store
 from bowstring.settings import check_settings, option
@@ -49,6 +50,20 @@ class RunOptions:
 
     limit: int | None = field(
         default=None, metadata=option("Use only the first N items; rerun with a larger N to extend.", min=1)
+    )
+    users: int | None = field(
+        default=None,
+        metadata=option(
+            "Use N whole users (or what the benchmark has instead), chosen at random from every split; a larger N "
+            "contains a smaller one.",
+            min=1,
+        ),
+    )
+    answers: int = field(
+        default=1, metadata=option("Answers to each item; rerun with a larger number to add some.", min=1)
+    )
+    judgements: int = field(
+        default=1, metadata=option("Judgements of each answer; rerun with a larger number to add some.", min=1)
     )
     concurrency: int | None = field(
         default=None,
@@ -75,6 +90,8 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if self.limit is not None and self.users is not None:
+            raise UsageError("--limit and --users exclude each other; give one of them")
 
     @property
     def store_path(self) -> Path:
@@ -97,6 +114,9 @@ class RunKeywords(RequestKeywords, total=False):
     """The fields of `RunOptions` as keywords of a call."""
 
     limit: int | None
+    users: int | None
+    answers: int
+    judgements: int
     out: str | Path | None
     runs: str | Path
     fresh: bool
@@ -141,6 +161,7 @@ class Running:
     options: RunOptions
     prices: Prices
     watch: Callable[[Snapshot], None] = field(default=lambda snapshot: None)
+    notes: tuple[str, ...] = ()  # what a reader of the results must know about how they came about
     _runner: Runner[Any] | None = None
 
     def run(self) -> list[Run]:
@@ -160,7 +181,8 @@ class Running:
                 _check_folder(evaluation)
             store = Store(self.options.store_path)
             self._write_manifests(folders, "running")
-            askers = self._askers(store)
+            budget = Budget(self.options.max_cost) if self.options.max_cost is not None else None
+            askers = self.askers(store, budget, {})
             records, stopped = await self._records(folders, askers)
             return [
                 self._finish(*of_one, stopped)
@@ -187,9 +209,9 @@ class Running:
         """Return each evaluation's records, in data order; None for an item that was not reached."""
         grouped, watches = [], [self.watch]
         for e, folder, own in zip(self.evaluations, folders, askers, strict=True):
-            groups = e.items.groups(self.options.limit)
+            groups = self._groups(e)
             progress = Progress(folder, sum(map(len, groups)), partial(_usages, own))
-            open_group = progress.counting(partial(e.items.open_group, askers=own))
+            open_group = progress.counting(open_repeated(partial(e.items.open_group, askers=own)))
             grouped.append([Group(items, open_group) for items in groups])
             watches.append(progress.note)
 
@@ -209,10 +231,16 @@ class Running:
             records[n] += [next(ended) for _ in group.items]
         return records, outcome.stopped
 
-    def _askers(self, store: Store) -> list[dict[str, Asker]]:
-        """Return each evaluation's askers by role. There is one queue per model; each asker keeps its own counts."""
-        budget = Budget(self.options.max_cost) if self.options.max_cost is not None else None
-        first: dict[str, Asker] = {}
+    def _groups(self, evaluation: Evaluation) -> list[list[Repeated]]:
+        """Return the chosen items, each as often as it is answered and judged."""
+        options = self.options
+        groups = chosen_groups(evaluation.items, limit=options.limit, users=options.users)
+        repeats = repeats_of(options.answers, options.judgements)
+        return [[Repeated(item, repeat) for item in group for repeat in repeats] for group in groups]
+
+    def askers(self, store: Store, budget: Budget | None, first: dict[str, Asker]) -> list[dict[str, Asker]]:
+        """Return each evaluation's askers by role. There is one queue per model; each asker keeps its own counts.
+        `first` has the first asker of each model, also from other runs."""
         found: list[dict[str, Asker]] = []
         for _ in self.evaluations:
             askers = {}
@@ -226,6 +254,7 @@ class Running:
                     price=self.price(model),
                     budget=budget,
                     fresh=self.options.fresh,
+                    sample=partial(current_sample, role),
                 )
                 first.setdefault(model.name, askers[role])
             found.append(askers)
@@ -249,7 +278,9 @@ class Running:
             "schema": SCHEMA,
             "benchmark": evaluation.benchmark,
             "complete": complete,
+            **self._repeats(),
             **evaluation.items.summarize(records),
+            "failures": count_failures(records),
             "usage": _usages(askers),
             "notes": self._notes(evaluation, None if complete else stopped),
             "versions": _versions(),
@@ -264,11 +295,15 @@ class Running:
         folder.remove(PROGRESS_NAME)
         return Run(evaluation.folder, metrics, complete, None if complete else stopped, page_problem)
 
+    def _repeats(self) -> dict[str, Any]:
+        answers, judgements = self.options.answers, self.options.judgements
+        return {"repeats": {"answers": answers, "judgements": judgements}} if answers * judgements > 1 else {}
+
     def _notes(self, evaluation: Evaluation, stopped: str | None) -> list[str]:
         notes = [f"incomplete: {stopped}"] if stopped else []
         if evaluation.configuration["judge"] == builtin.NAME:
             notes.append(builtin.WARNING)
-        notes += evaluation.items.notes()
+        notes += [*self.notes, *evaluation.items.notes()]
         for model in {id(model): model for model in self.models.values()}.values():
             if dropped := getattr(model, "dropped", None):
                 notes.append(f"{model.name} rejected {', '.join(dropped)}: requests were sent without")

@@ -29,7 +29,7 @@ from urllib.parse import quote
 from bowstring.errors import StoreError
 from bowstring.files.escaping import replace_surrogates
 from bowstring.files.writing import draft_of
-from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, Usage, fields_of
+from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, Usage
 from bowstring.runs.rows import COLUMNS, Row, is_intact, row_checksum
 from bowstring.runs.salvage import Salvaged, keep_damaged_copy, salvage, unpack
 from bowstring.runs.seal import Seal
@@ -346,7 +346,7 @@ def _row(response: Response) -> Row:
         response.model,
         response.prompt.trunk.digest,
         json.dumps([[m.role, *m.parts] for m in response.prompt.branch]),
-        json.dumps(fields_of(response.sampling), sort_keys=True),
+        response.sampling.as_json(),
         replace_surrogates(completion.text),
         completion.finish,
         None if completion.reasoning is None else replace_surrogates(completion.reasoning),

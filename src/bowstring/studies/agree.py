@@ -5,19 +5,22 @@ agree(["runs/gpt-4o", "runs/proxy", "people.jsonl"], reference="ann")["tasks"]["
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
+from bowstring.benchmarks import registry
 from bowstring.datasets.problems import join_choices
 from bowstring.datasets.ratings import COMPARE, PERSONAL, left_out_in_words
 from bowstring.errors import UsageError
 from bowstring.labels import PREFERRED
+from bowstring.metrics.alternative_annotator import DEFAULT_EPSILON
 from bowstring.metrics.preference import prefer_first, prefer_personalized
 from bowstring.metrics.ratings import compare_raters
 from bowstring.metrics.reliability import Level
+from bowstring.metrics.scales import normalize_label, normalize_text
 from bowstring.records import Rating
 from bowstring.settings import checked_call, option
-from bowstring.studies.ratings import RatingCollection, collect_ratings
+from bowstring.studies.ratings import RATERS_NAMED, RatingCollection, collect_ratings, raters_in_words
 
 UNNAMED = "ratings"  # task of files that do not name one
 
@@ -29,6 +32,24 @@ def agree(
     reference: Annotated[
         str | None, option("Rater to compare the others with: accuracy, macro F1, confusion matrix.", metavar="RATER")
     ] = None,
+    judges: Annotated[
+        Sequence[str],
+        option(
+            "Rater of a file that is a judge, not a person; repeatable.",
+            name="--judge",
+            metavar="RATER",
+            shown_default="the judges of runs",
+        ),
+    ] = (),
+    epsilon: Annotated[
+        float,
+        option(
+            "Alternative annotator test: how much less often than a person a judge may be the better one, because it "
+            "is cheaper. 0.2 for experts, 0.15 for skilled people, 0.1 for crowd workers.",
+            min=0,
+            below=1,
+        ),
+    ] = DEFAULT_EPSILON,
     raters: Annotated[
         Sequence[str],
         option("Use only this rater; repeatable.", name="--rater", metavar="RATER", shown_default="all"),
@@ -45,19 +66,21 @@ def agree(
 ) -> dict[str, Any]:
     """Measure the agreement of raters, as `bowstring agree` does; the result can be written as JSON."""
     at_level = None if level == "auto" else level
-    collection = collect_ratings(sources, metrics=metrics, raters=raters, merge=merge)
+    merge = {normalize_label(label): normalize_label(other) for label, other in (merge or {}).items()}
+    labels = [normalize_label(label) for label in labels]
+    reference = reference and normalize_text(reference)
+    collection = collect_ratings(sources, metrics=metrics, raters=raters, judges=judges, merge=merge)
     by_task = collection.tasks()
     known = {rating.rater for rating in collection.ratings}
     if reference is not None and reference not in known:
-        raise UsageError(
-            f"--reference {reference!r}: no such rater; the raters are {', '.join(sorted(known)) or 'none'}"
-        )
+        raise UsageError(f"--reference {reference!r}: no such rater; {raters_in_words(known)}")
     given = {rating.label for ratings in by_task.values() for rating in ratings}
     if labels and not any({r.label for r in ratings} <= set(labels) for ratings in by_task.values()):
         lacking = ", ".join(sorted(given - set(labels)))
         raise UsageError(f"--labels {','.join(labels)} lacks {lacking}; expected every label of a task")
+    how = {"reference": reference, "level": at_level, "epsilon": epsilon, "most_disputed": items}
     found = {
-        task or UNNAMED: _task(ratings, collection, reference=reference, level=at_level, labels=labels, items=items)
+        task or UNNAMED: _task(ratings, collection, _task_labels(task, ratings, merge), labels, how)
         for task, ratings in by_task.items()
     }
     personal = prefer_personalized(
@@ -83,23 +106,38 @@ def agree(
 def _task(
     ratings: Sequence[Rating],
     collection: RatingCollection,
-    *,
-    reference: str | None,
-    level: Level | None,
+    task_labels: Collection[str],
     labels: Sequence[str],
-    items: int,
+    how: Mapping[str, Any],
 ) -> dict[str, Any]:
     given = {rating.label for rating in ratings}
     order = labels if given <= set(labels) else ()  # otherwise it is the order of another task
     try:
-        found = compare_raters(ratings, order=order, level=level, reference=reference, most_disputed=items)
+        found = compare_raters(ratings, judges=collection.judges, order=order, task_labels=task_labels, **how)
     except ValueError as error:
         raise UsageError(f"--level: {error}") from error
     for one in found["disputed"]:
         one["about"] = collection.about.get(one["item"])
-    cases = {label.casefold() for label in given}
-    note = "some labels differ only in case and count as different; --merge Win=win merges them"
-    return found | {"notes": [note] if len(cases) < len(given) else []}
+    return found | {"notes": _notes(found, given)}
+
+
+def _notes(found: Mapping[str, Any], given: Collection[str]) -> list[str]:
+    notes = []
+    if len({label.casefold() for label in given}) < len(given):
+        notes.append("some labels differ only in case and count as different; --merge Win=win merges them")
+    never = [label for label in found["averaged_labels"] if label not in given]
+    if never and ("reference" in found or "majority" in found):
+        verb = "counts" if len(never) == 1 else "count"
+        notes.append(f"no rater gave {join_choices(never)}, which {verb} as 0 in macro F1")
+    return notes
+
+
+def _task_labels(task: str, ratings: Sequence[Rating], merge: Mapping[str, str]) -> set[str]:
+    """The labels that a benchmark defines for a task, after merging; none for a task of your own."""
+    name = COMPARE if any(rating.sides for rating in ratings) else task
+    people = (benchmark.people() for benchmark in registry.all_benchmarks())
+    tasks = (one for own in people if own is not None for one in own.tasks if one.name == name)
+    return {merge.get(label, label) for one in tasks for label in one.labels}
 
 
 def _run_preference(ratings: Sequence[Rating], notes: Sequence[str], *, judged: bool) -> dict[str, Any]:
@@ -130,7 +168,8 @@ def _no_shared_items(collection: RatingCollection) -> str:
     if not counts:
         lost = left_out_in_words((reason, n) for (*_, reason), n in collection.left_out.items())
         return f"there are no ratings to compare: {lost or 'the sources are empty'}"
-    raters = ", ".join(f"{rater} ({n:,})" for rater, n in counts.items())
+    raters = ", ".join(f"{rater} ({n:,})" for rater, n in list(counts.items())[:RATERS_NAMED])
+    raters += ", …" if len(counts) > RATERS_NAMED else ""
     if len(counts) == 1:
         ways = ["another run", "a file of ratings", *(["--metrics"] if collection.text_metrics else [])]
         return f"there is only one rater, {raters}; add {join_choices(ways)}"

@@ -27,6 +27,7 @@ from bowstring.models.names import name_of_identity, open_model
 from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
 from bowstring.prompts import PromptFolder
+from bowstring.records import is_repeated
 from bowstring.runs.codec import SCHEMA
 from bowstring.runs.folder import AUDIT_NAME, EndedRun, RunFolder, file_checksum, fingerprint, read_manifest
 from bowstring.runs.runner import Snapshot
@@ -162,7 +163,7 @@ def prepare_audit(
         raise UsageError(f"{path} is a retrieval-only run: it has no answers to audit")
     asked = [name.strip() for names in chosen.checks for name in names.split(",")]
     wanted = _checks(auditing.checks, asked, second=chosen.second_judge is not None)
-    records = list(run.records())
+    records = [record for record in run.records() if not is_repeated(record)]
     corrected = {"corrected": correct(run, records, Path(chosen.labels))} if chosen.labels is not None else {}
     opened = _Opening(run, benchmark, _options(run, of_run), tell, with_keys=with_keys)
     roles, skipped = opened.roles(wanted, chosen, auditing.skips(configuration["settings"]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from os import PathLike
 from pathlib import Path
@@ -30,7 +30,10 @@ from bowstring.metrics.intervals import Estimate
 from bowstring.metrics.measures import Measure, MetricSet, Parts
 from bowstring.runs.running import Run
 from bowstring.settings import checked_call, option
+from bowstring.studies.across_runs import RunCorrelation, correlate_across_runs
+from bowstring.studies.corrected_comparison import CorrectedComparison, corrected_comparison
 from bowstring.studies.differing import Example, most_different
+from bowstring.studies.length_comparison import LengthComparison, length_comparison
 from bowstring.studies.loading import Contender, common_keys, open_contenders
 
 # {metric: {run: …}}; runs without the metric are absent
@@ -79,10 +82,13 @@ class Comparison:
     differences: Differences  # run − baseline
     pairs: dict[tuple[str, str], CorrectedDifference]  # in `metric`: second − first
     ranks: dict[str, Rank]  # the best run first
-    power: dict[str, list[Power]]
+    power: dict[str, Power]  # of --detect, by run
     groups: dict[str, dict[str, dict[str, dict[str, GroupValue]]]]  # axis, group, metric, run
     examples: list[Example]
     notes: list[str]
+    correlations: list[RunCorrelation]  # of metrics across the runs
+    length: LengthComparison | None  # if the benchmark compares answers
+    corrected: CorrectedComparison | None = None  # with people's labels, if given
 
     @property
     def names(self) -> list[str]:
@@ -106,13 +112,16 @@ class Comparison:
             "differences": {m: {name: d.as_json() for name, d in own.items()} for m, own in self.differences.items()},
             "pairs": [{"first": a, "second": b} | d.as_json() for (a, b), d in self.pairs.items()],
             "ranks": {name: asdict(rank) for name, rank in self.ranks.items()},
-            "power": {name: [asdict(p) for p in found] for name, found in self.power.items()},
+            "power": {name: asdict(found) for name, found in self.power.items()},
             "groups": {
                 axis: {group: _group_as_json(found) for group, found in groups.items()}
                 for axis, groups in self.groups.items()
             },
             "examples": [asdict(example) for example in self.examples],
             "notes": self.notes,
+            "correlations": [found.as_json() for found in self.correlations],
+            **({"length_controlled": self.length.as_json()} if self.length is not None else {}),
+            **({"corrected": self.corrected.as_json()} if self.corrected is not None else {}),
         }
 
 
@@ -147,18 +156,31 @@ def compare(
         option("A difference, in points of the metric: print how large a data set would be needed to detect it."),
     ] = None,
     items: Annotated[int, option("Show the N items on which the runs differ most.", min=0)] = 0,
+    labels: Annotated[
+        Sequence[str | Path],
+        option(
+            "File of people's labels for items of the runs, to correct scores and differences for errors of the judge; "
+            "repeatable.",
+            metavar="FILE",
+        ),
+    ] = (),
 ) -> Comparison:
     """Compare runs of one data set, as `bowstring compare` does: folders, or runs that `evaluate` returned.
 
     Differences are run − `baseline` (by default the first run). `metric` ranks the runs; `detect` is a difference in it
-    for the power analysis; `items` is the number of most different items to include.
+    for the power analysis; `items` is the number of most different items to include. `labels` are files of people's
+    labels, as for `audit`.
     """
     paths = [_folder(run) for run in runs]
     contenders, against, notes = open_contenders(paths, None if baseline is None else _folder(baseline))
     if detect is not None and not 0 < detect < float("inf"):
         raise UsageError(f"--detect {detect:g}: expected a difference above 0, in points of the metric")
     comparing = _Comparing(contenders, against)
-    return comparing.compared(metric, detect, items, notes)
+    found = comparing.compared(metric, detect, items, notes)
+    if not labels:
+        return found
+    files = [Path(file) for file in labels]
+    return replace(found, corrected=corrected_comparison(contenders, against, comparing.keys, files, found.differences))
 
 
 def _folder(run: str | PathLike[str] | Run) -> Path:
@@ -178,15 +200,15 @@ class _Comparing:
         self.clusters = {key: benchmark.cluster_of(contenders[0].records[key]) for key in self.keys}
         self.grouped = benchmark.grouped
         self.view = benchmark.view()
-        self.metric_set = benchmark.metrics(contenders[0].configuration["settings"])
+        self.metric_set = benchmark.metrics(contenders[0].configuration)
         self.measures = self.metric_set.measures
         self._known_parts: dict[str, dict[str, dict[str, Parts]]] = {}
 
     def compared(self, metric: str | None, detect: float | None, items: int, notes: list[str]) -> Comparison:
         metrics = {m: own for m in self.measures if (own := self._estimates(m, self.keys))}
         main = self._main(metrics, metric)
-        pairs = self._corrected(main, list(combinations(self.records, 2)), fine=True)
-        differences = {m: self._from_baseline(m, list(own), fine=m == main) for m, own in metrics.items()}
+        pairs = self._corrected(main, list(combinations(self.records, 2)))
+        differences = {m: self._from_baseline(m, list(own)) for m, own in metrics.items()}
         from_baseline = differences[main]
         return Comparison(
             benchmark=self.benchmark,
@@ -200,11 +222,23 @@ class _Comparing:
             differences={m: found for m, found in differences.items() if found},
             pairs=pairs,
             ranks=_ranks(metrics[main], pairs, self.measures[main]),
-            power={name: _power(found, detect) for name, found in from_baseline.items()},
+            power={name: _power(found, detect) for name, found in from_baseline.items()} if detect is not None else {},
             groups=self._groups(main),
             examples=most_different(self.view, main, self.measures[main], self.records, self.keys, items),
-            notes=notes,
+            notes=[*notes, *self._left_out(main)],
+            correlations=correlate_across_runs(self.metric_set, metrics, self.records, self.clusters),
+            length=length_comparison(self.contenders, self.baseline, self.keys),
         )
+
+    def _left_out(self, metric: str) -> list[str]:
+        """Which runs' missing scores leave items out for all of them, if any do."""
+        scored = self._parts(metric)
+        ever = {key for own in scored.values() for key in own}
+        lacking = ", ".join(
+            f"{name} lacks {len(ever) - len(own):,}" for name, own in scored.items() if len(own) < len(ever)
+        )
+        shared = len(self._scored_by_all(metric, self.keys))
+        return [f"{metric}: {shared:,} of {len(ever):,} items have a score in all runs ({lacking})"] if lacking else []
 
     def _main(self, metrics: Estimates, asked: str | None) -> str:
         shared = {m: own for m, own in metrics.items() if len(own) == len(self.contenders)}
@@ -231,34 +265,38 @@ class _Comparing:
         return self._known_parts[metric]
 
     def _scores(self, metric: str, name: str, keys: Iterable[str]) -> dict[str, list[Score]]:
-        said = self._parts(metric)[name]
-        return self.measures[metric].collect_scores((self.clusters[key], said[key]) for key in keys if key in said)
+        said, measure, records = self._parts(metric)[name], self.measures[metric], self.contenders[0].records
+        return measure.collect_scores((self.clusters[key], records[key], said[key]) for key in keys if key in said)
+
+    def _scored_by_all(self, metric: str, keys: Iterable[str]) -> list[str]:
+        """The items of which every run that has the metric has a score. A run that fails on hard items would
+        otherwise be compared by its easy ones."""
+        scored = [own for own in self._parts(metric).values() if own]
+        return [key for key in keys if all(key in own for own in scored)] if scored else []
 
     def _estimates(self, metric: str, keys: Sequence[str]) -> dict[str, Estimate]:
         of_scores = self.measures[metric].estimate_from_scores
-        found = {name: of_scores(self._scores(metric, name, keys)) for name in self.records}
+        shared = self._scored_by_all(metric, keys)
+        has = [name for name, own in self._parts(metric).items() if own]
+        found = {name: of_scores(self._scores(metric, name, shared)) for name in has}
         return {name: own for name, own in found.items() if own is not None}
 
-    def _paired(
-        self, metric: str, first: str, second: str, keys: Sequence[str], *, fine: bool = False
-    ) -> tuple[Difference | None, int]:
-        """second − first on the items that both have, and the number of items that only one has."""
+    def _paired(self, metric: str, first: str, second: str, keys: Sequence[str]) -> tuple[Difference | None, int]:
+        """second − first on the items that all runs have, and the number of items that only one of the two has."""
         said = self._parts(metric)
         one, other = ({key for key in keys if key in said[name]} for name in (first, second))
-        both = [key for key in keys if key in one and key in other]
-        before, after = (self._scores(metric, name, both) for name in (first, second))
+        shared = self._scored_by_all(metric, keys)
+        before, after = (self._scores(metric, name, shared) for name in (first, second))
         measure = self.measures[metric]
-        found = difference(before, after, measure.statistic, items=len(both), ends=measure.ends, fine=fine)
+        found = difference(before, after, measure.statistic, items=len(shared), ends=measure.ends)
         return found, len(one ^ other)
 
-    def _from_baseline(self, metric: str, names: Sequence[str], *, fine: bool) -> dict[str, CorrectedDifference]:
+    def _from_baseline(self, metric: str, names: Sequence[str]) -> dict[str, CorrectedDifference]:
         pairs = [(self.baseline, name) for name in names if name != self.baseline and self.baseline in names]
-        return {name: found for (_, name), found in self._corrected(metric, pairs, fine=fine).items()}
+        return {name: found for (_, name), found in self._corrected(metric, pairs).items()}
 
-    def _corrected(
-        self, metric: str, pairs: Sequence[tuple[str, str]], *, fine: bool
-    ) -> dict[tuple[str, str], CorrectedDifference]:
-        found = {pair: self._paired(metric, *pair, self.keys, fine=fine) for pair in pairs}
+    def _corrected(self, metric: str, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], CorrectedDifference]:
+        found = {pair: self._paired(metric, *pair, self.keys) for pair in pairs}
         known = {pair: (own, left_out) for pair, (own, left_out) in found.items() if own is not None}
         corrected = holm([own.p for own, _ in known.values()])
         times = minimum_holm_factors([own.clusters for own, _ in known.values()])
@@ -310,11 +348,8 @@ def _ranks(
     return {name: Rank(place, *ranges[name]) for place, name in enumerate(order, 1)}
 
 
-def _power(found: Difference, detect: float | None) -> list[Power]:
-    """The power for the observed difference, and for the one given with --detect."""
-    powers = []
-    for apart in (abs(found.value), *(() if detect is None else (detect,))):
-        clusters = clusters_needed(found, apart)
-        items = None if clusters is None else math.ceil(clusters * found.n / found.clusters)
-        powers.append(Power(apart, clusters, items))
-    return powers
+def _power(found: Difference, apart: float) -> Power:
+    """What it takes to detect a difference of this size. For the difference that was found, that would be no more than
+    its p-value in other words."""
+    clusters = clusters_needed(found, apart)
+    return Power(apart, clusters, None if clusters is None else math.ceil(clusters * found.n / found.clusters))

@@ -11,6 +11,7 @@ from bowstring.benchmarks.of_run import installed_benchmark
 from bowstring.errors import UsageError
 from bowstring.files.escaping import escape_control_characters
 from bowstring.files.writing import make_parent
+from bowstring.metrics.correction import LEAST
 from bowstring.reports.page import environment
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ def write_compare_page(compared: Comparison) -> str:
         at=lambda value: round(100 * (value - low) / (high - low), 2),
         ranks_note=ranks_note(compared),
         power=power_notes(compared),
+        lengths=length_notes(compared),
+        contradictions=contradiction_notes(compared),
+        too_few_labels=too_few_labels_notes(compared),
         direction=compared.metric_set.direction_note(compared.metrics),
         untrusted=any(not e.trusted for own in compared.metrics.values() for e in own.values()),
     )
@@ -83,13 +87,14 @@ def signed(compared: Comparison, value: float, metric: str = "") -> str:
 
 
 def p_value(p: float) -> str:
-    return f"{p:.4f}" if p < 0.01 else f"{p:.2f}"
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}" if p < 0.01 else f"{p:.2f}"
 
 
 def ranks_note(compared: Comparison) -> str:
     """The ranking in one line, with the ranks that are possible for each run."""
+    few = "*" if any(not e.trusted for e in compared.metrics[compared.metric].values()) else ""
     places = [
-        f"{rank.place} {name}" + ("" if rank.best == rank.worst else f" (possible: {rank.best} to {rank.worst})")
+        f"{rank.place}{few} {name}" + ("" if rank.best == rank.worst else f" (possible: {rank.best} to {rank.worst})")
         for name, rank in compared.ranks.items()
     ]
     pairs = len(compared.pairs)
@@ -99,22 +104,69 @@ def ranks_note(compared: Comparison) -> str:
 
 
 def power_notes(compared: Comparison) -> list[str]:
-    """How much data is needed to distinguish each run from the baseline, one sentence per run."""
+    """What each comparison with the baseline can detect, and what --detect would take; one sentence per run."""
     notes = []
-    for name, powers in compared.power.items():
-        found = compared.differences[compared.metric][name]
-        takes = "; ".join(_data_needed(compared, power) for power in powers if power.clusters is not None)
+    for name, found in compared.differences[compared.metric].items():
+        power = compared.power.get(name)
+        takes = f"{_data_needed(compared, power)}; " if power is not None and power.clusters is not None else ""
         here = _detectable(compared, found)
-        if takes:
-            notes.append(f"{name}: with 80% power, {takes}; {here}.")
-        elif found.detectable is None:
-            notes.append(f"{name}: {here}.")
-        else:
-            notes.append(
-                f"{name}: the power is undefined, because the difference does not vary between "
-                f"{cluster_word(compared)}."
-            )
+        notes.append(f"{name}: {here}." if found.detectable is None else f"{name}: with 80% power, {takes}{here}.")
     return notes
+
+
+def length_notes(compared: Comparison) -> list[str]:
+    """The score of each run at equal answer length, and its difference from the baseline; one sentence per run."""
+    if compared.length is None:
+        return []
+    notes = []
+    for name in compared.names:
+        own = compared.length.controlled.runs[name]
+        judged = compared.length.scores[name].value
+        if own.rate is None:
+            notes.append(f"{name}: no score at equal length: {own.why}.")
+            continue
+        e, why = own.rate, f" ({own.why})" if own.why else ""
+        edge = ", extrapolated: almost no pair has that order of lengths" if own.edge else ""
+        trust = "" if e.trusted else "*"
+        at_equal = f"{e.value:.1f} [{e.low:.1f}, {e.high:.1f}]{trust} at equal length{why}{edge}"
+        difference = _length_difference(compared, name)
+        notes.append(f"{name}: {at_equal}; {judged:.1f} as judged{difference}.")
+    return notes
+
+
+def _length_difference(compared: Comparison, name: str) -> str:
+    found = compared.length and compared.length.controlled.differences.get(name)
+    if not found:
+        return ""
+    between = f"{found.low:+.1f} to {found.high:+.1f}{'' if found.trusted else '*'}"
+    return f"; {found.value:+.1f} ({between}, p {p_value(found.p)}) from {compared.baseline} at equal length"
+
+
+def contradiction_notes(compared: Comparison) -> list[str]:
+    """Where the judge and people's labels lead to different conclusions; one sentence per difference."""
+    if compared.corrected is None:
+        return []
+    notes = []
+    for one in compared.corrected.contradictions:
+        judge, labels = (
+            f"{signed(compared, d.value, one.metric)}, p {p_value(d.corrected)}" for d in (one.judge, one.labels)
+        )
+        between = f"{one.metric}, {one.run} − {compared.baseline}"
+        notes.append(f"{between}: {one.what} (judge {judge}; corrected {labels}).")
+    return notes
+
+
+def too_few_labels_notes(compared: Comparison) -> list[str]:
+    """Which metrics are not corrected, and which runs lack labels for them."""
+    if compared.corrected is None:
+        return []
+    metrics: dict[tuple[str, ...], list[str]] = {}
+    for metric, runs in compared.corrected.too_few.items():
+        metrics.setdefault(tuple(runs), []).append(metric)
+    return [
+        f"{', '.join(own)}: not corrected for {' and '.join(runs)}: fewer than {LEAST} labels for a part of the score."
+        for runs, own in metrics.items()
+    ]
 
 
 def _detectable(compared: Comparison, found: CorrectedDifference) -> str:

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Literal
 from bowstring.benchmarks.of_run import installed_benchmark
 from bowstring.files.escaping import escape_csv, escape_latex, escape_markdown, one_line
 from bowstring.reports.tables import as_sentences, under_latex, under_markdown
+from bowstring.studies.compare_page import contradiction_notes
 
 if TYPE_CHECKING:
+    from bowstring.metrics.comparing import CorrectedDifference
     from bowstring.metrics.intervals import Estimate
     from bowstring.studies.compare import Comparison
 
 Format = Literal["markdown", "csv", "latex"]
+_LATEX_MARKS = {"": "", "▲": r"$^{\uparrow}$", "▼": r"$^{\downarrow}$"}
 
 
 def write_table(compared: Comparison, form: Format) -> str:
@@ -27,20 +30,26 @@ def _columns(compared: Comparison) -> list[str]:
     return [metric for metric in compared.metrics if metric not in compared.metric_set.secondary]
 
 
-def _mark(compared: Comparison, metric: str, name: str) -> bool:
+def _mark(compared: Comparison, metric: str, name: str) -> str:
+    """▲ or ▼ if the run is significantly better or worse than the baseline."""
     found = compared.differences.get(metric, {}).get(name)
-    return found is not None and found.significant
+    if found is None or not found.significant:
+        return ""
+    return "▲" if (found.value > 0) == compared.metric_set.measures[metric].higher_is_better else "▼"
 
 
 def _legend(compared: Comparison) -> list[str]:
     clusters = installed_benchmark(compared.benchmark).cluster.many
-    lines = [f"{compared.items:,} items; 95% intervals: bootstrap over {clusters}."]
-    if any(found.significant for own in compared.differences.values() for found in own.values()):
+    lines = [f"{compared.items:,} items; 95% intervals, clustered by {clusters}."]
+    marks = {_mark(compared, metric, name) for metric in _columns(compared) for name in compared.names} - {""}
+    if marks:
         corrected = ", corrected for the number of runs (Holm)" if len(compared.runs) > 2 else ""
-        lines.append(f"† differs from {compared.baseline}, p < 0.05 by a paired bootstrap{corrected}.")
+        meanings = " and ".join(f"{mark} {word}" for mark, word in (("▲", "better"), ("▼", "worse")) if mark in marks)
+        lines.append(f"{meanings} than {compared.baseline}, p < 0.05 by a paired t-test{corrected}.")
     if any(not e.trusted for metric in _columns(compared) for e in compared.metrics[metric].values()):
         lines.append(f"* fewer than 30 {clusters}: do not trust the interval.")
-    return [*lines, *as_sentences(compared.notes)]
+    lines += [found.sentence for found in compared.correlations]
+    return [*lines, *contradiction_notes(compared), *as_sentences(compared.notes)]
 
 
 def _markdown(compared: Comparison) -> str:
@@ -50,8 +59,8 @@ def _markdown(compared: Comparison) -> str:
         cells = []
         for metric in columns:
             e = compared.metrics[metric].get(name)
-            mark = "†" if _mark(compared, metric, name) else ""
             few = "" if e is None or e.trusted else "\\*"
+            mark = (sign := _mark(compared, metric, name)) and sign + few
             cells.append("–" if e is None else f"{number(e.value, metric)}{mark} {_interval(compared, e, metric)}{few}")
         rows.append([escape_markdown(name), *cells])
     lines = [f"| {' | '.join(row)} |" for row in rows]
@@ -72,9 +81,9 @@ def _latex(compared: Comparison) -> str:
         values, intervals = [], []
         for metric in columns:
             e = compared.metrics[metric].get(name)
-            mark = r"$^{\dagger}$" if _mark(compared, metric, name) else ""
-            values.append("--" if e is None else f"{number(e.value, metric)}{mark}")
             few = "" if e is None or e.trusted else "*"
+            mark = (sign := _LATEX_MARKS[_mark(compared, metric, name)]) and sign + few
+            values.append("--" if e is None else f"{number(e.value, metric)}{mark}")
             intervals.append("" if e is None else f"{{\\scriptsize {_interval(compared, e, metric)}{few}}}")
         lines += [f"{escape_latex(name)} & {' & '.join(values)} \\\\", f" & {' & '.join(intervals)} \\\\"]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", *under_latex(_legend(compared))]) + "\n"
@@ -94,17 +103,21 @@ def _csv(compared: Comparison) -> str:
 
 def _csv_rows(compared: Comparison, of: tuple[str, ...], against: tuple[str, ...]) -> Iterator[list[object]]:
     for name in compared.names:
-        for metric, own in compared.metrics.items():
-            if (e := own.get(name)) is None:
-                continue
-            found = compared.differences.get(metric, {}).get(name)
-            yield [
-                name,
-                metric,
-                *(getattr(e, field) for field in of),
-                compared.baseline,
-                *("" if found is None else getattr(found, field) for field in against),
-            ]
+        for metric, e, found in _estimates(compared, name):
+            differences = ["" if found is None else getattr(found, field) for field in against]
+            yield [name, metric, *(getattr(e, field) for field in of), compared.baseline, *differences]
+
+
+def _estimates(compared: Comparison, name: str) -> Iterator[tuple[str, Estimate, CorrectedDifference | None]]:
+    """The metrics of a run, then those that were corrected with people's labels, with differences from the baseline."""
+    for metric, own in compared.metrics.items():
+        if name in own:
+            yield metric, own[name], compared.differences.get(metric, {}).get(name)
+    if (labels := compared.corrected) is not None:
+        for metric, scores in labels.scores.items():
+            if name in scores:
+                difference = labels.differences.get(metric, {}).get(name)
+                yield f"{metric} (corrected)", scores[name].estimate, difference
 
 
 def _interval(compared: Comparison, e: Estimate, metric: str) -> str:

@@ -6,7 +6,7 @@ The benchmark of a run turns its records into ratings (`People.ratings`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,10 +17,12 @@ from bowstring.benchmarks.people import NotRated
 from bowstring.datasets.problems import join_choices
 from bowstring.datasets.ratings import ReadRatings, read_ratings
 from bowstring.errors import DataError, UsageError
-from bowstring.metrics.scales import normalize_label
+from bowstring.metrics.scales import normalize_label, normalize_text
 from bowstring.records import Rating
 from bowstring.runs.folder import EndedRun
 from bowstring.runs.sweep import run_folders
+
+RATERS_NAMED = 20  # raters that an error message names
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class RatingCollection:
     left_out: Mapping[tuple[str, str, str], int]
     about: Mapping[str, str]
     sources: Mapping[str, int]
+    judges: frozenset[str] = frozenset()  # raters that are judges of runs or metrics; the others are people
     text_metrics: tuple[str, ...] = ()  # metrics that could also rate the items of these runs
 
     def tasks(self) -> dict[str, list[Rating]]:
@@ -41,11 +44,17 @@ class RatingCollection:
 
 
 def collect_ratings(
-    sources: Sequence[str], *, metrics: bool = False, raters: Sequence[str] = (), merge: Mapping[str, str] | None = None
+    sources: Sequence[str],
+    *,
+    metrics: bool = False,
+    raters: Sequence[str] = (),
+    judges: Sequence[str] = (),
+    merge: Mapping[str, str] | None = None,
 ) -> RatingCollection:
     """The ratings of runs, sweeps and files. NAME=PATH names the judge of a run.
 
-    `raters` selects raters; `merge` maps labels to the labels that they count as.
+    `raters` selects raters; `judges` are raters of files that are not people; `merge` maps labels to the labels that
+    they count as.
     """
     read = [one for source in sources for one in _read(source, metrics=metrics)]
     by_title = text_metrics()
@@ -57,14 +66,17 @@ def collect_ratings(
         )
     rows = [(place, _tidied(rating, merge or {})) for one in read for place, rating in one.rows]
     rows.sort(key=lambda row: row[1].rater in metric_raters)  # people and judges before metrics
-    _check_raters(raters, {rating.rater for _, rating in rows})
+    known = {rating.rater for _, rating in rows}
+    raters = _known_raters(raters, known)
+    judging = {*_known_raters(judges, known), *(rating.rater for one in read if one.is_run for _, rating in one.rows)}
     whole = _joined([(p, r) for p, r in rows if not raters or r.rater in raters])
     left_out: Counter[tuple[str, str, str]] = Counter()
     for one in read:
         left_out.update({key: n for key, n in one.left_out.items() if not raters or key[1] in raters})
     about = {item: text for one in read for item, text in one.about.items()}
     offered = tuple(dict.fromkeys(name for one in read for name in one.text_metrics))
-    return RatingCollection(tuple(whole), left_out, about, {one.source: len(one.rows) for one in read}, offered)
+    counts = {one.source: len(one.rows) for one in read}
+    return RatingCollection(tuple(whole), left_out, about, counts, frozenset(judging), offered)
 
 
 def text_metrics() -> dict[str, tuple[str, ...]]:
@@ -77,6 +89,7 @@ def _read(source: str, *, metrics: bool) -> Iterator[ReadRatings]:
     path, name = Path(source), ""
     if not path.exists() and "=" in source:
         name, _, rest = source.partition("=")
+        name = normalize_text(name)
         path = Path(rest)
     if not path.exists():
         raise UsageError(f"{path} does not exist; expected the folder of a run, or a .jsonl or .csv file of ratings")
@@ -93,10 +106,19 @@ def _tidied(rating: Rating, merge: Mapping[str, str]) -> Rating:
     return replace(rating, label=merge.get(label, label))
 
 
-def _check_raters(wanted: Sequence[str], known: set[str]) -> None:
-    for name in wanted:
+def _known_raters(wanted: Sequence[str], known: set[str]) -> list[str]:
+    names = [normalize_text(name) for name in wanted]
+    for name in names:
         if name not in known:
-            raise UsageError(f"no rater is called {name!r}; the raters are {', '.join(sorted(known)) or 'none'}")
+            raise UsageError(f"no rater is called {name!r}; {raters_in_words(known)}")
+    return names
+
+
+def raters_in_words(names: Collection[str]) -> str:
+    """The raters there are, for an error message; of many, the first ones."""
+    if len(names) <= RATERS_NAMED:
+        return f"the raters are {', '.join(sorted(names)) or 'none'}"
+    return f"there are {len(names):,} raters, such as {', '.join(sorted(names)[:RATERS_NAMED])}"
 
 
 def _joined(rows: Sequence[tuple[str, Rating]]) -> Iterator[Rating]:
@@ -129,9 +151,10 @@ def run_ratings(run: EndedRun, *, name: str = "", metrics: bool = False) -> Read
     """The ratings by the judges of a run."""
     benchmark = registry.get(run.configuration["benchmark"])
     people = require_part(benchmark, benchmark.people(), f"ratings to compare; {run.path} is a run of it")
-    judge = name or str(run.configuration["judge"])
-    raters = {"judge": judge} | {role: name or str(run.configuration.get(role, judge)) for role in benchmark.roles}
-    read = ReadRatings(str(run.path), text_metrics=people.metric_raters)
+    judge = str(run.configuration["judge"])
+    models = {"judge": judge} | {role: str(run.configuration.get(role, judge)) for role in benchmark.roles}
+    raters = {role: name or normalize_text(model) for role, model in models.items()}
+    read = ReadRatings(str(run.path), is_run=True, text_metrics=people.metric_raters)
     for record in run.records():
         for rated in people.ratings(record, raters, metrics=metrics):
             if isinstance(rated, NotRated):
@@ -141,7 +164,7 @@ def run_ratings(run: EndedRun, *, name: str = "", metrics: bool = False) -> Read
             if rated.label is None:
                 read.left_out[rated.task, rated.rater, "unparsed"] += 1
                 continue
-            cluster = benchmark.cluster_of(record)
+            cluster = normalize_text(benchmark.cluster_of(record))
             rating = Rating(rated.item, rated.rater, rated.label, cluster, rated.task, record["type"])
             read.rows.append((read.source, rating))
     return read

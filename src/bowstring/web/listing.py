@@ -275,7 +275,7 @@ def _read_headline(folder: Path) -> Headline | str:
     except Unreadable as problem:
         return str(problem)
     try:
-        metric_set = find_metrics(m.get("benchmark"), _part(_part(m, "config"), "settings"))
+        metric_set = find_metrics(m.get("benchmark"), _part(m, "config"))
         name = metric_set.lead(m["metrics"]) or next(iter(m["metrics"]), None)
         if name is None:  # nothing was scored; the counts show it
             return Headline("", None, None, None, 0, True, int(m["failed"]), int(m["unparsed"]))
@@ -290,7 +290,7 @@ def _metric_set(summary: Mapping[str, Any], config: Mapping[str, Any]) -> Metric
     """The metrics of a run, or of a sweep with its summary (the settings are those of its points)."""
     points = _part(summary, "points").values()
     settings = _part(next((point for point in points if isinstance(point, dict)), config), "settings")
-    return find_metrics(summary.get("benchmark", config.get("benchmark")), settings)
+    return find_metrics(summary.get("benchmark", config.get("benchmark")), {**config, "settings": settings})
 
 
 def _first_metric(points: Mapping[str, Any]) -> str | None:

@@ -54,6 +54,23 @@ def test_the_judge_rates_and_the_matcher_covers():
     ]
 
 
+def judged_scores(generation, inference):
+    record = RECORD | {"generation": generation, "inference": inference}
+    return [(one.component, one.score) for one in PEOPLE.judged_scores(record)]
+
+
+def test_what_the_judge_left_unread_is_an_item_if_people_can_rate_it():
+    generation, inference = RECORD["generation"], RECORD["inference"]
+    read = inference | {"precision": [1.0], "recall": [0.5, 0.0]}
+    assert judged_scores(generation | {"score": 7.5}, read) == [("x", 7.5), ("p", 1.0), ("r", 0.5), ("r", 0.0)]
+    unread = [("x", None), ("p", None), ("r", None), ("r", None)]
+    assert judged_scores(generation | {"score": None}, inference | {"unparsed": "match"}) == unread
+    without_checklist = {"preference": "Long.", "unparsed": "checklist"}
+    assert judged_scores(generation, without_checklist) == [("x", None), ("r", None), ("r", None)]
+    failed = {"failure": {"stage": "answer", "kind": "server", "reason": "no"}}
+    assert judged_scores(failed, {"unparsed": "preference", "response": "…"}) == []
+
+
 @pytest.mark.parametrize(
     ("task", "label", "score"),
     [

@@ -64,6 +64,17 @@ def test_what_was_not_judged_is_counted_with_its_reason():
     assert {r.item for r in found} == {item_of("compare", judged)}
 
 
+def test_an_answer_without_a_verdict_is_an_item_and_a_failed_answer_is_none():
+    judge_failed = answered("Tea.") | {"failure": {"stage": "judge", "kind": "server", "reason": "no"}}
+    unread = answered("Tea.") | {"judgement": "…", "verdict": None, "score": None}
+    read = answered("Tea.") | {"judgement": "…", "verdict": "win", "score": 1.0}
+    for record, score in ((judge_failed, None), (unread, None), (read, 1.0)):
+        (found,) = PEOPLE.judged_scores(record)
+        assert (found.component, found.item, found.score) == ("persona", item_of("compare", record), score)
+    failed = QUESTION | {"failure": {"stage": "answer", "kind": "server", "reason": "no"}}
+    assert list(PEOPLE.judged_scores(failed)) == []
+
+
 @pytest.mark.parametrize(
     ("task", "label", "score"),
     [

@@ -2,8 +2,9 @@
 
 import pytest
 
-from bowstring.benchmarks.hicupid.scores import AGAINST_GOLD, MEASURES
+from bowstring.benchmarks.hicupid.scores import MEASURES, METRICS, metrics_by, summarize
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES
+from bowstring.benchmarks.hicupid.view import HicupidView
 
 
 def total(metric, values):
@@ -21,4 +22,62 @@ def test_a_total_weighs_question_types_as_published(kind, score, recall):
 
 
 def test_answers_as_good_as_gold_reach_the_ceiling():
-    assert total("score", {"persona": 0.5, "profile": 0.5, "schedule": 1.0}) == pytest.approx(AGAINST_GOLD.ceiling)
+    gold = total("score", {"persona": 0.5, "profile": 0.5, "schedule": 1.0})
+    assert gold == pytest.approx(METRICS.scale("score.total").ceiling) == 50
+
+
+def test_the_total_ends_where_the_best_answers_are():
+    best = total("score", dict.fromkeys(QUESTION_TYPES, 1.0))
+    assert best == pytest.approx(METRICS.scale("score.total").high) == 87.5
+    assert total("recall", dict.fromkeys(QUESTION_TYPES, 1.0)) == METRICS.scale("recall.total").high == 100
+
+
+def gold_records(users=40):
+    return [
+        {
+            "key": f"{user}-{kind}-{n}",
+            "user": user,
+            "type": kind,
+            "split": "test_1",
+            "score": 1.0 if kind == "schedule" else 0.5,
+            "verdict": "yes" if kind == "schedule" else "tie",
+            "judgement": "",
+            "answer": "tea",
+            "personalized_answer": "tea",
+            "persona": {"category": "tea", "relation": "likes", "entity": str(n), "sentiment": "POS"},
+        }
+        for user in range(users)
+        for kind, many in {"persona": 3, "profile": 1, "schedule": 1}.items()
+        for n in range(many)
+    ]
+
+
+def test_under_the_truth_judge_gold_answers_are_at_the_end_of_the_scale():
+    for name in ("score.total", "score.persona", "score.profile"):
+        by_truth = metrics_by("truth").measures[name].estimate([(str(r["user"]), r) for r in gold_records()])
+        assert (by_truth.value, by_truth.high, by_truth.range) == (50, 50, (0, 50))
+        by_model = MEASURES[name].estimate([(str(r["user"]), r) for r in gold_records()])
+        assert by_model.high > 50, "another judge could have preferred the answer"
+    schedule = metrics_by("truth").measures["score.schedule"].estimate([(str(r["user"]), r) for r in gold_records()])
+    assert (schedule.value, schedule.range) == (100, (0, 100))
+
+
+def test_what_is_missing_counts_at_most_as_the_judge_could_have_given():
+    records = gold_records()
+    for record in records[:40]:
+        record |= {"score": None, "verdict": None}
+    missing = summarize(records, "truth")["metrics"]["score.total"]["missing"]
+    assert missing["bounds"][1] == pytest.approx(50)
+    assert summarize(records)["metrics"]["score.total"]["missing"]["bounds"][1] > 50
+
+
+def test_bars_and_rates_have_one_denominator():
+    records = gold_records(10)
+    for record in records[:5]:
+        record |= {"score": None, "verdict": None}
+    compared = [r for r in records if r["type"] != "schedule"]
+    stack = next(iter(HicupidView().figures(records, METRICS)))
+    in_bars = sum(sum(stack.rows[kind].values()) for kind in ("persona", "profile"))
+    assert in_bars == summarize(records)["metrics"]["tie"]["n"] < len(compared)
+    assert sum(stack.lost.values()) == 5
+    assert stack.size("persona") == f"n {sum(stack.rows['persona'].values())}, {stack.lost['persona']} missing"

@@ -16,6 +16,7 @@ from bowstring.benchmarks.cupid.evaluation import CupidSettings
 from bowstring.benchmarks.cupid.findings import findings_of
 from bowstring.benchmarks.cupid.judging import JUDGE_SAMPLING, CupidJudging
 from bowstring.benchmarks.cupid.prompts import CupidPrompts
+from bowstring.benchmarks.cupid.scores import cluster_of
 from bowstring.benchmarks.cupid.types import Instance
 from bowstring.concurrency import gather_in_order
 from bowstring.judging import probes
@@ -82,6 +83,9 @@ class CupidAudit:
 
     def groups(self, limit: int | None) -> list[list[Record]]:
         return [[record] for record in self.items[:limit] if self._asked(record)]
+
+    def whose(self, item: Record) -> tuple[str, str]:
+        return cluster_of(item), ""
 
     def notes(self) -> list[str]:
         return []

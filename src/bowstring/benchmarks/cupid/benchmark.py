@@ -74,8 +74,8 @@ class Cupid(Benchmark):
                 "--matcher needs a model as --judge: the judge writes the checklists that the matcher labels"
             )
 
-    def metrics(self, settings: Mapping[str, Any]) -> MetricSet:
-        return scores.metrics(settings.get("scoring", "bowstring"))
+    def metrics(self, configuration: Mapping[str, Any]) -> MetricSet:
+        return scores.metrics(configuration.get("settings", {}).get("scoring", "bowstring"))
 
     def cluster_of(self, record: Mapping[str, Any]) -> str:
         return scores.cluster_of(record)

@@ -145,6 +145,9 @@ class CupidEvaluation:
     def groups(self, limit: int | None) -> list[list[Instance]]:
         return [[instance] for instance in self.data.instances[:limit]]
 
+    def whose(self, item: Instance) -> tuple[str, str]:
+        return item.persona_id, ""
+
     def notes(self) -> list[str]:
         notes = self._prompts.notes()
         if self.settings.scoring == "upstream":

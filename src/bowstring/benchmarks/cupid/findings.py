@@ -10,6 +10,7 @@ from bowstring.benchmarks.cupid.scores import CLUSTER, cluster_of, measures
 from bowstring.benchmarks.cupid.validity import response_lengths
 from bowstring.benchmarks.findings import (
     Assessment,
+    Decision,
     Finding,
     Verdict,
     assess_gain,
@@ -92,12 +93,13 @@ def _probed(by_key: Mapping[str, Record], audited: Sequence[Record]) -> ProbeFin
         unit="score 1–10",
         both=both,
         alone=alone,
-        mean=partial(mean_of, scale=1),
+        mean=partial(mean_of, ends=(1.0, 10.0)),
         scale=1,
         reach=9,
         clear=0.5,
         low=4,
         middle=4.5,
+        lowest=1,
         cluster=CLUSTER,
         places=2,
     )
@@ -190,7 +192,7 @@ def _length(whole: Sequence[Record]) -> Iterator[Finding]:
     rows = response_lengths(whole, cluster_of)
     if not rows:
         return
-    words = mean_of([Score(c, x) for c, x, _ in rows], 1)
+    words = mean_of([Score(c, x) for c, x, _ in rows])
     yield _finding("length", "words per response", words, "", lambda e: "The mean over all scored responses.")
     found = correlation(rows)
     if found is None:
@@ -202,7 +204,7 @@ def _length(whole: Sequence[Record]) -> Iterator[Finding]:
     def assess(e: Any) -> Assessment:
         verdict: Verdict = "problem" if e.value > 0.3 and e.low > 0 else "unclear" if e.high > 0.3 else "fine"
         return with_meaning(
-            verdict,
+            Decision(verdict, 0.3),
             "Longer responses score lower." if e.high < 0 else "Length does not affect the score much.",
             "Longer responses score higher: they may cover more of the checklist, or the judge prefers length.",
             whether="longer responses score higher",
@@ -239,7 +241,10 @@ def _second_judge(by_key: Mapping[str, Record], audited: Sequence[Record]) -> It
             kappa,
             "0.6 or more",
             lambda e: with_meaning(
-                at_least(0.6, e), "The matchers agree.", "The matchers do not agree well.", whether="the matchers agree"
+                at_least(0.6, e, ideal=1),
+                "The matchers agree.",
+                "The matchers do not agree well.",
+                whether="the matchers agree",
             ),
             places=2,
         )
@@ -262,7 +267,7 @@ def _two_ratings(by_key: Mapping[str, Record], audited: Sequence[Record]) -> Ite
             ranks,
             "0.6 or more",
             lambda e: with_meaning(
-                at_least(0.6, e),
+                at_least(0.6, e, ideal=1),
                 "The judges rank responses alike.",
                 "The judges rank responses differently.",
                 whether="the judges rank responses alike",

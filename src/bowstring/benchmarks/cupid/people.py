@@ -101,11 +101,15 @@ class CupidPeople(People):
 
     def judged_scores(self, record: Record) -> Iterator[JudgedScore]:
         inference, generation = record.get("inference", {}), record.get("generation", {})
-        if generation.get("score") is not None:
-            yield JudgedScore(_RATE, "x", rated_item(record), generation["score"])
-        if "recall" in inference and "unparsed" not in inference:
+        if "response" in generation:
+            yield JudgedScore(_RATE, "x", rated_item(record), generation.get("score"))
+        if "preference" in inference:
+            read = "recall" in inference and "unparsed" not in inference
             for side in COVERAGE_SIDES:
-                for place, score in enumerate(inference[side]):
+                # Without a checklist of the inferred preference, nobody can say what its precision is the mean of.
+                entries = inference.get("checklist", ()) if side == "precision" else record["checklist"]
+                for place in range(len(entries)):
+                    score = inference[side][place] if read else None
                     yield JudgedScore(_COVERAGE, side[0], covered_item(record, side, place), score)
 
     def score_of(self, task: Task, label: str) -> float | None:

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bowstring.benchmarks.components import variance_of_metrics
 from bowstring.benchmarks.cupid.validity import validity_of
 from bowstring.benchmarks.interface import Noun
 from bowstring.metrics.correlation import correlation
 from bowstring.metrics.intervals import Estimate
-from bowstring.metrics.measures import CORRELATION, Family, Measure, MetricSet, Parts, Scale, mean
+from bowstring.metrics.measures import CORRELATION, Correlated, Family, Measure, MetricSet, Parts, Scale, mean
 from bowstring.runs.runner import Record
 
 _AXES = ("type", "category", "distance")
@@ -51,6 +52,7 @@ def summarize(records: Sequence[Record], *, scoring: str, analysed: bool) -> dic
             name: _mean([r["shown"][name] for r in records if "shown" in r]) for name in ("sessions", "characters")
         },
         "metrics": _metrics(records, scoring),
+        "variance": variance_of_metrics(metrics(scoring), records, cluster_of),
         "groups": groups,
     }
     if analysed:
@@ -90,14 +92,16 @@ def measures(scoring: str) -> dict[str, Measure]:
     pooled = _pooled_upstream if upstream else _pooled
     rated = Scale(0.0 if upstream else 1.0, 10.0, decimals=2)
     return {
-        "inference.precision": Measure(("p",), pooled, lambda m: 100 * m["p"]),
-        "inference.recall": Measure(("r",), pooled, lambda m: 100 * m["r"]),
-        "inference.f1": Measure(("p", "r"), pooled, lambda m: 100 * _f1(m["p"], m["r"])),
-        "inference.precision_by_instance": mean(partial(_instance_mean, "precision"), 100),
-        "inference.recall_by_instance": mean(partial(_instance_mean, "recall"), 100),
-        "inference.f1_by_instance": mean(_instance_f1, 100),
-        "generation.score": mean(_rating_upstream if upstream else _rating, scale=rated),
-        "evidence.recall": mean(lambda record: record.get("evidence_recall"), 100),
+        "inference.precision": Measure(("p",), pooled, lambda m: 100 * m["p"], lacks=_uninferred_items),
+        "inference.recall": Measure(("r",), pooled, lambda m: 100 * m["r"], lacks=_uninferred_items),
+        "inference.f1": Measure(("p", "r"), pooled, lambda m: 100 * _f1(m["p"], m["r"]), lacks=_uninferred_items),
+        "inference.precision_by_instance": mean(partial(_instance_mean, "precision"), 100, lacks=_uninferred),
+        "inference.recall_by_instance": mean(partial(_instance_mean, "recall"), 100, lacks=_uninferred),
+        "inference.f1_by_instance": mean(_instance_f1, 100, lacks=_uninferred),
+        "generation.score": mean(
+            _rating_upstream if upstream else _rating, scale=rated, lacks=lambda record: "generation" in record
+        ),
+        "evidence.recall": mean(lambda record: record.get("evidence_recall"), 100, lacks=lambda record: False),
     }
 
 
@@ -116,6 +120,7 @@ def metrics(scoring: str) -> MetricSet:
         columns=(*inferred, "generation.score", "evidence.recall"),
         of_group=(("inference.f1",), ("generation.score",)),
         secondary=frozenset(f"{name}_by_instance" for name in inferred),
+        correlated=(Correlated("inference.f1", "generation.score", ("inference.f1_by_instance", "generation.score")),),
     )
 
 
@@ -123,6 +128,16 @@ def _read(record: Mapping[str, Any]) -> Record | None:
     """The inference of a record if every part of it was parsed, else None."""
     inference: Record = record.get("inference", {})
     return inference if "recall" in inference and "unparsed" not in inference else None
+
+
+def _uninferred(record: Mapping[str, Any]) -> bool:
+    return "inference" in record and _read(record) is None
+
+
+def _uninferred_items(record: Mapping[str, Any]) -> dict[str, int]:
+    """As many items of either side as the gold checklist has: how many would have been inferred is unknown."""
+    n = len(record["checklist"]) if _uninferred(record) else 0
+    return {"p": n, "r": n}
 
 
 def _pooled(record: Mapping[str, Any]) -> Parts:

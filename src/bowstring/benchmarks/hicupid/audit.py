@@ -16,6 +16,7 @@ from bowstring.benchmarks.hicupid.evaluation import HicupidSettings
 from bowstring.benchmarks.hicupid.findings import findings_of
 from bowstring.benchmarks.hicupid.judging import JUDGE_SAMPLING, SCORES, HicupidJudging, question_of, verdict_of
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
+from bowstring.benchmarks.hicupid.scores import cluster_of
 from bowstring.benchmarks.hicupid.truth import NAME as TRUTH_NAME
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import Question
@@ -116,6 +117,9 @@ class HicupidAudit:
     def groups(self, limit: int | None) -> list[list[Record]]:
         looked_at = self.items[:limit] if set(self.checks) - {"length"} else []
         return [list(group) for _, group in groupby(looked_at, key=lambda r: r["user"])]
+
+    def whose(self, item: Record) -> tuple[str, str]:
+        return cluster_of(item), ""
 
     def notes(self) -> list[str]:
         return []

@@ -14,6 +14,7 @@ from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.evaluation import PUBLISHED_SEARCHES, HicupidSettings, opener
 from bowstring.benchmarks.hicupid.layout import HicupidFormat
 from bowstring.benchmarks.hicupid.records import CODEC
+from bowstring.benchmarks.hicupid.validity import compared_lengths
 from bowstring.benchmarks.hicupid.view import HicupidView
 from bowstring.benchmarks.interface import Benchmark, Context, JudgementExport, Noun, Opener, Training
 from bowstring.benchmarks.people import People
@@ -22,6 +23,7 @@ from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.layout import Choice
 from bowstring.datasets.reading import Locate, Reading
+from bowstring.metrics.length_control import Comparison
 from bowstring.metrics.measures import MetricSet
 from bowstring.runs.runner import Record
 
@@ -81,11 +83,14 @@ class Hicupid(Benchmark):
     def asks_models(self, settings: Any) -> bool:
         return not settings.retrieval_only
 
-    def metrics(self, settings: Mapping[str, Any]) -> MetricSet:  # noqa: ARG002
-        return scores.METRICS
+    def metrics(self, configuration: Mapping[str, Any]) -> MetricSet:
+        return scores.metrics_by(configuration.get("judge"))
 
     def cluster_of(self, record: Mapping[str, Any]) -> str:
         return scores.cluster_of(record)
+
+    def compared_lengths(self, records: Sequence[Record]) -> list[Comparison]:
+        return compared_lengths(records, scores.cluster_of)
 
     def grouped(self, records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
         return scores.grouped(records)

@@ -191,6 +191,9 @@ class HicupidEvaluation:
         """The questions grouped by user; a group shares a trunk if the history view allows it."""
         return [list(group) for _, group in groupby(self.items[:limit], key=lambda q: (q.split, q.user_id))]
 
+    def whose(self, item: Question) -> tuple[str, str]:
+        return str(item.user_id), item.split
+
     def notes(self) -> list[str]:
         notes = [TRUTH_NOTE] if self._truth is not None else []
         if self.settings.retrieval_only:
@@ -343,7 +346,7 @@ class HicupidEvaluation:
         return (m.text for user in users for d in self._readers.of(user).history for m in d.messages)
 
     def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
-        return summarize(records)
+        return summarize(records, TRUTH_NAME if self._truth is not None else None)
 
 
 def _asked(group: Sequence[Question]) -> list[Asked]:

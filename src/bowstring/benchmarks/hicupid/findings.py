@@ -162,7 +162,7 @@ def _length(whole: Sequence[Record]) -> Iterator[Finding]:
     if found.slope is not None:
         yield make_finding(
             "length",
-            f"change in log odds of winning per {spread:.0f} extra words",
+            f"change in log odds of winning from equal length to {spread:.0f} extra words (one standard deviation)",
             found.slope,
             "about 0",
             lambda e: (
@@ -285,7 +285,10 @@ def _two_judges(kind: str, both: Sequence[tuple[str, Any, Any]], lost: int) -> I
             kappa,
             "0.6 or more (a published proxy reaches 0.70 to 0.75 with GPT-4o)",
             lambda e: with_meaning(
-                at_least(0.6, e), "The judges agree.", "The judges do not agree well.", whether="the judges agree"
+                at_least(0.6, e, ideal=1),
+                "The judges agree.",
+                "The judges do not agree well.",
+                whether="the judges agree",
             ),
             places=2,
         )
@@ -297,7 +300,7 @@ def _two_judges(kind: str, both: Sequence[tuple[str, Any, Any]], lost: int) -> I
             ranks,
             "0.6 or more",
             lambda e: with_meaning(
-                at_least(0.6, e),
+                at_least(0.6, e, ideal=1),
                 "The judges rank answers alike.",
                 "The judges rank answers differently.",
                 whether="the judges rank answers alike",

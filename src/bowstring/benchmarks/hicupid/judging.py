@@ -11,7 +11,7 @@ from bowstring.benchmarks.hicupid.truth import Truth
 from bowstring.benchmarks.hicupid.types import Persona, Profile, Question, Schedule
 from bowstring.judging import builtin, verdicts
 from bowstring.labels import COMPARED_SCORES, LOSE, NO, TIE, WIN, YES, YES_OR_NO_SCORES
-from bowstring.records import Sampling
+from bowstring.records import Sampling, item_and_answer
 from bowstring.runs.asking import Asker
 
 JUDGE_SAMPLING = Sampling(max_tokens=512, temperature=0.0)
@@ -52,7 +52,7 @@ def question_of(record: Mapping[str, Any]) -> Question:
     return Question(
         split=record["split"],
         user_id=record["user"],
-        question_id=int(record["key"].rpartition("/")[2]),
+        question_id=int(item_and_answer(record)[0].rpartition("/")[2]),
         type=record["type"],
         question=record["question"],
         personalized_answer=record["personalized_answer"],

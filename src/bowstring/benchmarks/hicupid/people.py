@@ -131,9 +131,9 @@ class HicupidPeople(People):
         return {name: MEASURES[name] for name in _CORRECTED}
 
     def judged_scores(self, record: Record) -> Iterator[JudgedScore]:
-        if record.get("score") is not None:
+        if "answer" in record:
             task = _task_of(record)
-            yield JudgedScore(task, record["type"], item_of(task.name, record), record["score"])
+            yield JudgedScore(task, record["type"], item_of(task.name, record), record.get("score"))
 
     def score_of(self, task: Task, label: str) -> float | None:
         return SCORES[label.lower()] if label.lower() in task.labels else None

@@ -100,7 +100,8 @@ class HicupidPipeline:
         for dimension in self._dimensions:
             if dimension not in self._tables:
                 self._tables[dimension] = asyncio.ensure_future(self._table(dimension, maker))
-        return {dimension: await asyncio.shield(self._tables[dimension]) for dimension in self._dimensions}
+        made = await gather_in_order(*(asyncio.shield(self._tables[dimension]) for dimension in self._dimensions))
+        return dict(zip(self._dimensions, made, strict=True))
 
     async def _table(self, dimension: str, maker: Maker) -> list[Persona] | Dropped:
         """The personas of a dimension. If it has none, it is left out for all users and noted once."""

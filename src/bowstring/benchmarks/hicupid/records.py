@@ -10,7 +10,8 @@ from bowstring.benchmarks.hicupid.types import QuestionType
 from bowstring.labels import Compared, YesOrNo
 from bowstring.runs.codec import Codec, FailureForm, Form, Id, Number, Share, ShownForm
 
-Key = Annotated[StrictStr, Field(pattern=r"^-?\d{1,19}/-?\d{1,19}$")]
+# User and question; the number of the answer, and of its judgement, if it is not the first.
+Key = Annotated[StrictStr, Field(pattern=r"^-?\d{1,19}/-?\d{1,19}(#\d{1,9}(\.\d{1,9})?)?$")]
 Verdict = Literal[Compared, YesOrNo]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bowstring.benchmarks.components import variance_of_metrics
 from bowstring.benchmarks.hicupid import demographics
+from bowstring.benchmarks.hicupid.truth import NAME as TRUTH_NAME
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question
 from bowstring.benchmarks.hicupid.validity import validity_of
 from bowstring.labels import COMPARED, LOSE, TIE, WIN
 from bowstring.metrics.clusters import Means
-from bowstring.metrics.fairness import largest_gap
+from bowstring.metrics.fairness import Gap, correct_gaps, largest_gap
 from bowstring.metrics.measures import SHARE, Family, Measure, MetricSet, Parts, Scale, mean
 from bowstring.runs.runner import Record
 
@@ -39,14 +41,18 @@ def recall_of(question: Question, found: Collection[int], kinds: Mapping[int, st
     return sum(any(dialogue in found for dialogue in part) for part in parts) / len(parts) if parts else 0.0
 
 
-def summarize(records: Sequence[Record]) -> dict[str, Any]:
+def summarize(records: Sequence[Record], judge: str | None = None) -> dict[str, Any]:
     """Metrics of all records and by every axis, and the gaps between groups of users."""
+    measures = metrics_by(judge).measures
     groups: dict[str, dict[str, Any]] = {}
-    gaps: dict[str, Any] = {}
+    gaps: dict[tuple[str, str], Gap] = {}
     for axis, members in _members(records).items():  # the permutation test of gaps depends on their order
-        groups[axis] = {group: _metrics(own) for group, own in _ordered(axis, members).items()}
-        if axis in demographics.AXES and (found := _gaps(members)):
-            gaps[axis] = found
+        groups[axis] = {group: _metrics(own, measures) for group, own in _ordered(axis, members).items()}
+        if axis in demographics.AXES:
+            gaps |= {(axis, name): gap for name, gap in _gaps(members).items()}
+    fairness: dict[str, dict[str, Any]] = {}
+    for (axis, name), gap in correct_gaps(gaps).items():
+        fairness.setdefault(axis, {})[name] = gap.as_json()
     judged = [side for record in records for side in _chosen_sides(record)]
     return {
         "n": len(records),
@@ -61,10 +67,12 @@ def summarize(records: Sequence[Record]) -> dict[str, Any]:
             name: _mean(len(r[name].split()) for r in records if name in r)
             for name in ("answer", "personalized_answer", "general_answer")
         },
-        "metrics": _metrics(records),
+        "splits": list(dict.fromkeys(str(record["split"]) for record in records)),
+        "metrics": _metrics(records, measures),
+        "variance": variance_of_metrics(metrics_by(judge), records, cluster_of),
         "validity": validity_of(records, cluster_of),
         "groups": groups,
-        "fairness": gaps,
+        "fairness": fairness,
     }
 
 
@@ -98,13 +106,13 @@ def cluster_of(record: Mapping[str, Any]) -> str:
     return str(record["user"])
 
 
-def _metrics(records: Sequence[Record]) -> dict[str, Any]:
+def _metrics(records: Sequence[Record], measures: Mapping[str, Measure]) -> dict[str, Any]:
     clustered = [(cluster_of(r), r) for r in records]
-    found = {name: measure.estimate(clustered) for name, measure in MEASURES.items()}
+    found = {name: measure.estimate(clustered) for name, measure in measures.items()}
     return {name: e.as_json() for name, e in found.items() if e is not None}
 
 
-def _gaps(members: Mapping[str, Sequence[Record]]) -> dict[str, Any]:
+def _gaps(members: Mapping[str, Sequence[Record]]) -> dict[str, Gap]:
     """The largest gaps between groups of users, in the total and by type."""
     total = MEASURES["score.total"]
     by_group = {group: total.scores((cluster_of(r), r) for r in records) for group, records in members.items()}
@@ -112,7 +120,7 @@ def _gaps(members: Mapping[str, Sequence[Record]]) -> dict[str, Any]:
     for kind in QUESTION_TYPES:
         alone = {group: {"x": scores[kind]} for group, scores in by_group.items()}
         found[f"score.{kind}"] = largest_gap(alone, lambda mean: 100 * mean["x"])
-    return {name: gap.as_json() for name, gap in found.items() if gap is not None}
+    return {name: gap for name, gap in found.items() if gap is not None}
 
 
 def _total(weights: Mapping[str, int], mean: Means) -> npt.NDArray[np.float64]:
@@ -123,8 +131,13 @@ def _total(weights: Mapping[str, int], mean: Means) -> npt.NDArray[np.float64]:
 
 def _verdicts(record: Mapping[str, Any]) -> list[str] | None:
     """The verdicts of a pairwise comparison, in one order or in both; None if one is missing or unparsed."""
-    if record["type"] == "schedule" or record.get("score") is None:
-        return None
+    return None if record["type"] == "schedule" else scored_verdicts(record) or None
+
+
+def scored_verdicts(record: Mapping[str, Any]) -> list[str]:
+    """The verdicts that a record's score is made of; none if it has no score."""
+    if record.get("score") is None:
+        return []
     return [record[name] for name in ("verdict", "swapped_verdict") if name in record]
 
 
@@ -148,33 +161,86 @@ def _by_type(field: str, record: Mapping[str, Any]) -> Parts:
     return {} if value is None else {record["type"]: (value,)}
 
 
+def persona_of(record: Mapping[str, Any]) -> str | None:
+    """The persona that the question is about; several users may share it."""
+    persona = record.get("persona")
+    return None if persona is None else "/".join(str(persona[name]) for name in ("category", "relation", "entity"))
+
+
+def _unjudged(record: Mapping[str, Any]) -> bool:
+    return "failure" in record or ("judgement" in record and record.get("score") is None)
+
+
+def _unjudged_by_type(record: Mapping[str, Any]) -> dict[str, int]:
+    return {record["type"]: int(_unjudged(record))}
+
+
+def _uncompared(record: Mapping[str, Any]) -> bool:
+    return record["type"] != "schedule" and _unjudged(record)
+
+
+def _unanswered(record: Mapping[str, Any]) -> bool:
+    return "failure" in record and "answer" not in record
+
+
 def _of_type(kind: str, means: Means) -> npt.NDArray[np.float64]:
     return 100 * means[kind]
 
 
-def _family(field: str, weights: Mapping[str, int], scales: Mapping[str, Scale]) -> dict[str, Measure]:
+def _family(
+    field: str,
+    weights: Mapping[str, int],
+    scales: Mapping[str, Scale],
+    lacks: Callable[[Mapping[str, Any]], Mapping[str, int]],
+) -> dict[str, Measure]:
     """A metric by question type, and its weighted total."""
     of = partial(_by_type, field)
-    total = Measure(QUESTION_TYPES, of, partial(_total, weights), scale=scales.get("total", Scale()))
-    alone = {
-        f"{field}.{kind}": Measure((kind,), of, partial(_of_type, kind), scale=scales.get(kind, Scale()))
-        for kind in QUESTION_TYPES
+    ends: dict[str, tuple[float, float]] = {
+        kind: (0.0, scales.get(kind, _PERCENT).high / 100) for kind in QUESTION_TYPES
     }
-    return {f"{field}.total": total} | alone
+
+    def measure(components: tuple[str, ...], statistic: Callable[[Means], npt.NDArray[np.float64]]) -> Measure:
+        scale = scales.get("total" if len(components) > 1 else components[0], _PERCENT)
+        return Measure(components, of, statistic, ends=ends, scale=scale, lacks=lacks, group_of=persona_of)
+
+    total = measure(QUESTION_TYPES, partial(_total, weights))
+    return {f"{field}.total": total} | {
+        f"{field}.{kind}": measure((kind,), partial(_of_type, kind)) for kind in QUESTION_TYPES
+    }
 
 
-# A tie with the gold answer counts half, so the ceiling is 50.
-AGAINST_GOLD = Scale(ceiling=50.0, ceiling_means="as good as the gold answer")
+def _by_persona(measure: Measure) -> Measure:
+    return replace(measure, group_of=persona_of)
+
+
+_PERCENT = Scale()
+AS_GOLD = "as good as the gold answers"
+_BEST_OF_TRUTH = 0.5  # the best verdict of the truth judge is a tie with the gold answer
+
+
+def _score_scales(best: float) -> dict[str, Scale]:
+    """The scales of scores, where `best` is the highest score of a comparison with the gold answer. A tie counts half,
+    so gold answers have 50; an answered schedule question counts half of any other, so that the total of gold answers
+    is 50 as well, and the highest total is 87.5."""
+    most = 100 * best
+    total = 100 * sum(w * (1 if kind == "schedule" else best) for kind, w in _SCORE_WEIGHTS.items()) / _QUESTIONS
+    compared = Scale(high=most, ceiling=50.0, ceiling_means=AS_GOLD)
+    return {"persona": compared, "profile": compared, "total": replace(compared, high=total)}
+
+
+def _scores(best: float) -> dict[str, Measure]:
+    return _family("score", _SCORE_WEIGHTS, _score_scales(best), _unjudged_by_type)
+
 
 MEASURES: Mapping[str, Measure] = {
-    **_family("score", _SCORE_WEIGHTS, dict.fromkeys(("total", "persona", "profile"), AGAINST_GOLD)),
-    WIN: mean(partial(_rate, WIN), 100),
-    TIE: mean(partial(_rate, TIE), 100),
-    LOSE: replace(mean(partial(_rate, LOSE), 100), higher_is_better=False),
-    "consistency": mean(_consistent, 100),
-    "bleu": mean(partial(_field, "bleu"), scale=SHARE),
-    "rouge_l": mean(partial(_field, "rouge_l"), scale=SHARE),
-    **_family("recall", _RECALL_WEIGHTS, {}),
+    **_scores(1.0),
+    WIN: _by_persona(mean(partial(_rate, WIN), 100, lacks=_uncompared)),
+    TIE: _by_persona(mean(partial(_rate, TIE), 100, lacks=_uncompared)),
+    LOSE: replace(_by_persona(mean(partial(_rate, LOSE), 100, lacks=_uncompared)), higher_is_better=False),
+    "consistency": _by_persona(mean(_consistent, 100, lacks=_uncompared)),
+    "bleu": _by_persona(mean(partial(_field, "bleu"), scale=SHARE, lacks=_unanswered)),
+    "rouge_l": _by_persona(mean(partial(_field, "rouge_l"), scale=SHARE, lacks=_unanswered)),
+    **_family("recall", _RECALL_WEIGHTS, {}, lambda record: {}),
 }
 _SCORES, _RECALLS = (tuple(f"{field}.{kind}" for kind in ("total", *QUESTION_TYPES)) for field in ("score", "recall"))
 
@@ -187,6 +253,14 @@ METRICS = MetricSet(
     of_group=((*_SCORES, *_RECALLS),),
     axes_without_figure=frozenset({"type"}),
 )
+
+
+_BY_TRUTH = replace(METRICS, measures={**MEASURES, **_scores(_BEST_OF_TRUTH)})
+
+
+def metrics_by(judge: str | None) -> MetricSet:
+    """The metrics by a judge: that of the truth never prefers an answer to the gold answer."""
+    return _BY_TRUTH if judge == TRUTH_NAME else METRICS
 
 
 def _chosen_sides(record: Record) -> list[str]:

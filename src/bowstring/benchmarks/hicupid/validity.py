@@ -41,7 +41,13 @@ class KnownPersonas:
 def compared_lengths(records: Iterable[Record], cluster_of: Cluster) -> list[Comparison]:
     """Every parsed comparison: its outcome, and by how many words the answer is longer than the gold answer."""
     return [
-        Comparison(cluster_of(r), r["score"], len(r["answer"].split()) - len(r["personalized_answer"].split()))
+        Comparison(
+            cluster_of(r),
+            r["score"],
+            len(r["answer"].split()) - len(r["personalized_answer"].split()),
+            r["type"],
+            r["key"],
+        )
         for r in records
         if r["type"] != "schedule" and r.get("score") is not None
     ]

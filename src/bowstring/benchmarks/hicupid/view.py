@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from bowstring.benchmarks.figures import Figure, Stack, lengths_figure
-from bowstring.benchmarks.hicupid.scores import AGAINST_GOLD
+from bowstring.benchmarks.hicupid.scores import AS_GOLD, metrics_by, scored_verdicts
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES
 from bowstring.benchmarks.view import (
     Item,
@@ -68,12 +68,13 @@ class HicupidView(View):
 
     def figures(self, records: Sequence[Record], metric_set: MetricSet) -> Iterable[Figure]:  # noqa: ARG002
         judged = [r for r in records if "judgement" in r or "failure" in r]
-        kinds = {r["type"] for r in judged}
-        rows: dict[str, Counter[str]] = {kind: Counter() for kind in QUESTION_TYPES if kind in kinds}
-        for r in judged:
-            verdict = "failed" if "failure" in r else r["verdict"] or "unparsed"
-            rows.setdefault(r["type"], Counter())[verdict] += 1
-        yield Stack("verdicts", "Verdicts", rows)
+        kinds = [kind for kind in QUESTION_TYPES if any(r["type"] == kind for r in judged)]
+        rows: dict[str, Counter[str]] = {
+            kind: Counter(v for r in judged if r["type"] == kind for v in scored_verdicts(r)) for kind in kinds
+        }
+        lost = Counter(str(r["type"]) for r in judged if not scored_verdicts(r))
+        both_orders = "; both orders counted" if any("swapped_verdict" in r for r in judged) else ""
+        yield Stack("verdicts", f"Verdicts, % of those that could be parsed{both_orders}", rows, lost)
         answered = [r for r in records if "answer" in r]
         yield lengths_figure({label: [float(len(r[f].split())) for r in answered] for f, label in _TEXTS.items()})
 
@@ -83,9 +84,8 @@ class HicupidView(View):
             return f"Recall: {recall}; higher is better."
         overlap = metric_set.scale("bleu").range_text
         return (
-            f"Scores, rates and recall: {recall}; {AGAINST_GOLD.ceiling:g} is {AGAINST_GOLD.ceiling_means} for "
-            f"persona and profile questions. bleu and rouge_l: {overlap}, against the personalized answer; they agree "
-            "poorly with people. Higher is better, except for lose."
+            f"{ranges_of_scores(metric_set)} Rates and recall: {recall}. bleu and rouge_l: {overlap}, against the "
+            "personalized answer; they agree poorly with people. Higher is better, except for lose."
         )
 
     def about_configuration(self, metrics: Mapping[str, Any]) -> list[str]:
@@ -94,8 +94,9 @@ class HicupidView(View):
         return said + (["instruction as a user turn"] if settings.get("instruction") == "user" else [])
 
     def remarks(self, metrics: Mapping[str, Any]) -> list[str]:
-        """Sides and lengths of answers, and the largest gap between user groups on each axis."""
-        lines = []
+        """Ranges of scores, sides and lengths of answers, and gaps between user groups that are established."""
+        scored = "score.total" in metrics["metrics"]
+        lines = [ranges_of_scores(metrics_by(metrics["config"].get("judge")))] if scored else []
         if metrics.get("answer_is_a") is not None:
             chose, words = metrics["judge_chose_a"], metrics["words"]
             said = f"answers on side A: {metrics['answer_is_a']:.1%}"
@@ -104,14 +105,30 @@ class HicupidView(View):
                 f"{said}; words per answer: {words['answer']:.1f}, per gold answer: {words['personalized_answer']:.1f}"
             )
         for axis, gaps in metrics.get("fairness", {}).items():
-            name, gap = next(iter(gaps.items()))
-            mark = "" if gap["trusted"] else " *"
-            found = f"{gap['value']:.1f} [{gap['low']:.1f}, {gap['high']:.1f}]{mark}, p {gap['p']:.2g}"
-            lines.append(f"{name} by {axis}: largest gap {found}, between {gap['best']} and {gap['worst']}")
+            for name, gap in gaps.items():
+                if gap.get("established"):
+                    mark = "" if gap["trusted"] else " *"
+                    found = f"{gap['value']:.1f} [{gap['low']:.1f}, {gap['high']:.1f}]{mark}, p {gap['corrected']:.2g}"
+                    by_chance = f"chance alone gives up to {gap['chance']:.1f}"
+                    lines.append(f"{name} by {axis}: {found} between {gap['best']} and {gap['worst']}; {by_chance}")
         return lines
 
     def fragment(self) -> Traversable:
         return files("bowstring.benchmarks.hicupid") / "page.html"
+
+
+def ranges_of_scores(metric_set: MetricSet) -> str:
+    """Where scores end, and which score is as good as gold."""
+    total, compared = (metric_set.scale(name) for name in ("score.total", "score.persona"))
+    if total.high == total.ceiling:
+        return (
+            f"{total.ceiling:g} is the highest total, and the highest score of persona and profile: {AS_GOLD}. "
+            "This judge never prefers an answer to the gold answer."
+        )
+    return (
+        f"score.total: 0 to {total.high:g}, the other scores: 0 to {compared.high:g}; {total.ceiling:g} is {AS_GOLD} "
+        "(schedule: 100)."
+    )
 
 
 def _judge(r: Record) -> str:

@@ -80,7 +80,7 @@ class QuestionAudit:
         self.run_judge = request.run_judge
         self._cluster, self._cluster_of = benchmark.cluster, benchmark.cluster_of
         self._finding = partial(make_finding, cluster=benchmark.cluster)
-        self._metric = leading_metric(benchmark.metrics(request.settings.configuration()))
+        self._metric = leading_metric(benchmark.metrics({"settings": request.settings.configuration()}))
         self._scored = partial(self._finding, places=self._metric.places)  # a number in the main metric
         self._clear = _CLEAR * self._metric.span
         self._records, self._settings = request.records, request.settings
@@ -94,6 +94,9 @@ class QuestionAudit:
     def groups(self, limit: int | None) -> list[list[Record]]:
         asked = self._items[:limit] if set(self._checks) - {"length"} else []
         return [list(group) for _, group in groupby(asked, key=self._cluster_of)]
+
+    def whose(self, item: Record) -> tuple[str, str]:
+        return self._cluster_of(item), ""
 
     def notes(self) -> list[str]:
         return []
@@ -235,7 +238,7 @@ class QuestionAudit:
             self._mean(values),
             f"{limit:g} or {'more' if metric.higher_is_better else 'less'}",
             lambda e: with_meaning(
-                (at_least if metric.higher_is_better else at_most)(limit, e),
+                (at_least if metric.higher_is_better else at_most)(limit, e, ideal=metric.level(1)),
                 "The judge accepts correct answers.",
                 f"The judge rejects gold answers: no model can reach {metric.level(1):g}.",
                 whether="the judge accepts correct answers",
@@ -268,7 +271,7 @@ class QuestionAudit:
             for r in self._answered
             if r.get("score") is not None
         ]
-        words = mean_of([Score(c, n) for c, n, _ in rows], 1)
+        words = mean_of([Score(c, n) for c, n, _ in rows])
         yield self._finding("length", "words per answer", words, "", lambda e: "The mean over all scored answers.")
         found = correlation(rows)
         if found is not None:
@@ -298,6 +301,7 @@ class QuestionAudit:
             clear=self._clear,
             low=self._metric.level(_LOW),
             middle=self._metric.level(0.5),
+            lowest=self._metric.level(0),
             cluster=self._cluster,
             places=self._metric.places,
             higher_is_better=self._metric.higher_is_better,
@@ -334,5 +338,5 @@ class QuestionAudit:
 
 def _assess_agreement(kappa: Estimate) -> Assessment:
     return with_meaning(
-        at_least(0.6, kappa), "The judges agree.", "The judges do not agree well.", whether="the judges agree"
+        at_least(0.6, kappa, ideal=1), "The judges agree.", "The judges do not agree well.", whether="the judges agree"
     )

@@ -45,12 +45,12 @@ class QuestionBenchmark(Benchmark):
         kinds = [kind for kind in get_args(Kind) if kind != "summary"]
         return {"history": f"What the model sees: {view_forms(kinds, UNITS)}. Repeat for a sweep."}
 
-    def metrics(self, settings: Mapping[str, Any]) -> MetricSet:  # noqa: ARG002
+    def metrics(self, configuration: Mapping[str, Any]) -> MetricSet:  # noqa: ARG002
         return METRICS
 
     def summarize(self, records: Sequence[Record], settings: Mapping[str, Any]) -> dict[str, Any]:
         """The content of metrics.json: counts, metrics, groups."""
-        return summarize(records, self.metrics(settings), self.cluster_of, self.grouped)
+        return summarize(records, self.metrics({"settings": settings}), self.cluster_of, self.grouped)
 
     def people(self) -> People:
         return LeadingMetricPeople(self, gold="gold")

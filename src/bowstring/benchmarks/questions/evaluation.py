@@ -106,6 +106,9 @@ class QuestionEvaluation:
     def groups(self, limit: int | None) -> list[list[Question]]:
         return [list(group) for _, group in groupby(self.items[:limit], key=lambda q: (q.split, q.user))]
 
+    def whose(self, item: Question) -> tuple[str, str]:
+        return item.user, item.split
+
     def notes(self) -> list[str]:
         return []
 

@@ -17,16 +17,17 @@ class LeadingMetricPeople(QuestionPeople):
     """Labels can correct the main metric if it follows from the verdict alone."""
 
     def corrected_metrics(self, settings: Mapping[str, Any]) -> Mapping[str, Measure]:
-        lead = leading_metric(self.benchmark.metrics(settings))
+        lead = leading_metric(self.benchmark.metrics({"settings": settings}))
         one = len(lead.measure.components) == 1 and _of_verdict(lead.measure, "yes") is not None
         return {lead.name: lead.measure} if one else {}
 
     def judged_scores(self, record: Record) -> Iterator[JudgedScore]:
-        if self.answer not in record or record.get("score") is None:
+        if self.answer not in record:
             return
         for measure in self.corrected_metrics({}).values():
-            for component, values in (measure.parts(record) or {}).items():
-                yield JudgedScore(self.tasks[0], component, self.item(record), float(values[0]))
+            (component,) = measure.components
+            values = (measure.parts(record) or {}).get(component) if record.get("score") is not None else None
+            yield JudgedScore(self.tasks[0], component, self.item(record), float(values[0]) if values else None)
 
     def score_of(self, task: Task, label: str) -> float | None:  # noqa: ARG002
         (measure,) = self.corrected_metrics({}).values()

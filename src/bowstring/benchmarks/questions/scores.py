@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from bowstring.benchmarks.components import variance_of_metrics
 from bowstring.metrics.measures import MetricSet, mean
 from bowstring.runs.runner import Record
 
+
+def _unjudged(record: Mapping[str, Any]) -> bool:
+    return "failure" in record or ("judgement" in record and record.get("score") is None)
+
+
 METRICS = MetricSet(
     {
-        "accuracy": mean(lambda record: record.get("score"), 100),
-        "recall": mean(lambda record: record.get("recall"), 100),
+        "accuracy": mean(lambda record: record.get("score"), 100, lacks=_unjudged),
+        "recall": mean(lambda record: record.get("recall"), 100, lacks=lambda record: False),
     },
     leading=("accuracy", "recall"),
 )
@@ -40,6 +46,7 @@ def summarize(
         "shown": {name: _mean(r["shown"][name] for r in records if "shown" in r) for name in ("turns", "characters")},
         "words": {name: _mean(len(r[name].split()) for r in records if name in r) for name in ("answer", "gold")},
         "metrics": estimates(records),
+        "variance": variance_of_metrics(metrics, records, cluster_of),
         "groups": groups,
     }
 

@@ -1,0 +1,31 @@
+"""Missing scores, as tables show them: how many, and what the value could be if they were there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+HEADS = ("missing", "as worst", "bounds")
+ABOUT = (
+    "missing: items whose request failed or whose verdict could not be parsed; they are left out of the value. as "
+    "worst: the value if they had the worst possible score. bounds: the value if they had the lowest score, and if "
+    "they had the highest; given where more than 2% are missing."
+)
+
+
+def missing_items(e: Mapping[str, Any]) -> int:
+    """Return the number of items that an estimate in metrics.json lacks."""
+    return int((e.get("missing") or {}).get("items", 0))
+
+
+def any_missing(metrics: Mapping[str, Mapping[str, Any]]) -> bool:
+    return any(map(missing_items, metrics.values()))
+
+
+def missing_cells(e: Mapping[str, Any], number: Callable[[float], str]) -> tuple[str, str, str]:
+    """Return the number of missing items, the value with them as worst, and the bounds, as text."""
+    if not missing_items(e):
+        return "0", number(e["value"]), ""
+    bounds = e["missing"]["bounds"]
+    between = "" if bounds is None else f"{number(bounds[0])} – {number(bounds[1])}"
+    return f"{missing_items(e):,}", number(e["missing"]["as_worst"]), between
