@@ -151,3 +151,13 @@ def test_python_calls_it_race(data, tmp_path):
     assert found.outcome.established
     assert found.outcome.value == pytest.approx(100)
     assert found.outcome.users == 6, "fewer users could agree by chance"
+
+
+def test_each_model_writes_its_own_summaries(data, tmp_path):
+    with Server(reply) as server:
+        ran = bowstring(
+            *command(server, data, tmp_path, "fair", "good", "--history", "summary", "--users", "6"), cwd=tmp_path
+        )
+        assert ran.code == 0, ran.err
+        asked = {name: [r for r in server.requests if r.body["model"] == name] for name in ("fair", "good")}
+    assert len(asked["fair"]) == len(asked["good"]), "summaries and answers of each"

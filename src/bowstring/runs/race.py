@@ -79,9 +79,11 @@ class Race:
 
     async def _run(self) -> RaceOutcome:
         # One judge for both: it is loaded once, and identical requests are sent once.
-        self.second.models |= {
-            r: m for r, m in self.first.models.items() if r != MODEL_ROLE and r in self.second.models
-        }
+        own = self.second.models[MODEL_ROLE]
+        for role, model in self.first.models.items():
+            other = self.second.models.get(role)
+            if other is not None and other is not own and other.identity == model.identity:
+                self.second.models[role] = model
         options = self.first.options
         store = Store(options.store_path)
         try:
