@@ -101,3 +101,15 @@ def test_a_judge_that_always_says_the_same_adds_no_variance(tmp_path):
     shares = metrics(tmp_path / "r")["variance"]["score.total"]["shares"]
     assert shares["judgement"] == pytest.approx(0, abs=1e-9)
     assert shares["answer"] > 0.2
+
+
+def test_a_run_like_another_has_as_many_users_and_answers(tmp_path):
+    with Server(reply) as server:
+        bowstring(*command(server, tmp_path / "a", "--users", "2", "--answers", "2"))
+        again = ["eval", "--like", str(tmp_path / "a"), "--model", server.model("n"), "--out", str(tmp_path / "b")]
+        ran = bowstring(*again, "--judge", server.model("judge"))
+        assert ran.code == 0, ran.err
+        assert [r["key"] for r in records(tmp_path / "b")] == [r["key"] for r in records(tmp_path / "a")]
+        ran = bowstring(*again, "--judge", server.model("judge"), "--limit", "3")
+        assert ran.code == 0, ran.err
+    assert len(records(tmp_path / "b")) == 6, "another amount takes the place of the run's"

@@ -206,7 +206,10 @@ def _like(run: EndedRun, name: str | None, given: dict[str, Any]) -> tuple[str, 
     if "model" not in given and configuration["model"] is not None:
         raise UsageError(f"--like {run.path} needs --model (the run used {configuration['model']})")
     had = read_manifest(run.path).get("options", {})
-    options = {key: had[key] for key in ("limit", "prompts", "prices") if had.get(key) is not None}
+    kept = ("limit", "users", "answers", "judgements", "prompts", "prices")
+    options = {key: had[key] for key in kept if had.get(key) is not None}
+    if "users" in given or "limit" in given:  # they exclude each other
+        options = {key: value for key, value in options.items() if key not in ("users", "limit")}
     judges = {key: configuration[key] for key in ("judge", "matcher", "history_model") if configuration.get(key)}
     named = {key: name_of_identity(str(value)) for key, value in judges.items()}
     data = {"data": run.data_name, "revision": configuration["data"]["revision"]}
