@@ -161,3 +161,14 @@ def test_each_model_writes_its_own_summaries(data, tmp_path):
         assert ran.code == 0, ran.err
         asked = {name: [r for r in server.requests if r.body["model"] == name] for name in ("fair", "good")}
     assert len(asked["fair"]) == len(asked["good"]), "summaries and answers of each"
+
+
+def test_a_race_of_some_users_is_the_beginning_of_one_of_all(data, tmp_path):
+    with Server(reply) as server:
+        _, whole = raced(server, data, tmp_path, "fair", "good")
+        asked = len(server.requests)
+        _, part = raced(server, data, tmp_path, "fair", "good", more=("--users", str(whole["users"])))
+        assert len(server.requests) == asked, "the same users"
+        for place in part["runs"]:
+            assert len(records(tmp_path / place)) == part["items"]
+    assert {**part, "of_users": 0, "of_items": 0} == {**whole, "of_users": 0, "of_items": 0}

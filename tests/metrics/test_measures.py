@@ -3,7 +3,7 @@
 import pytest
 
 from bowstring.benchmarks import registry
-from bowstring.metrics.measures import CORRELATION, NO_METRICS, PERCENT, SHARE, MetricSet, Scale, mean
+from bowstring.metrics.measures import CORRELATION, NO_METRICS, PERCENT, SHARE, Measure, MetricSet, Scale, mean
 
 
 def having(*names):
@@ -84,3 +84,30 @@ def test_measures_alone_are_enough():
 def test_the_ends_of_a_mean_are_those_of_its_scale(scale, times, ends):
     """Without them an interval around 20 answers that all got a 5 out of 5 would reach from 0 to 1."""
     assert mean(lambda record: record["x"], times, scale).ends == ends
+
+
+def repeated(item, answer, **fields):
+    return ("anna", {"key": f"{item}#{answer}", "repeat": {"of": item, "answer": answer}, **fields})
+
+
+def test_answers_that_fail_among_repeated_ones_count_for_their_share():
+    """Thirty items with three answers: the first is right, the others failed."""
+    measure = mean(lambda record: record.get("score"), 100)
+    records = []
+    for n in range(30):
+        records += [("anna", {"key": str(n), "score": 1.0})]
+        records += [repeated(str(n), answer, failure={}) for answer in (2, 3)]
+    found = measure.estimate(records)
+    assert (found.value, found.n, found.missing.items) == (100, 30, 30)
+    assert found.missing.as_worst == pytest.approx(100 / 3)
+    assert found.missing.bounds == pytest.approx((100 / 3, 100))
+
+
+def test_an_item_with_many_answers_weighs_no_more_than_one_with_few():
+    """Also where answers contribute different numbers of values."""
+    measure = Measure(("p",), lambda record: {"p": record["found"]}, lambda means: 100 * means["p"])
+    records = [("anna", {"key": "right", "found": [1.0, 1.0, 1.0]}), ("bob", {"key": "wrong", "found": [0.0] * 3})]
+    records += [("bob", repeated("wrong", n, found=[0.0] * (3 + n % 2))[1]) for n in range(2, 11)]
+    found = measure.estimate(records)
+    assert found.value == pytest.approx(50, abs=8)
+    assert found.n < 8

@@ -67,9 +67,12 @@ def print_plan(plan: Plan, to: Console, cluster: Noun | None = None) -> None:
 def _detectable(plan: Plan, cluster: Noun) -> str:
     """Which difference the planned users can show, before anything is known about the models."""
     have = f"{plan.clusters:,} {cluster.one if plan.clusters == 1 else cluster.many}"
+    if plan.clusters < least_clusters():
+        return f"{have} cannot show that two models differ: that takes {least_clusters()} {cluster.many} at least."
     if plan.detectable is None:
-        needed = least_clusters()
-        return f"{have} cannot show that two models differ: that takes {needed} {cluster.many} at least."
+        return (
+            f"{have} with {plan.items_each:.3g} items each are too few to find that two models differ, with 80% power."
+        )
     apart = f"about {100 * plan.detectable:.2g}% of a score's range"
     return (
         f"{have} with {plan.items_each:.3g} items each can show a difference of {apart} between two models "

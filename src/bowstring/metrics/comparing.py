@@ -235,13 +235,14 @@ _ALIKE = 0.1  # the correlation of differences within a cluster
 
 def planned_difference(clusters: int, items: int) -> float | None:
     """Return the smallest true difference that `items` in `clusters` can show with 80% power, as a share of the range
-    of a score; None if there are too few clusters for any."""
+    of a score; None if they are too few for any."""
     if clusters < least_clusters():
         return None
     each = items / clusters
     error = math.sqrt(DIFFERING * (1 + max(0.0, each - 1) * _ALIKE) / items)
     df = clusters - 1
-    return error * (student_t_quantile(1 - LEVEL / 2, df) + student_t_quantile(POWER, df))
+    found = error * (student_t_quantile(1 - LEVEL / 2, df) + student_t_quantile(POWER, df))
+    return found if found < DIFFERING else None  # runs that differ on a quarter of the items differ by no more
 
 
 def rank_ranges(names: Sequence[str], beaten: Collection[tuple[str, str]]) -> dict[str, tuple[int, int]]:

@@ -5,7 +5,6 @@ Run metrics, comparisons, pages, tables and figures all use these definitions, s
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -98,49 +97,54 @@ class Measure:
         listed = list(records)
         scores = self.scores(listed)
         found = self.estimate_from_scores(scores)
-        return found and replace(found, missing=self._missing(scores, [record for _, record in listed]))
+        return found and replace(found, missing=self._missing(scores, listed))
 
     def estimate_from_scores(self, scores: Mapping[str, Sequence[Score]]) -> Estimate | None:
         found = estimate(scores, self.statistic, ends=self.ends)
         return found and replace(found, range=self.scale.limits, ceiling=self.scale.ceiling)
 
-    def _missing(self, scores: Mapping[str, Sequence[Score]], records: Sequence[Mapping[str, Any]]) -> Missing:
-        repeats = Counter(item_and_answer(record)[0] for record in records)
-        lacking = [
-            {name: n / repeats[item_and_answer(record)[0]] for name, n in own.items()}
-            for record in records
-            if self.parts(record) is None and (own := self._lacked(record))
-        ]
-        ends = ends_by_component(self.ends, scores)
+    def _missing(self, scores: Mapping[str, Sequence[Score]], clustered: Clustered) -> Missing:
+        listed = [(cluster, record, self.parts(record)) for cluster, record in clustered]
+        lacking = [self._lacked(record) if parts is None else {} for _, record, parts in listed]
+        ends = ends_by_component(self.ends, self.components)
 
         def with_all_at(which: int) -> float:
-            means = {}
-            for name, own in scores.items():
-                more = sum(one.get(name, 0) for one in lacking)
-                total = sum(s.value for s in own) + ends[name][which] * more
-                means[name] = np.asarray([total / (len(own) + more)])
+            filled = (
+                (cluster, record, parts or {name: [ends[name][which]] * n for name, n in lacks.items()})
+                for (cluster, record, parts), lacks in zip(listed, lacking, strict=True)
+            )
+            means = {name: np.asarray([_mean(own)]) for name, own in self.collect_scores(filled).items()}
             with np.errstate(invalid="ignore", divide="ignore"):
                 return float(np.nan_to_num(self.statistic(means)[0]))
 
         low, high = with_all_at(0), with_all_at(1)
         more, there = sum(sum(one.values()) for one in lacking), sum(map(len, scores.values()))
+        items = {item_and_answer(record)[0] for (_, record, _), own in zip(listed, lacking, strict=True) if own}
         bounds = (min(low, high), max(low, high)) if more > NEGLIGIBLE * (more + there) else None
-        return Missing(len(lacking), low if self.higher_is_better else high, bounds)
+        return Missing(len(items), low if self.higher_is_better else high, bounds)
 
     def _lacked(self, record: Mapping[str, Any]) -> dict[str, int]:
         return {name: n for name, n in self.lacks(record).items() if n and name in self.components}
 
 
 def _averaged(repeats: Sequence[Parts]) -> Parts:
-    """Return the mean of each value over repeated answers or judgements; all values, if their number varies."""
+    """Return the mean of each value over repeats. If their number varies, return as many as there are on average, all
+    of them the mean."""
     if len(repeats) == 1:
         return repeats[0]
     found: dict[str, Sequence[float]] = {}
     for name in dict.fromkeys(name for one in repeats for name in one):
         there = [one[name] for one in repeats if name in one]
-        alike = len({len(values) for values in there}) == 1
-        found[name] = [sum(x) / len(x) for x in zip(*there, strict=True)] if alike else [x for v in there for x in v]
+        if len({len(values) for values in there}) == 1:
+            found[name] = [sum(x) / len(x) for x in zip(*there, strict=True)]
+        else:
+            every = [x for values in there for x in values]
+            found[name] = [sum(every) / len(every)] * max(1, round(len(every) / len(there)))
     return found
+
+
+def _mean(scores: Sequence[Score]) -> float:
+    return sum(score.value for score in scores) / len(scores)
 
 
 def mean(

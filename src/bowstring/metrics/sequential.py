@@ -58,9 +58,9 @@ class SequentialTest:
     @property
     def interval(self) -> tuple[float, float]:
         """The means that the evidence does not speak against: it contains the true mean at all times in all but a share
-        `level` of sequences. Unbounded while there are too few observations."""
+        `level` of sequences. Unbounded while there are too few observations, or all are alike."""
         error, spare = self._squared_error, self.n - 1
-        if error is None:
+        if error is None or error <= _ROUNDING**2:  # differences that are all alike say nothing about others
             return -math.inf, math.inf
         grown = 1 + self.n * _EFFECT
         needed = (math.sqrt(grown) / self.level) ** (2 / self.n)

@@ -168,10 +168,11 @@ class _Side:
     def __init__(self, running: Running, askers: dict[str, Asker], users: int | None) -> None:
         self.askers = askers
         items = running.evaluations[0].items
-        groups = chosen_groups(items, limit=None, users=users)
         if not hasattr(items, "whose"):
             raise UsageError("--until: this benchmark does not say whose its items are")
-        self.order = users_in_order(items, groups)
+        groups = chosen_groups(items, limit=None, users=users)
+        in_all = users_in_order(items, items.groups(None))  # the runs of the first users of this order are written
+        self.order = in_all if users is None else in_all[:users]
         repeats = repeats_of(running.options.answers, running.options.judgements)
         open_group = open_repeated(partial(items.open_group, askers=askers))
         self._groups: dict[str, list[Group[Repeated]]] = {user: [] for user in self.order}
