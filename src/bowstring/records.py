@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -241,3 +241,11 @@ def item_and_answer(record: Mapping[str, Any]) -> tuple[str, str]:
 def is_repeated(record: Mapping[str, Any]) -> bool:
     """Return whether a record is a further answer or judgement of an item that has another record."""
     return REPEAT in record
+
+
+def by_item(records: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the records of each item, by its key: one, or several answers and judgements."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for record in records:
+        found.setdefault(item_and_answer(record)[0], []).append(record)
+    return found

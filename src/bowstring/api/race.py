@@ -9,14 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from bowstring.api.evaluate import ModelLike, Watch, prepare
 from bowstring.benchmarks import registry
 from bowstring.benchmarks.interface import Benchmark
 from bowstring.errors import UsageError
-from bowstring.metrics.clusters import ClusterSums
-from bowstring.metrics.measures import Measure, MetricSet
+from bowstring.metrics.measures import MetricSet
 from bowstring.runs.codec import SCHEMA
 from bowstring.runs.folder import RunFolder
 from bowstring.runs.race import Race, RaceOutcome
@@ -147,7 +144,8 @@ def _side(given: Mapping[str, Any], side: str) -> dict[str, Any]:
 
 
 class LeadDifference:
-    """The second model's score minus the first's, for one user, in the leading metric that the first user has."""
+    """The second model's score minus the first's, for one user: in the leading metric whose parts the first user's
+    items have. An item without a score counts at the worst: failing must not pay."""
 
     def __init__(self, metric_set: MetricSet) -> None:
         self._measures = metric_set.measures
@@ -155,24 +153,12 @@ class LeadDifference:
         self.metric: str | None = None
 
     def __call__(self, first: Sequence[Record], second: Sequence[Record]) -> float | None:
-        """None if the models do not share an item with a score, or if the user lacks a part of the metric."""
-        for name in (self.metric,) if self.metric is not None else self._leading:
-            found = self._of(self._measures[name], first, second)
-            if found is not None:
-                self.metric = name
-                return found
-        return None
-
-    def _of(self, measure: Measure, first: Sequence[Record], second: Sequence[Record]) -> float | None:
-        scored = [{r["key"]: r for r in own if measure.parts(r) is not None} for own in (first, second)]
-        shared = [key for key in scored[0] if key in scored[1]]
-        before, after = (_value(measure, [own[key] for key in shared]) for own in scored)
+        """None if the user lacks a part of the metric."""
+        if self.metric is None:
+            has = (name for name in self._leading if self._measures[name].is_whole([*first, *second]))
+            self.metric = next(has, None)
+        if self.metric is None:
+            return None
+        measure = self._measures[self.metric]
+        before, after = (measure.value_with_failures(own) for own in (first, second))
         return None if before is None or after is None else after - before
-
-
-def _value(measure: Measure, records: Sequence[Record]) -> float | None:
-    scores = measure.scores(("", record) for record in records)
-    if not all(scores.values()):
-        return None
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return float(np.nan_to_num(measure.statistic(ClusterSums(scores).means())[0]))

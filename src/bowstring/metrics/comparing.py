@@ -71,11 +71,13 @@ class Difference:
 @dataclass(frozen=True, slots=True)
 class CorrectedDifference(Difference):
     """One of several comparisons. `corrected` is the Holm-corrected p, `comparisons` the smallest factor Holm
-    multiplies it by, `left_out` counts the items that only one side has."""
+    multiplies it by, `left_out` counts the items that only one side has. `contested`: with the failures of both sides
+    at the worst score the difference would not have this sign, so that it shows nothing."""
 
     corrected: float
     comparisons: int
     left_out: int
+    contested: bool = False
 
     @property
     def level(self) -> float:
@@ -83,7 +85,7 @@ class CorrectedDifference(Difference):
 
     @property
     def significant(self) -> bool:
-        return self.corrected < LEVEL
+        return self.corrected < LEVEL and not self.contested
 
     def swapped(self) -> CorrectedDifference:
         """Return the same comparison with the sides exchanged."""

@@ -76,6 +76,11 @@ class Measure:
         mine = {name: found[name] for name in self.components if found.get(name)}
         return mine or None
 
+    def parts_of_repeats(self, repeats: Sequence[Mapping[str, Any]]) -> Parts | None:
+        """Return what the records of one item contribute, averaged over its answers and judgements."""
+        found = [parts for record in repeats if (parts := self.parts(record)) is not None]
+        return _averaged(found) if found else None
+
     def collect_scores(self, parts: Iterable[tuple[str, Mapping[str, Any], Parts | None]]) -> dict[str, list[Score]]:
         """Return the scores of each component, from records with their clusters and parts. Several answers or
         judgements of one item are averaged: they are one item."""
@@ -97,30 +102,44 @@ class Measure:
         listed = list(records)
         scores = self.scores(listed)
         found = self.estimate_from_scores(scores)
-        return found and replace(found, missing=self._missing(scores, listed))
+        return found and replace(found, missing=self._missing(found, scores, listed))
 
     def estimate_from_scores(self, scores: Mapping[str, Sequence[Score]]) -> Estimate | None:
         found = estimate(scores, self.statistic, ends=self.ends)
         return found and replace(found, range=self.scale.limits, ceiling=self.scale.ceiling)
 
-    def _missing(self, scores: Mapping[str, Sequence[Score]], clustered: Clustered) -> Missing:
-        listed = [(cluster, record, self.parts(record)) for cluster, record in clustered]
-        lacking = [self._lacked(record) if parts is None else {} for _, record, parts in listed]
+    def is_whole(self, records: Sequence[Mapping[str, Any]]) -> bool:
+        """Return whether every component has a score in these records, or lacks one."""
+        there = {name for record in records for name in self.parts(record) or self._lacked(record)}
+        return there >= set(self.components)
+
+    def value_with_failures(self, records: Sequence[Mapping[str, Any]]) -> float | None:
+        """Return the metric of these records, with missing scores at the worst; None if a component has no record."""
+        listed = [("", record, self.parts(record)) for record in records]
+        return self._filled(listed, 0 if self.higher_is_better else 1)
+
+    def _filled(self, listed: Sequence[tuple[str, Mapping[str, Any], Parts | None]], which: int) -> float | None:
+        """Return the metric with missing scores at the lowest (0) or the highest (1)."""
         ends = ends_by_component(self.ends, self.components)
+        filled = (
+            (cluster, record, parts or {name: [ends[name][which]] * n for name, n in self._lacked(record).items()})
+            for cluster, record, parts in listed
+        )
+        scores = self.collect_scores(filled)
+        if not all(scores.values()):
+            return None
+        means = {name: np.asarray([_mean(own)]) for name, own in scores.items()}
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return float(np.nan_to_num(self.statistic(means)[0]))
 
-        def with_all_at(which: int) -> float:
-            filled = (
-                (cluster, record, parts or {name: [ends[name][which]] * n for name, n in lacks.items()})
-                for (cluster, record, parts), lacks in zip(listed, lacking, strict=True)
-            )
-            means = {name: np.asarray([_mean(own)]) for name, own in self.collect_scores(filled).items()}
-            with np.errstate(invalid="ignore", divide="ignore"):
-                return float(np.nan_to_num(self.statistic(means)[0]))
-
-        low, high = with_all_at(0), with_all_at(1)
-        more, there = sum(sum(one.values()) for one in lacking), sum(map(len, scores.values()))
-        items = {item_and_answer(record)[0] for (_, record, _), own in zip(listed, lacking, strict=True) if own}
+    def _missing(self, found: Estimate, scores: Mapping[str, Sequence[Score]], clustered: Clustered) -> Missing:
+        listed = [(cluster, record, self.parts(record)) for cluster, record in clustered]
+        lacking = [(record, own) for _, record, parts in listed if parts is None and (own := self._lacked(record))]
+        ends = (self._filled(listed, which) for which in (0, 1))
+        low, high = (found.value if end is None else end for end in ends)
+        more, there = sum(sum(own.values()) for _, own in lacking), sum(map(len, scores.values()))
         bounds = (min(low, high), max(low, high)) if more > NEGLIGIBLE * (more + there) else None
+        items = {item_and_answer(record)[0] for record, _ in lacking}
         return Missing(len(items), low if self.higher_is_better else high, bounds)
 
     def _lacked(self, record: Mapping[str, Any]) -> dict[str, int]:

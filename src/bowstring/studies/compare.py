@@ -28,6 +28,7 @@ from bowstring.metrics.comparing import (
 )
 from bowstring.metrics.intervals import Estimate
 from bowstring.metrics.measures import Measure, MetricSet, Parts
+from bowstring.records import by_item
 from bowstring.runs.running import Run
 from bowstring.settings import checked_call, option
 from bowstring.studies.across_runs import RunCorrelation, correlate_across_runs
@@ -203,6 +204,8 @@ class _Comparing:
         self.metric_set = benchmark.metrics(contenders[0].configuration)
         self.measures = self.metric_set.measures
         self._known_parts: dict[str, dict[str, dict[str, Parts]]] = {}
+        self._repeats = {name: by_item(own.values()) for name, own in self.records.items()}
+        self._worst: dict[tuple[str, str], float | None] = {}
 
     def compared(self, metric: str | None, detect: float | None, items: int, notes: list[str]) -> Comparison:
         metrics = {m: own for m in self.measures if (own := self._estimates(m, self.keys))}
@@ -221,11 +224,11 @@ class _Comparing:
             metrics=metrics,
             differences={m: found for m, found in differences.items() if found},
             pairs=pairs,
-            ranks=_ranks(metrics[main], pairs, self.measures[main]),
+            ranks=_ranks(self._ranked_values(main, metrics[main], pairs), pairs, self.measures[main]),
             power={name: _power(found, detect) for name, found in from_baseline.items()} if detect is not None else {},
             groups=self._groups(main),
             examples=most_different(self.view, main, self.measures[main], self.records, self.keys, items),
-            notes=[*notes, *self._left_out(main)],
+            notes=[*notes, *self._left_out(main), *self._contested_notes(main, pairs)],
             correlations=correlate_across_runs(self.metric_set, metrics, self.records, self.clusters),
             length=length_comparison(self.contenders, self.baseline, self.keys),
         )
@@ -257,10 +260,10 @@ class _Comparing:
     def _parts(self, metric: str) -> dict[str, dict[str, Parts]]:
         """The contribution of each item to a metric, by run and key; items without one are absent."""
         if metric not in self._known_parts:
-            of = self.measures[metric].parts
+            measure = self.measures[metric]
             self._known_parts[metric] = {
-                name: {key: found for key in self.keys if (found := of(own[key])) is not None}
-                for name, own in self.records.items()
+                name: {key: found for key in self.keys if (found := measure.parts_of_repeats(own[key]))}
+                for name, own in self._repeats.items()
             }
         return self._known_parts[metric]
 
@@ -301,9 +304,54 @@ class _Comparing:
         corrected = holm([own.p for own, _ in known.values()])
         times = minimum_holm_factors([own.clusters for own, _ in known.values()])
         return {
-            pair: CorrectedDifference(**asdict(own), corrected=p, comparisons=n, left_out=left_out)
+            pair: CorrectedDifference(
+                **asdict(own),
+                corrected=p,
+                comparisons=n,
+                left_out=left_out,
+                contested=self._contested(metric, pair, own.value),
+            )
             for (pair, (own, left_out)), p, n in zip(known.items(), corrected, times, strict=True)
         }
+
+    def _contested(self, metric: str, pair: tuple[str, str], value: float) -> bool:
+        """Whether the difference has the other sign, or is gone, with the failures of both runs at the worst score."""
+        first, second = (self._as_worst(metric, name) for name in pair)
+        return first is not None and second is not None and (second - first) * value <= 0 != value
+
+    def _contested_notes(self, metric: str, pairs: Mapping[tuple[str, str], CorrectedDifference]) -> list[str]:
+        number = self.metric_set.scale(metric).number
+        found = []
+        for (first, second), own in pairs.items():
+            if own.contested:
+                better, other = (second, first) if own.value > 0 else (first, second)
+                worst = [number(self._as_worst(metric, name)) for name in (better, other)]
+                found.append(
+                    f"{metric}: {better} is higher on the items that all runs have a score of, but not with failures "
+                    f"at the worst score ({worst[0]}; {other} {worst[1]}): the difference shows nothing"
+                )
+        return found
+
+    def _ranked_values(
+        self, metric: str, own: Mapping[str, Estimate], pairs: Mapping[tuple[str, str], CorrectedDifference]
+    ) -> dict[str, tuple[float, float]]:
+        """What runs are placed by: their values, and with missing scores at the worst. These come first where failures
+        could change the order."""
+        found = {
+            name: (e.value, w if (w := self._as_worst(metric, name)) is not None else e.value)
+            for name, e in own.items()
+        }
+        contested = any(pair.contested for pair in pairs.values())
+        return {name: (worst, value) if contested else (value, worst) for name, (value, worst) in found.items()}
+
+    def _as_worst(self, metric: str, name: str) -> float | None:
+        """The value of a run on all compared items, with missing scores at their worst."""
+        if (metric, name) not in self._worst:
+            repeats = self._repeats[name]
+            records = ((self.clusters[key], record) for key in self.keys for record in repeats[key])
+            found = self.measures[metric].estimate(records)
+            self._worst[metric, name] = None if found is None or found.missing is None else found.missing.as_worst
+        return self._worst[metric, name]
 
     def _groups(self, main: str) -> dict[str, dict[str, dict[str, dict[str, GroupValue]]]]:
         """The main metric, or the closest one that a group has, by every axis of the shared items."""
@@ -334,11 +382,11 @@ class _Comparing:
 
 
 def _ranks(
-    own: Mapping[str, Estimate], pairs: Mapping[tuple[str, str], CorrectedDifference], measure: Measure
+    own: Mapping[str, tuple[float, float]], pairs: Mapping[tuple[str, str], CorrectedDifference], measure: Measure
 ) -> dict[str, Rank]:
     """Ranks, best first. A rank is ruled out by a difference that is significant after correction for all pairs."""
     sign = 1 if measure.higher_is_better else -1
-    order = sorted(own, key=lambda name: -sign * own[name].value)
+    order = sorted(own, key=lambda name: tuple(-sign * value for value in own[name]))
     beaten = [
         (second, first) if sign * found.value > 0 else (first, second)
         for (first, second), found in pairs.items()

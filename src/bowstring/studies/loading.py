@@ -12,6 +12,7 @@ from bowstring.benchmarks.of_run import installed_benchmark, open_run
 from bowstring.errors import UsageError
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
+from bowstring.records import is_repeated
 from bowstring.runs.folder import EndedRun
 from bowstring.runs.runner import Record
 from bowstring.runs.sweep import run_folders
@@ -65,8 +66,8 @@ def open_contenders(paths: Sequence[Path], baseline: Path | None) -> tuple[list[
 
 
 def common_keys(contenders: Sequence[Contender]) -> list[str]:
-    """The keys that all runs have, in the order of the data."""
-    return _shared([run.records for run in contenders])
+    """The keys of the items that all runs have, in the order of the data; without those of repeated answers."""
+    return [key for key in _shared([run.records for run in contenders]) if not is_repeated(contenders[0].records[key])]
 
 
 def _shared(records: Sequence[Mapping[str, Record]]) -> list[str]:

@@ -18,7 +18,7 @@ from bowstring.datasets.problems import join_choices
 from bowstring.datasets.ratings import ReadRatings, read_ratings
 from bowstring.errors import DataError, UsageError
 from bowstring.metrics.scales import normalize_label, normalize_text
-from bowstring.records import Rating
+from bowstring.records import Rating, is_repeated
 from bowstring.runs.folder import EndedRun
 from bowstring.runs.sweep import run_folders
 
@@ -155,7 +155,7 @@ def run_ratings(run: EndedRun, *, name: str = "", metrics: bool = False) -> Read
     models = {"judge": judge} | {role: str(run.configuration.get(role, judge)) for role in benchmark.roles}
     raters = {role: name or normalize_text(model) for role, model in models.items()}
     read = ReadRatings(str(run.path), is_run=True, text_metrics=people.metric_raters)
-    for record in run.records():
+    for record in (record for record in run.records() if not is_repeated(record)):
         for rated in people.ratings(record, raters, metrics=metrics):
             if isinstance(rated, NotRated):
                 read.left_out[rated.task, rated.rater, rated.reason] += 1

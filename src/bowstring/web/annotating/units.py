@@ -17,7 +17,9 @@ from bowstring.benchmarks.of_run import open_run
 from bowstring.benchmarks.people import People, Task, Turns, Unit, turns_of
 from bowstring.datasets.dataset import DataSet
 from bowstring.errors import UsageError
+from bowstring.records import is_repeated
 from bowstring.runs.folder import EndedRun
+from bowstring.runs.runner import Record
 from bowstring.runs.sweep import run_folders
 from bowstring.studies.loading import data_name
 from bowstring.studies.report import data_of
@@ -77,7 +79,7 @@ def collect_units(runs: Sequence[EndedRun], task: Task) -> UnitCollection:
     if task.compares_runs and len(runs) == 2:
         found = _of_two_runs(people, runs[0], runs[1], (names[0], names[1]))
     else:
-        found = (people.unit(task, r, name) for run, name in zip(runs, names, strict=True) for r in run.records())
+        found = (people.unit(task, r, name) for run, name in zip(runs, names, strict=True) for r in _first_answers(run))
     units: dict[tuple[str, ...], Unit] = {}
     for unit in found:
         if isinstance(unit, str):
@@ -93,8 +95,8 @@ def collect_units(runs: Sequence[EndedRun], task: Task) -> UnitCollection:
 
 
 def _of_two_runs(people: People, one: EndedRun, other: EndedRun, names: tuple[str, str]) -> Iterator[Unit | str]:
-    others = {record["key"]: record for record in other.records()}
-    for record in one.records():
+    others = {record["key"]: record for record in _first_answers(other)}
+    for record in _first_answers(one):
         against = others.get(record["key"])
         yield "not in both runs" if against is None else people.unit_of_two(record, against, names)
 
@@ -119,3 +121,7 @@ def _evidence(data: DataSet, keys: set[str]) -> Iterator[tuple[str, tuple[Turns,
             key = data.history_key(item)
             by_id = {dialogue.id: dialogue for dialogue in data.history_named(key)}
         yield item.key, tuple(turns_of(by_id[n]) for n in item.evidence)
+
+
+def _first_answers(run: EndedRun) -> Iterator[Record]:
+    return (record for record in run.records() if not is_repeated(record))
