@@ -205,16 +205,6 @@ def bootstrap_estimate(
     return Estimate(value, low, high, sum(map(len, components.values())), clusters)
 
 
-def unseen_cluster_bounds(
-    means: Means, statistic: Callable[[Means], npt.NDArray[np.float64]], ends: tuple[float, float], other: float
-) -> tuple[float, float]:
-    """Return the range of a statistic if a share `other` of unseen clusters had the lowest or the highest score."""
-    low, high = sorted(
-        float(statistic({n: (1 - other) * m + other * end for n, m in means.items()})[0]) for end in ends
-    )
-    return low, high
-
-
 def zero_event_upper_bound(clusters: int) -> float:
     """Return the upper bound on a share of which none was seen in `clusters` clusters (exact binomial, 97.5%)."""
     return 1.0 - float(0.025 ** (1 / clusters))

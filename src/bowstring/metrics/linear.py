@@ -89,10 +89,12 @@ def columns_of(*sides: Mapping[str, Sequence[Score]]) -> tuple[list[dict[str, Co
 
     def column(name: str, scores: Sequence[Score]) -> Column:
         seen: Counter[str] = Counter()
-        item = []
-        for score in scores:
-            item.append(items.setdefault((name, score.cluster, seen[score.cluster]), len(items)))
-            seen[score.cluster] += 1
+        item: Iterable[int] = range(len(scores))
+        if len(sides) > 1:  # a single side has nothing to pair
+            item = []
+            for score in scores:
+                item.append(items.setdefault((name, score.cluster, seen[score.cluster]), len(items)))
+                seen[score.cluster] += 1
         return Column(
             np.asarray([s.value for s in scores], dtype=np.float64),
             np.asarray([clusters[s.cluster] for s in scores], dtype=np.intp),

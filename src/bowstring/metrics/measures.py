@@ -20,6 +20,7 @@ from bowstring.records import item_and_answer
 Floats = npt.NDArray[np.float64]
 Parts = Mapping[str, Sequence[float]]  # component: the values that a record contributes
 Clustered = Iterable[tuple[str, Mapping[str, Any]]]  # records, each with its cluster
+ClusteredParts = tuple[str, Mapping[str, Any], Parts | None]  # a record with its cluster and what it contributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Measure:
         found = [parts for record in repeats if (parts := self.parts(record)) is not None]
         return _averaged(found) if found else None
 
-    def collect_scores(self, parts: Iterable[tuple[str, Mapping[str, Any], Parts | None]]) -> dict[str, list[Score]]:
+    def collect_scores(self, parts: Iterable[ClusteredParts]) -> dict[str, list[Score]]:
         """Return the scores of each component, from records with their clusters and parts. Several answers or
         judgements of one item are averaged: they are one item."""
         of_items: dict[tuple[str, str], tuple[str | None, list[Parts]]] = {}
@@ -99,8 +100,8 @@ class Measure:
         return self.collect_scores((cluster, record, self.parts(record)) for cluster, record in records)
 
     def estimate(self, records: Clustered) -> Estimate | None:
-        listed = list(records)
-        scores = self.scores(listed)
+        listed = [(cluster, record, self.parts(record)) for cluster, record in records]
+        scores = self.collect_scores(listed)
         found = self.estimate_from_scores(scores)
         return found and replace(found, missing=self._missing(found, scores, listed))
 
@@ -118,7 +119,7 @@ class Measure:
         listed = [("", record, self.parts(record)) for record in records]
         return self._filled(listed, 0 if self.higher_is_better else 1)
 
-    def _filled(self, listed: Sequence[tuple[str, Mapping[str, Any], Parts | None]], which: int) -> float | None:
+    def _filled(self, listed: Sequence[ClusteredParts], which: int) -> float | None:
         """Return the metric with missing scores at the lowest (0) or the highest (1)."""
         ends = ends_by_component(self.ends, self.components)
         filled = (
@@ -132,9 +133,12 @@ class Measure:
         with np.errstate(invalid="ignore", divide="ignore"):
             return float(np.nan_to_num(self.statistic(means)[0]))
 
-    def _missing(self, found: Estimate, scores: Mapping[str, Sequence[Score]], clustered: Clustered) -> Missing:
-        listed = [(cluster, record, self.parts(record)) for cluster, record in clustered]
+    def _missing(
+        self, found: Estimate, scores: Mapping[str, Sequence[Score]], listed: Sequence[ClusteredParts]
+    ) -> Missing:
         lacking = [(record, own) for _, record, parts in listed if parts is None and (own := self._lacked(record))]
+        if not lacking:
+            return Missing(0, found.value, None)
         ends = (self._filled(listed, which) for which in (0, 1))
         low, high = (found.value if end is None else end for end in ends)
         more, there = sum(sum(own.values()) for _, own in lacking), sum(map(len, scores.values()))

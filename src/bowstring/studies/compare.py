@@ -348,9 +348,8 @@ class _Comparing:
         """The value of a run on all compared items, with missing scores at their worst."""
         if (metric, name) not in self._worst:
             repeats = self._repeats[name]
-            records = ((self.clusters[key], record) for key in self.keys for record in repeats[key])
-            found = self.measures[metric].estimate(records)
-            self._worst[metric, name] = None if found is None or found.missing is None else found.missing.as_worst
+            records = [record for key in self.keys for record in repeats[key]]
+            self._worst[metric, name] = self.measures[metric].value_with_failures(records)
         return self._worst[metric, name]
 
     def _groups(self, main: str) -> dict[str, dict[str, dict[str, dict[str, GroupValue]]]]:
