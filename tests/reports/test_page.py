@@ -135,6 +135,7 @@ def test_the_history_shows_what_the_answer_needs(tmp_path, opened):
     page.locator("#items .past > summary").click()
     history = load_hicupid("mini").history(record["user"])
     dialogues = page.locator("#items .past > details")
+    dialogues.nth(len(history) - 1).wait_for()  # the history is unpacked when it is opened
     assert dialogues.count() == len(history)
     marked = [n for n in range(len(history)) if "evidence" in dialogues.nth(n).locator("summary").inner_text()]
     found = [n for n in range(len(history)) if "retrieved" in dialogues.nth(n).locator("summary").inner_text()]

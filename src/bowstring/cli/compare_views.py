@@ -69,6 +69,10 @@ def _side_by_side(compared: Comparison, metrics: Sequence[str], names: Sequence[
         table.add_row(metric, *(_value(compared, own.get(name), metric, beside=beside) for name in names))
     scored = compared.metrics[compared.metric]
     table.add_row(f"n of {compared.metric}", *(f"{scored[name].n:,}" for name in names), style="dim")
+    if any(scored[name].missing_items for name in names):
+        worst = (compared.metric_set.number(scored[name].as_worst, compared.metric) for name in names)
+        table.add_row("missing", *(f"{scored[name].missing_items:,}" for name in names), style="dim")
+        table.add_row("all items, missing as worst", *worst, style="dim")
     return table
 
 

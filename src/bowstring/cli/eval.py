@@ -190,10 +190,9 @@ def report_outcome(run: Run, name: str = "") -> int:
         tell(f"Stopped ({run.stopped}). Responses are saved; run the same command again to resume.")
         return 130 if run.stopped == "interrupted" else 1
     if run.metrics["failed"]:
-        tell(
-            f"{of}{run.metrics['failed']:,} of {run.metrics['n']:,} items failed; run the same command again "
-            f"to retry them."
-        )
+        n, items = run.metrics["records"], run.metrics["n"]
+        what = "items" if n == items else f"records of {items:,} items"
+        tell(f"{of}{run.metrics['failed']:,} of {n:,} {what} failed; run the same command again to retry them.")
         reason, n = run.commonest_failure()
         tell(f"{n:,} of them: {plain(reason)}")
         return 1

@@ -15,7 +15,7 @@ from bowstring.cli.output import counted, plain
 from bowstring.cli.progress import short
 from bowstring.metrics.comparing import DIFFERING, least_clusters
 from bowstring.metrics.measures import MetricSet
-from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells
+from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells, shown_metrics
 from bowstring.reports.numbers import splits_in_words
 from bowstring.reports.points import columns_of, lead_of
 from bowstring.reports.tables import COUNTS, lost_items
@@ -135,22 +135,24 @@ def print_run(run: Run, to: Console) -> None:
     m = run.metrics
     metric_set = metrics_of(m)
     number = metric_set.number
-    lacking = any_missing(m["metrics"])
+    shown = shown_metrics(m)
+    lacking = any_missing(shown)
     table = Table(box=None, pad_edge=False, padding=(0, 1 if lacking else 2), header_style="dim")
     heads = ("", "value", "95% interval", "n", *(HEADS if lacking else ()))
     for n, name in enumerate(heads):
         table.add_column(name, justify="right" if n else "left", no_wrap=True)
     untrusted = False
-    for name, e in m["metrics"].items():
+    for name, e in shown.items():
         untrusted |= not e["trusted"]
         mark = "" if e["trusted"] else " *"
         value, low, high = (number(e[k], name) for k in ("value", "low", "high"))
         missing = missing_cells(e, partial(number, metric=name)) if lacking else ()
-        table.add_row(name, value, f"{low} – {high}{mark}", f"{e['n']:,}", *missing)
+        between = "–" if e["value"] is None else f"{low} – {high}{mark}"
+        table.add_row(name, value, between, f"{e['n']:,}", *missing)
     to.print()
     if about := splits_in_words(m):
         to.print(plain(about), markup=False)
-    to.print(table)
+    to.print(table if shown else "There are no scores.")
     _print_splits(m, metric_set, to)
     if lacking:
         to.print(f"[dim]{ABOUT}[/dim]")
@@ -176,6 +178,8 @@ def _print_splits(m: Mapping[str, Any], metric_set: MetricSet, to: Console) -> N
     if not splits:
         return
     names = metric_set.headlines(m["metrics"])
+    if not names:
+        return
     table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
     for n, head in enumerate(("", *splits)):
         table.add_column(plain(head), justify="right" if n else "left", no_wrap=True)

@@ -56,6 +56,15 @@ class Estimate:
     def trusted(self) -> bool:
         return self.clusters >= TRUSTED_CLUSTERS
 
+    @property
+    def missing_items(self) -> int:
+        return 0 if self.missing is None else self.missing.items
+
+    @property
+    def as_worst(self) -> float:
+        """The value with missing scores at the worst."""
+        return self.value if self.missing is None else self.missing.as_worst
+
     def as_json(self) -> dict[str, Any]:
         return {
             "value": self.value,

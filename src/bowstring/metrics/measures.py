@@ -6,7 +6,7 @@ Run metrics, comparisons, pages, tables and figures all use these definitions, s
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -103,11 +103,23 @@ class Measure:
         listed = [(cluster, record, self.parts(record)) for cluster, record in records]
         scores = self.collect_scores(listed)
         found = self.estimate_from_scores(scores)
-        return found and replace(found, missing=self._missing(found, scores, listed))
+        return found and replace(found, missing=self._missing(found.value, scores, listed))
 
     def estimate_from_scores(self, scores: Mapping[str, Sequence[Score]]) -> Estimate | None:
         found = estimate(scores, self.statistic, ends=self.ends)
         return found and replace(found, range=self.scale.limits, ceiling=self.scale.ceiling)
+
+    def unscored(self, records: Clustered) -> Missing | None:
+        """Return what is known of a metric without a value because scores are missing: None if it has a value, or if
+        none was to be expected."""
+        listed = [(cluster, record, self.parts(record)) for cluster, record in records]
+        lacking = {item_and_answer(record)[0] for _, record, parts in listed if parts is None and self._lacked(record)}
+        if not lacking or all(self.collect_scores(listed).values()):
+            return None
+        low, high = (self._filled(listed, which) for which in (0, 1))
+        if low is None or high is None:
+            return None
+        return Missing(len(lacking), low if self.higher_is_better else high, (min(low, high), max(low, high)))
 
     def is_whole(self, records: Sequence[Mapping[str, Any]]) -> bool:
         """Return whether every component has a score in these records, or lacks one."""
@@ -133,14 +145,23 @@ class Measure:
         with np.errstate(invalid="ignore", divide="ignore"):
             return float(np.nan_to_num(self.statistic(means)[0]))
 
+    def missing_of(self, records: Sequence[Mapping[str, Any]]) -> Missing | None:
+        """Return how many of these records lack a score, and what the metric of all of them could be. None if a
+        component has no record."""
+        worst = self.value_with_failures(records)
+        if worst is None:
+            return None
+        listed = [("", record, self.parts(record)) for record in records]
+        return self._missing(worst, self.collect_scores(listed), listed)
+
     def _missing(
-        self, found: Estimate, scores: Mapping[str, Sequence[Score]], listed: Sequence[ClusteredParts]
+        self, value: float, scores: Mapping[str, Sequence[Score]], listed: Sequence[ClusteredParts]
     ) -> Missing:
         lacking = [(record, own) for _, record, parts in listed if parts is None and (own := self._lacked(record))]
         if not lacking:
-            return Missing(0, found.value, None)
+            return Missing(0, value, None)
         ends = (self._filled(listed, which) for which in (0, 1))
-        low, high = (found.value if end is None else end for end in ends)
+        low, high = (value if end is None else end for end in ends)
         more, there = sum(sum(own.values()) for _, own in lacking), sum(map(len, scores.values()))
         bounds = (min(low, high), max(low, high)) if more > NEGLIGIBLE * (more + there) else None
         items = {item_and_answer(record)[0] for record, _ in lacking}
@@ -272,6 +293,21 @@ class MetricSet:
         for names in groups if len(groups) > 1 or not chosen else ():
             chosen += [name for name in (next(filter(has, names), None),) if name is not None]
         return list(dict.fromkeys(chosen))
+
+
+def estimates_as_json(measures: Mapping[str, Measure], records: Clustered) -> dict[str, Any]:
+    """Return the metrics that these records have a value of, for metrics.json."""
+    listed = list(records)
+    found = {name: measure.estimate(listed) for name, measure in measures.items()}
+    return {name: e.as_json() for name, e in found.items() if e is not None}
+
+
+def unscored_as_json(metric_set: MetricSet, records: Clustered) -> dict[str, Any]:
+    """Return what is known of main metrics that have no value because no item could be scored, for metrics.json."""
+    listed = list(records)
+    names = [name for name in metric_set.headline or metric_set.primary() if name in metric_set.measures]
+    found = {name: metric_set.measures[name].unscored(listed) for name in names}
+    return {name: asdict(missing) for name, missing in found.items() if missing is not None}
 
 
 # For a benchmark that is not installed: its numbers can be printed, but their range is unknown.

@@ -13,6 +13,14 @@ ABOUT = (
 )
 
 
+def shown_metrics(metrics: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return the metrics of a run as tables show them: first those without a value, because no item has a score."""
+    unscored = metrics.get("unscored") or {}
+    nothing = {"value": None, "low": None, "high": None, "n": 0, "clusters": 0, "trusted": True}
+    scored: Mapping[str, Mapping[str, Any]] = metrics["metrics"]
+    return {name: nothing | {"missing": missing} for name, missing in unscored.items()} | dict(scored)
+
+
 def missing_items(e: Mapping[str, Any]) -> int:
     """Return the number of items that an estimate in metrics.json lacks."""
     return int((e.get("missing") or {}).get("items", 0))

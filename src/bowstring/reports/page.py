@@ -19,7 +19,7 @@ from bowstring.metrics.measures import NO_METRICS, MetricSet
 from bowstring.reports.drawing import draw
 from bowstring.reports.figures import axis_figures, main_figures
 from bowstring.reports.items import blocks
-from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells
+from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells, shown_metrics
 from bowstring.reports.numbers import splits_in_words
 from bowstring.reports.variance import variance_lines
 from bowstring.runs.failures import commonest_failure
@@ -55,6 +55,7 @@ def write_page(
         about_splits=splits_in_words(metrics),
         about_variance=variance_lines(metrics),
         columns={axis: _columns(metrics, groups) for axis, groups in metrics["groups"].items()},
+        shown=shown_metrics(metrics),
         headline=metric_set.headlines(metrics["metrics"]),
         failure=commonest_failure(records),
         lengths=figures.pop("lengths", ""),

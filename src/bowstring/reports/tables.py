@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.files.escaping import escape_csv, escape_latex, escape_markdown
 from bowstring.metrics.measures import MetricSet
-from bowstring.reports.missing import HEADS, any_missing, missing_cells
+from bowstring.reports.missing import HEADS, any_missing, missing_cells, shown_metrics
 from bowstring.reports.points import columns_of
 
 
@@ -52,7 +52,11 @@ class Table:
 def notes_of(metrics: Mapping[str, Any]) -> list[str]:
     """The notes of a run, with counts of failed and other incomplete items."""
     lost = lost_items(metrics)
-    return [*metrics.get("notes", ()), *([f"of {metrics['n']:,} items: {', '.join(lost)}"] if lost else [])]
+    if not lost:
+        return [*metrics.get("notes", ())]
+    n, items = metrics.get("records", metrics["n"]), metrics["n"]
+    what = "items" if n == items else f"records of {items:,} items"
+    return [*metrics.get("notes", ()), f"of {n:,} {what}: {', '.join(lost)}"]
 
 
 def lost_items(metrics: Mapping[str, Any]) -> list[str]:
@@ -67,7 +71,7 @@ def lost_items(metrics: Mapping[str, Any]) -> list[str]:
 
 def tables_of(metrics: Mapping[str, Any]) -> list[Table]:
     """All scores with their intervals, and every breakdown."""
-    scored, metric_set = metrics["metrics"], metrics_of(metrics)
+    scored, metric_set = shown_metrics(metrics), metrics_of(metrics)
     rows: list[list[Cell]] = [[metric, _value(e, metric, metric_set)] for metric, e in scored.items()]
     heads = ["metric", "value"]
     if any_missing(scored):
@@ -104,7 +108,7 @@ def _breakdown(
 
 
 def _value(e: Mapping[str, Any] | None, metric: str, metric_set: MetricSet) -> Value | None:
-    if e is None:
+    if e is None or e["value"] is None:
         return None
     shown = (metric_set.number(e[k], metric) for k in ("value", "low", "high"))
     return Value(next(shown), next(shown), next(shown), e["n"], e["clusters"], e["trusted"])

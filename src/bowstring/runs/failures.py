@@ -22,8 +22,10 @@ def failures_in(record: Mapping[str, Any]) -> Iterator[Mapping[str, str]]:
 
 
 def commonest_failure(records: Iterable[Mapping[str, Any]]) -> tuple[str, int]:
-    """Return the most common failure reason, and its count."""
-    reasons = Counter(failure["reason"] for record in records for failure in failures_in(record))
+    """Return the most common failure reason, and how many records have it."""
+    reasons = Counter(
+        reason for record in records for reason in dict.fromkeys(failure["reason"] for failure in failures_in(record))
+    )
     return reasons.most_common(1)[0] if reasons else ("", 0)
 
 

@@ -27,7 +27,7 @@ from bowstring.files.strict_json import parse_strict_json
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price, Prices
-from bowstring.records import STAGE_ROLE
+from bowstring.records import STAGE_ROLE, item_and_answer
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
 from bowstring.runs.codec import KEYS_ONLY, SCHEMA, Codec, problem_with_schema
@@ -280,6 +280,8 @@ class Running:
             "complete": complete,
             **self._repeats(),
             **evaluation.items.summarize(records),
+            "n": len({item_and_answer(record)[0] for record in records}),
+            "records": len(records),  # more than items if there are several answers or judgements
             "failures": count_failures(records),
             "usage": _usages(askers),
             "notes": self._notes(evaluation, None if complete else stopped),

@@ -177,6 +177,13 @@ def compare(
     if detect is not None and not 0 < detect < float("inf"):
         raise UsageError(f"--detect {detect:g}: expected a difference above 0, in points of the metric")
     comparing = _Comparing(contenders, against)
+    if unscored := comparing.unscored(metric):
+        contenders = [run for run in contenders if run.name not in unscored]
+        if against in unscored and baseline is not None:
+            raise UsageError(f"--baseline {baseline}: {unscored[against]}")
+        against = contenders[0].name if against in unscored else against
+        notes = [*notes, *(f"{said}; left out of the comparison" for said in unscored.values())]
+        comparing = _Comparing(contenders, against)
     found = comparing.compared(metric, detect, items, notes)
     if not labels:
         return found
@@ -208,7 +215,7 @@ class _Comparing:
         self._worst: dict[tuple[str, str], float | None] = {}
 
     def compared(self, metric: str | None, detect: float | None, items: int, notes: list[str]) -> Comparison:
-        metrics = {m: own for m in self.measures if (own := self._estimates(m, self.keys))}
+        metrics = {m: self._with_missing(m, own) for m in self.measures if (own := self._estimates(m, self.keys))}
         main = self._main(metrics, metric)
         pairs = self._corrected(main, list(combinations(self.records, 2)))
         differences = {m: self._from_baseline(m, list(own)) for m, own in metrics.items()}
@@ -232,6 +239,26 @@ class _Comparing:
             correlations=correlate_across_runs(self.metric_set, metrics, self.records, self.clusters),
             length=length_comparison(self.contenders, self.baseline, self.keys),
         )
+
+    def unscored(self, asked: str | None) -> dict[str, str]:
+        """The runs without a score of any item, where others have one, if at least two have: what there is to say of
+        each. It is about the metric asked for, or about the main one of the runs that have scores."""
+        scored = {m: {name for name, own in self._parts(m).items() if own} for m in self.measures}
+        main = asked or self.metric_set.lead([m for m, names in scored.items() if len(names) > 1])
+        if main is None or not 1 < len(scored.get(main, ())) < len(self.contenders):
+            return {}
+        measure, number = self.measures[main], self.metric_set.scale(main).number
+        ever = {key for own in self._parts(main).values() for key in own}
+        found = {}
+        for name in self.records:
+            lacking = [record for key in ever for record in self._repeats[name][key]]
+            missing = measure.unscored(("", record) for record in lacking)
+            if name not in scored[main] and missing is not None and missing.items == len(ever):
+                low, high = (number(end) for end in missing.bounds or measure.scale.limits)
+                found[name] = (
+                    f"{name} has no {main}: of {missing.items:,} items none has a score (it could be {low} to {high})"
+                )
+        return found
 
     def _left_out(self, metric: str) -> list[str]:
         """Which runs' missing scores leave items out for all of them, if any do."""
@@ -283,6 +310,15 @@ class _Comparing:
         has = [name for name, own in self._parts(metric).items() if own]
         found = {name: of_scores(self._scores(metric, name, shared)) for name in has}
         return {name: own for name, own in found.items() if own is not None}
+
+    def _with_missing(self, metric: str, own: Mapping[str, Estimate]) -> dict[str, Estimate]:
+        """The estimates on the items that all runs have a score of, with what each run lacks of all compared items."""
+        measure = self.measures[metric]
+        return {name: replace(e, missing=measure.missing_of(self._compared_records(name))) for name, e in own.items()}
+
+    def _compared_records(self, name: str) -> list[Mapping[str, Any]]:
+        repeats = self._repeats[name]
+        return [record for key in self.keys for record in repeats[key]]
 
     def _paired(self, metric: str, first: str, second: str, keys: Sequence[str]) -> tuple[Difference | None, int]:
         """second − first on the items that all runs have, and the number of items that only one of the two has."""
@@ -347,9 +383,7 @@ class _Comparing:
     def _as_worst(self, metric: str, name: str) -> float | None:
         """The value of a run on all compared items, with missing scores at their worst."""
         if (metric, name) not in self._worst:
-            repeats = self._repeats[name]
-            records = [record for key in self.keys for record in repeats[key]]
-            self._worst[metric, name] = self.measures[metric].value_with_failures(records)
+            self._worst[metric, name] = self.measures[metric].value_with_failures(self._compared_records(name))
         return self._worst[metric, name]
 
     def _groups(self, main: str) -> dict[str, dict[str, dict[str, dict[str, GroupValue]]]]:

@@ -49,6 +49,7 @@ def write_compare_page(compared: Comparison) -> str:
         contradictions=contradiction_notes(compared),
         too_few_labels=too_few_labels_notes(compared),
         direction=compared.metric_set.direction_note(compared.metrics),
+        missing=any(e.missing_items for e in compared.metrics[compared.metric].values()),
         untrusted=any(not e.trusted for own in compared.metrics.values() for e in own.values()),
     )
 

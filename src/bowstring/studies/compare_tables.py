@@ -38,9 +38,26 @@ def _mark(compared: Comparison, metric: str, name: str) -> str:
     return "▲" if (found.value > 0) == compared.metric_set.measures[metric].higher_is_better else "▼"
 
 
+def _items(compared: Comparison) -> str:
+    """How many items the values of the main metric are of."""
+    scored = max((pair.n for pair in compared.pairs.values()), default=compared.items)
+    of_all = f"{compared.items:,} items"
+    return of_all if scored >= compared.items else f"{of_all}, {scored:,} with a {compared.metric} in all runs"
+
+
+def missing_notes(compared: Comparison) -> list[str]:
+    """The main metric of every run on all items, with missing scores at the worst; nothing if none is missing."""
+    own, number = compared.metrics[compared.metric], compared.metric_set.number
+    if not any(e.missing_items for e in own.values()):
+        return []
+    said = (f"{name} {number(e.as_worst, compared.metric)} ({e.missing_items:,} missing)" for name, e in own.items())
+    return [f"{compared.metric} on all items, with missing scores at the worst: {', '.join(said)}."]
+
+
 def _legend(compared: Comparison) -> list[str]:
     clusters = installed_benchmark(compared.benchmark).cluster.many
-    lines = [f"{compared.items:,} items; 95% intervals, clustered by {clusters}."]
+    lines = [f"{_items(compared)}; 95% intervals, clustered by {clusters}."]
+    lines += missing_notes(compared)
     marks = {_mark(compared, metric, name) for metric in _columns(compared) for name in compared.names} - {""}
     if marks:
         corrected = ", corrected for the number of runs (Holm)" if len(compared.runs) > 2 else ""
@@ -93,7 +110,7 @@ def _csv(compared: Comparison) -> str:
     """One row per run and metric, unrounded."""
     written = io.StringIO()
     rows = csv.writer(written, lineterminator="\n")
-    of = ("value", "low", "high", "n", "clusters", "trusted")
+    of = ("value", "low", "high", "n", "clusters", "trusted", "missing_items", "as_worst")
     against = ("value", "low", "high", "p", "corrected", "n", "clusters", "left_out")
     rows.writerow(["run", "metric", *of, "baseline", *(f"difference_{name}" for name in against)])
     for cells in _csv_rows(compared, of, against):

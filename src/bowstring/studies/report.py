@@ -104,9 +104,10 @@ def make_report(
         return _of_sweep(folder, out or folder)
     run = open_run(folder)
     metrics, records = with_audit(read_metrics(folder), folder), list(run.records())
-    if len(records) != metrics["n"]:
+    written = metrics.get("records", metrics["n"])
+    if len(records) != written:
         raise DataError(
-            f"{folder / 'records.jsonl'} has {len(records):,} of {metrics['n']:,} items; run the evaluation again "
+            f"{folder / 'records.jsonl'} has {len(records):,} of {written:,} records; run the evaluation again "
             "(responses are in the store)"
         )
     found, why = data_of(run, data)

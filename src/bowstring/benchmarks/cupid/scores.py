@@ -20,7 +20,18 @@ from bowstring.benchmarks.cupid.validity import validity_of
 from bowstring.benchmarks.interface import Noun
 from bowstring.metrics.correlation import correlation
 from bowstring.metrics.intervals import Estimate
-from bowstring.metrics.measures import CORRELATION, Correlated, Family, Measure, MetricSet, Parts, Scale, mean
+from bowstring.metrics.measures import (
+    CORRELATION,
+    Correlated,
+    Family,
+    Measure,
+    MetricSet,
+    Parts,
+    Scale,
+    estimates_as_json,
+    mean,
+    unscored_as_json,
+)
 from bowstring.runs.runner import Record
 
 _AXES = ("type", "category", "distance")
@@ -52,6 +63,7 @@ def summarize(records: Sequence[Record], *, scoring: str, analysed: bool) -> dic
             name: _mean([r["shown"][name] for r in records if "shown" in r]) for name in ("sessions", "characters")
         },
         "metrics": _metrics(records, scoring),
+        "unscored": unscored_as_json(metrics(scoring), _clustered(records)),
         "variance": variance_of_metrics(metrics(scoring), records, cluster_of),
         "groups": groups,
     }
@@ -75,10 +87,13 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _metrics(records: Sequence[Record], scoring: str) -> dict[str, Any]:
-    clustered = [(cluster_of(r), r) for r in records]
-    found = {name: measure.estimate(clustered) for name, measure in measures(scoring).items()}
-    found["inference_generation.correlation"] = _correlation(records)
-    return {name: e.as_json() for name, e in found.items() if e is not None}
+    found = estimates_as_json(measures(scoring), _clustered(records))
+    correlated = _correlation(records)
+    return found | ({} if correlated is None else {"inference_generation.correlation": correlated.as_json()})
+
+
+def _clustered(records: Sequence[Record]) -> list[tuple[str, Record]]:
+    return [(cluster_of(record), record) for record in records]
 
 
 def cluster_of(record: Mapping[str, Any]) -> str:

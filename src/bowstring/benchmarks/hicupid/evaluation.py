@@ -346,7 +346,7 @@ class HicupidEvaluation:
         return (m.text for user in users for d in self._readers.of(user).history for m in d.messages)
 
     def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
-        return summarize(records, TRUTH_NAME if self._truth is not None else None)
+        return summarize(records, self._judge if self._truth is None else TRUTH_NAME)
 
 
 def _asked(group: Sequence[Question]) -> list[Asked]:

@@ -18,7 +18,17 @@ from bowstring.benchmarks.hicupid.validity import validity_of
 from bowstring.labels import COMPARED, LOSE, TIE, WIN
 from bowstring.metrics.clusters import Means
 from bowstring.metrics.fairness import Gap, correct_gaps, largest_gap
-from bowstring.metrics.measures import SHARE, Family, Measure, MetricSet, Parts, Scale, mean
+from bowstring.metrics.measures import (
+    SHARE,
+    Family,
+    Measure,
+    MetricSet,
+    Parts,
+    Scale,
+    estimates_as_json,
+    mean,
+    unscored_as_json,
+)
 from bowstring.runs.runner import Record
 
 _AXES = ("type", "split", "sentiment", "category", *demographics.AXES)
@@ -42,8 +52,10 @@ def recall_of(question: Question, found: Collection[int], kinds: Mapping[int, st
 
 
 def summarize(records: Sequence[Record], judge: str | None = None) -> dict[str, Any]:
-    """Metrics of all records and by every axis, and the gaps between groups of users."""
-    measures = metrics_by(judge).measures
+    """Metrics of all records and by every axis, and the gaps between groups of users. `judge` is None if none was
+    asked."""
+    metric_set = metrics_by(judge)
+    measures = metric_set.measures
     groups: dict[str, dict[str, Any]] = {}
     gaps: dict[tuple[str, str], Gap] = {}
     for axis, members in _members(records).items():  # the permutation test of gaps depends on their order
@@ -69,7 +81,8 @@ def summarize(records: Sequence[Record], judge: str | None = None) -> dict[str, 
         },
         "splits": list(dict.fromkeys(str(record["split"]) for record in records)),
         "metrics": _metrics(records, measures),
-        "variance": variance_of_metrics(metrics_by(judge), records, cluster_of),
+        "unscored": {} if judge is None else unscored_as_json(metric_set, _clustered(records)),
+        "variance": variance_of_metrics(metric_set, records, cluster_of),
         "validity": validity_of(records, cluster_of),
         "groups": groups,
         "fairness": fairness,
@@ -107,9 +120,11 @@ def cluster_of(record: Mapping[str, Any]) -> str:
 
 
 def _metrics(records: Sequence[Record], measures: Mapping[str, Measure]) -> dict[str, Any]:
-    clustered = [(cluster_of(r), r) for r in records]
-    found = {name: measure.estimate(clustered) for name, measure in measures.items()}
-    return {name: e.as_json() for name, e in found.items() if e is not None}
+    return estimates_as_json(measures, _clustered(records))
+
+
+def _clustered(records: Sequence[Record]) -> list[tuple[str, Record]]:
+    return [(cluster_of(record), record) for record in records]
 
 
 def _gaps(members: Mapping[str, Sequence[Record]]) -> dict[str, Gap]:
@@ -255,11 +270,13 @@ METRICS = MetricSet(
 )
 
 
-_BY_TRUTH = replace(METRICS, measures={**MEASURES, **_scores(_BEST_OF_TRUTH)})
+_BY_TRUTH = replace(
+    METRICS, measures={name: measure for name, measure in MEASURES.items() if name != WIN} | _scores(_BEST_OF_TRUTH)
+)
 
 
 def metrics_by(judge: str | None) -> MetricSet:
-    """The metrics by a judge: that of the truth never prefers an answer to the gold answer."""
+    """The metrics by a judge: that of the truth never prefers an answer to the gold answer, so it has no wins."""
     return _BY_TRUTH if judge == TRUTH_NAME else METRICS
 
 

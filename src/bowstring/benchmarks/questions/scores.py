@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bowstring.benchmarks.components import variance_of_metrics
-from bowstring.metrics.measures import MetricSet, mean
+from bowstring.metrics.measures import MetricSet, estimates_as_json, mean, unscored_as_json
 from bowstring.runs.runner import Record
 
 
@@ -28,10 +28,11 @@ Grouped = Callable[[Sequence[Record]], dict[str, dict[str, list[Record]]]]
 def summarize(
     records: Sequence[Record], metrics: MetricSet, cluster_of: Callable[[Mapping[str, Any]], str], grouped: Grouped
 ) -> dict[str, Any]:
+    def clustered(some: Sequence[Record]) -> list[tuple[str, Record]]:
+        return [(cluster_of(record), record) for record in some]
+
     def estimates(some: Sequence[Record]) -> dict[str, Any]:
-        clustered = [(cluster_of(record), record) for record in some]
-        found = {name: measure.estimate(clustered) for name, measure in metrics.measures.items()}
-        return {name: e.as_json() for name, e in found.items() if e is not None}
+        return estimates_as_json(metrics.measures, clustered(some))
 
     groups = {
         axis: {group: estimates(members) for group, members in of_axis.items()}
@@ -46,6 +47,7 @@ def summarize(
         "shown": {name: _mean(r["shown"][name] for r in records if "shown" in r) for name in ("turns", "characters")},
         "words": {name: _mean(len(r[name].split()) for r in records if name in r) for name in ("answer", "gold")},
         "metrics": estimates(records),
+        "unscored": unscored_as_json(metrics, clustered(records)),
         "variance": variance_of_metrics(metrics, records, cluster_of),
         "groups": groups,
     }
