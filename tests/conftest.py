@@ -8,6 +8,7 @@ from hypothesis import settings
 
 from bowstring.benchmarks.export import export
 from bowstring.benchmarks.loading import load_cupid, load_hicupid
+from tests.support.sets import write_hicupid
 
 # A shell starts what it runs in the background with Ctrl-C ignored, and processes of tests would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -33,6 +34,12 @@ def cupid_folder(tmp_path: Path) -> Path:
     """The mini CUPID set as one JSON file per instance."""
     export(load_cupid("mini"), tmp_path / "cupid", as_json=True)
     return tmp_path / "cupid"
+
+
+@pytest.fixture(scope="module")
+def thirty_users(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A HiCUPID set of 30 users, as many as an interval needs to be trusted."""
+    return write_hicupid(tmp_path_factory.mktemp("thirty") / "set", users=30)
 
 
 @pytest.fixture(scope="module")

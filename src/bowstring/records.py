@@ -208,7 +208,8 @@ class Completion:
     usage: Usage = field(default_factory=Usage)
 
 
-FailureKind = Literal["context", "server", "timeout", "protocol", "rejected"]
+# "code": an exception in a model that is Python code of the user
+FailureKind = Literal["context", "server", "timeout", "protocol", "rejected", "code"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,19 +3,9 @@
 import hashlib
 import json
 
-import pytest
-
 import bowstring as package
 from bowstring.studies.compare import compare
 from tests.support.command import bowstring
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("contested") / "set"
-    made = bowstring("synth", "hicupid", "--offline", "--users", "30", "--out", str(folder))
-    assert made.code == 0, made.err
-    return folder
 
 
 def share(messages, salt):
@@ -37,11 +27,17 @@ def judge(messages):
     return f"Satisfaction: {'YES' if 'GOLD' in messages[-1]['content'] else 'NO'}"
 
 
-def test_failing_does_not_pay(data, tmp_path):
+def test_failing_does_not_pay(thirty_users, tmp_path):
     runs = {}
     for name, model in (("steady", steady), ("cautious", cautious)):
         runs[name] = package.evaluate(
-            "hicupid", model=model, judge=judge, data=str(data), types=["schedule"], attempts=1, out=tmp_path / name
+            "hicupid",
+            model=model,
+            judge=judge,
+            data=str(thirty_users),
+            types=["schedule"],
+            attempts=1,
+            out=tmp_path / name,
         )
     found = compare([tmp_path / "steady", tmp_path / "cautious"])
     names = {run.name: run.folder.name for run in found.runs}
@@ -60,7 +56,7 @@ def test_failing_does_not_pay(data, tmp_path):
         model=steady,
         against=cautious,
         judge=judge,
-        data=str(data),
+        data=str(thirty_users),
         types=["schedule"],
         attempts=1,
         runs=tmp_path / "race",
@@ -68,3 +64,47 @@ def test_failing_does_not_pay(data, tmp_path):
     assert raced.better != raced.names[1], "nor in a race"
     saved = json.loads((tmp_path / "cautious" / "metrics.json").read_text())["metrics"]["score.schedule"]
     assert saved["missing"]["as_worst"] < 60 < saved["value"]
+
+
+def broken(messages):
+    raise RuntimeError("always")
+
+
+def mumble(messages):
+    return "hard to say"
+
+
+def test_a_run_without_any_score_has_bounds_and_does_not_stop_a_comparison(thirty_users, tmp_path):
+    made = {"steady": (steady, judge), "right": (lambda messages: "GOLD", judge)}
+    made |= {"broken": (broken, judge), "unread": (steady, mumble)}
+    for name, (model, by) in made.items():
+        package.evaluate(
+            "hicupid",
+            model=model,
+            judge=by,
+            data=str(thirty_users),
+            types=["schedule"],
+            attempts=1,
+            out=tmp_path / name,
+        )
+    for name in ("broken", "unread"):
+        saved = json.loads((tmp_path / name / "metrics.json").read_text())
+        missing = {"items": saved["n"], "as_worst": 0.0, "bounds": [0.0, 100.0]}
+        assert "score.schedule" not in saved["metrics"]
+        assert saved["unscored"] == {"score.schedule": missing}
+        assert saved["n"] == saved["records"] == 100
+        page = (tmp_path / name / "report.html").read_text()
+        assert "0.0 – 100.0" in page
+        table = bowstring("report", str(tmp_path / name), "--tables", "md", "--out", str(tmp_path / f"{name}-r"))
+        assert table.code == 0, table.err
+        assert "0.0 – 100.0" in (tmp_path / f"{name}-r" / "tables" / "scores.md").read_text()
+    found = compare([tmp_path / name for name in ("broken", "steady", "unread", "right")])
+    assert {run.folder.name for run in found.runs} == {"steady", "right"}
+    assert [run.folder.name for run in found.runs if run.name == found.baseline] == ["steady"]
+    left_out = [note for note in found.notes if "left out of the comparison" in note]
+    assert len(left_out) == 2
+    assert "it could be 0.0 to 100.0" in left_out[0]
+    alone = bowstring("compare", str(tmp_path / "broken"), str(tmp_path / "steady"))
+    assert (alone.code, "nothing to compare" in alone.err) == (2, True)
+    chosen = bowstring("compare", *(str(tmp_path / name) for name in made), "--baseline", str(tmp_path / "broken"))
+    assert (chosen.code, "has no score.schedule" in chosen.err) == (2, True)

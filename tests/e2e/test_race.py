@@ -10,14 +10,6 @@ from tests.support.command import bowstring
 from tests.support.server import Server, digest_answer, random_delay, text_of
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("race") / "set"
-    made = bowstring("synth", "hicupid", "--offline", "--users", "30", "--out", str(folder))
-    assert made.code == 0, made.err
-    return folder
-
-
 def reply(messages, body):
     """`good` solves all conflicts, `fair` and `other` about half of them; the judge reads that from the answer."""
     last = text_of(messages[-1])
@@ -38,9 +30,9 @@ def raced(server, data, tmp_path, *models, more=()):
     return ran, json.loads(ran.out) if ran.out else None
 
 
-def test_a_clear_difference_stops_the_race_and_saves_the_rest(data, tmp_path):
+def test_a_clear_difference_stops_the_race_and_saves_the_rest(thirty_users, tmp_path):
     with Server(reply) as server:
-        ran, found = raced(server, data, tmp_path, "fair", "good")
+        ran, found = raced(server, thirty_users, tmp_path, "fair", "good")
         assert ran.code == 0, ran.err
         asked = [r for r in server.requests if r.body["model"] != "judge"]
     assert found["metric"] == "score.schedule"
@@ -60,20 +52,20 @@ def test_a_clear_difference_stops_the_race_and_saves_the_rest(data, tmp_path):
     assert saved == found
 
 
-def test_the_result_does_not_depend_on_which_answer_comes_first(data, tmp_path):
+def test_the_result_does_not_depend_on_which_answer_comes_first(thirty_users, tmp_path):
     outcomes = []
     for seed in range(3):
         (tmp_path / str(seed)).mkdir()
         with Server(reply, delay=random_delay(0, 0.02, seed)) as server:
-            _, found = raced(server, data, tmp_path / str(seed), "fair", "good")
+            _, found = raced(server, thirty_users, tmp_path / str(seed), "fair", "good")
         outcomes.append({key: value for key, value in found.items() if key not in ("runs",)})
     assert outcomes[0] == outcomes[1] == outcomes[2]
 
 
-def test_models_that_do_not_differ_are_asked_about_all_users(data, tmp_path):
+def test_models_that_do_not_differ_are_asked_about_all_users(thirty_users, tmp_path):
     with Server(reply) as server:
-        ran, found = raced(server, data, tmp_path, "fair", "other")
-        again = bowstring(*command(server, data, tmp_path, "fair", "other"), cwd=tmp_path)
+        ran, found = raced(server, thirty_users, tmp_path, "fair", "other")
+        again = bowstring(*command(server, thirty_users, tmp_path, "fair", "other"), cwd=tmp_path)
     assert ran.code == 0, ran.err
     assert (found["established"], found["better"], found["stopped"]) == (False, None, None)
     assert found["users"] == found["of_users"] == 30
@@ -83,30 +75,30 @@ def test_models_that_do_not_differ_are_asked_about_all_users(data, tmp_path):
     assert not any("race" in note for note in metrics["notes"]), "a run of all users is like any other"
 
 
-def test_a_race_that_ran_out_of_money_goes_on_where_it_was(data, tmp_path):
+def test_a_race_that_ran_out_of_money_goes_on_where_it_was(thirty_users, tmp_path):
     prices = tmp_path / "prices.yaml"
     names = ("fair", "good", "judge")
     prices.write_text("".join(f"openai/{name}@127.0.0.1/v1: {{input: 10, output: 10}}\n" for name in names))
     with Server(reply) as server:
         more = ("--prices", str(prices))
-        ran, found = raced(server, data, tmp_path, "fair", "good", more=(*more, "--max-cost", "4"))
+        ran, found = raced(server, thirty_users, tmp_path, "fair", "good", more=(*more, "--max-cost", "4"))
         assert ran.code == 1
         assert "run the same command again to resume" in ran.err
         assert not found["established"]
         assert "max-cost" in found["stopped"]
         before = len(server.requests)
         assert before
-        ran, found = raced(server, data, tmp_path, "fair", "good", more=more)
+        ran, found = raced(server, thirty_users, tmp_path, "fair", "good", more=more)
         assert found["established"]
         bodies = [json.dumps([r.body["model"], r.body["messages"]]) for r in server.requests]
         assert len(set(bodies)) == len(bodies), "nothing was asked twice"
         known = len(bodies)
-        _, again = raced(server, data, tmp_path, "fair", "good", more=more)
+        _, again = raced(server, thirty_users, tmp_path, "fair", "good", more=more)
         assert again == found
         assert len(server.requests) == known
     (tmp_path / "whole").mkdir()
     with Server(reply) as server:
-        _, whole = raced(server, data, tmp_path / "whole", "fair", "good")
+        _, whole = raced(server, thirty_users, tmp_path / "whole", "fair", "good")
     assert {**whole, "runs": 0} == {**found, "runs": 0}
 
 
@@ -118,24 +110,24 @@ def test_a_race_that_ran_out_of_money_goes_on_where_it_was(data, tmp_path):
         (("--history", "none", "--history", "full"), "--against: a sweep cannot be compared"),
     ],
 )
-def test_what_cannot_be_raced_is_said(data, tmp_path, more, said):
+def test_what_cannot_be_raced_is_said(thirty_users, tmp_path, more, said):
     with Server(reply) as server:
-        ran = bowstring(*command(server, data, tmp_path, "fair", "good", *more))
+        ran = bowstring(*command(server, thirty_users, tmp_path, "fair", "good", *more))
         assert server.requests == []
     assert ran.code == 2
     assert said in ran.err
 
 
-def test_a_model_is_not_raced_against_itself_and_until_needs_another(data, tmp_path):
+def test_a_model_is_not_raced_against_itself_and_until_needs_another(thirty_users, tmp_path):
     with Server(reply) as server:
-        ran = bowstring(*command(server, data, tmp_path, "fair", "fair"))
+        ran = bowstring(*command(server, thirty_users, tmp_path, "fair", "fair"))
         assert "this is the model itself" in ran.err
         alone = bowstring("eval", "hicupid", "--model", server.model("fair"), "--until", "0.05")
         assert "--until needs --against NAME" in alone.err
     assert ran.code == alone.code == 2
 
 
-def test_python_calls_it_race(data, tmp_path):
+def test_python_calls_it_race(thirty_users, tmp_path):
     def weak(messages):
         return "missed"
 
@@ -146,28 +138,29 @@ def test_python_calls_it_race(data, tmp_path):
         return f"Satisfaction: {'YES' if 'SOLVED' in messages[-1]['content'] else 'NO'}"
 
     found = package.race(
-        "hicupid", model=weak, against=strong, judge=judge, data=str(data), types=["schedule"], runs=tmp_path
+        "hicupid", model=weak, against=strong, judge=judge, data=str(thirty_users), types=["schedule"], runs=tmp_path
     )
     assert found.outcome.established
     assert found.outcome.value == pytest.approx(100)
     assert found.outcome.users == 6, "fewer users could agree by chance"
 
 
-def test_each_model_writes_its_own_summaries(data, tmp_path):
+def test_each_model_writes_its_own_summaries(thirty_users, tmp_path):
     with Server(reply) as server:
         ran = bowstring(
-            *command(server, data, tmp_path, "fair", "good", "--history", "summary", "--users", "6"), cwd=tmp_path
+            *command(server, thirty_users, tmp_path, "fair", "good", "--history", "summary", "--users", "6"),
+            cwd=tmp_path,
         )
         assert ran.code == 0, ran.err
         asked = {name: [r for r in server.requests if r.body["model"] == name] for name in ("fair", "good")}
     assert len(asked["fair"]) == len(asked["good"]), "summaries and answers of each"
 
 
-def test_a_race_of_some_users_is_the_beginning_of_one_of_all(data, tmp_path):
+def test_a_race_of_some_users_is_the_beginning_of_one_of_all(thirty_users, tmp_path):
     with Server(reply) as server:
-        _, whole = raced(server, data, tmp_path, "fair", "good")
+        _, whole = raced(server, thirty_users, tmp_path, "fair", "good")
         asked = len(server.requests)
-        _, part = raced(server, data, tmp_path, "fair", "good", more=("--users", str(whole["users"])))
+        _, part = raced(server, thirty_users, tmp_path, "fair", "good", more=("--users", str(whole["users"])))
         assert len(server.requests) == asked, "the same users"
         for place in part["runs"]:
             assert len(records(tmp_path / place)) == part["items"]

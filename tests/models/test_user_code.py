@@ -66,6 +66,24 @@ def test_the_reason_of_a_failure_is_one_line_with_all_that_was_said():
     assert failed.value.reason == str(failed.value) == f"python:{__name__}:unlucky {said}"
 
 
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (RuntimeError("bug"), "code"),
+        (ValueError("This model's maximum context length is 4096 tokens"), "context"),
+        (TimeoutError(), "timeout"),
+        (ConnectionResetError("gone"), "server"),
+    ],
+)
+def test_a_failure_of_its_code_is_told_from_one_of_what_it_connects_to(error, kind):
+    def fail(messages):
+        raise error
+
+    with pytest.raises(RequestFailed) as failed:
+        complete(open_model(fail))
+    assert failed.value.kind == kind
+
+
 def test_a_module_of_the_current_folder_is_found_and_other_code_is_another_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     identities = []

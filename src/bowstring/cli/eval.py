@@ -135,14 +135,27 @@ def _evaluate(benchmark: str, given: dict[str, Any]) -> int:
 
 
 def _race(benchmark: str, given: dict[str, Any], dry_run: bool, json: bool) -> int:
+    from dataclasses import asdict
+
     from bowstring.api.race import prepare_race
     from bowstring.cli.output import console, print_json, tell
     from bowstring.cli.race_views import print_race
+    from bowstring.cli.run_views import print_plan
+    from bowstring.runs.plan import make_plan
 
     prepared = prepare_race(benchmark, **given)
     if dry_run:
-        tell("At most, for the first model and for the second:")
-        return max(_print_plan(side, json=json) for side in prepared.sides)
+        if json:
+            print_json(
+                {role: asdict(make_plan(side)) for role, side in zip(("model", "against"), prepared.sides, strict=True)}
+            )
+            return 0
+        for which, side in zip(("first", "second"), prepared.sides, strict=True):
+            tell(
+                f"The {which} model, at most, if the race is not decided before the last of the {prepared.benchmark.cluster.many}:"
+            )
+            print_plan(make_plan(side), console())
+        return 0
     result = prepared.run()
     if json:
         print_json(result.as_json())

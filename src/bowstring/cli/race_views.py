@@ -42,7 +42,7 @@ def print_race(result: RaceResult, metric_set: MetricSet, benchmark: Benchmark, 
     to.print(
         f"{outcome.items:,} {benchmark.item.many} were enough for each model; {saved:,} were saved{share}."
         if result.better is not None
-        else f"{outcome.items:,} {benchmark.item.many} were answered by each model.",
+        else f"{outcome.items:,} {benchmark.item.many} were asked of each model.",
         markup=False,
     )
     for run in result.runs or ():

@@ -21,8 +21,8 @@ from bowstring.errors import ModelError
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.writing import replace_file
 from bowstring.models.endpoint import Endpoint, read_completion
-from bowstring.models.interface import NotYet, RequestFailed
-from bowstring.models.transport import NotFound, is_too_long
+from bowstring.models.interface import NotYet, RequestFailed, is_too_long
+from bowstring.models.transport import NotFound
 from bowstring.records import Completion, FailureKind, Prompt, Sampling, fields_of, request_key
 
 _QUIET = 1.0  # seconds without a new request before the collected ones are submitted

@@ -12,6 +12,7 @@ class Parrot:
 
 from __future__ import annotations
 
+import re
 from typing import Protocol
 
 from bowstring.records import Completion, FailureKind, Prompt, Sampling
@@ -45,3 +46,15 @@ class RequestFailed(Exception):
         self.kind = kind
         self.reason = " ".join(reason.split())
         super().__init__(self.reason)
+
+
+_CONTEXT = re.compile(
+    r"context.{0,20}(length|size|window)|too (long|large)|maximum.{0,20}tokens|exceeds? the (available|max)|"
+    r"input is too long|prompt is too long",
+    re.IGNORECASE,
+)
+
+
+def is_too_long(message: str) -> bool:
+    """Return whether an error message means that the prompt exceeds the context length."""
+    return bool(_CONTEXT.search(message))

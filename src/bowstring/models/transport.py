@@ -18,14 +18,9 @@ import httpx
 
 from bowstring.errors import ModelError
 from bowstring.files.redaction import byte_patterns, redact, replace_secrets
-from bowstring.models.interface import RequestFailed
+from bowstring.models.interface import RequestFailed, is_too_long
 
 _RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
-_CONTEXT = re.compile(
-    r"context.{0,20}(length|size|window)|too (long|large)|maximum.{0,20}tokens|exceeds? the (available|max)|"
-    r"input is too long|prompt is too long",
-    re.IGNORECASE,
-)
 _QUOTA = re.compile(r"insufficient_quota|credit balance is too low|billing", re.IGNORECASE)
 
 
@@ -202,11 +197,6 @@ class Transport:
         if seconds > 0:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopped.wait(), seconds)
-
-
-def is_too_long(message: str) -> bool:
-    """Return whether an error message means that the prompt exceeds the context length."""
-    return bool(_CONTEXT.search(message))
 
 
 def _message(response: httpx.Response, redact: Callable[[str], str]) -> str:

@@ -26,9 +26,9 @@ from typing import Any, get_args
 
 from bowstring.errors import UsageError
 from bowstring.files.redaction import error_line
-from bowstring.models.interface import RequestFailed
+from bowstring.models.interface import RequestFailed, is_too_long
 from bowstring.models.reasoning import split_reasoning
-from bowstring.records import Completion, Finish, Prompt, Sampling, Usage, fields_of
+from bowstring.records import Completion, FailureKind, Finish, Prompt, Sampling, Usage, fields_of
 
 
 class UserModel:
@@ -50,9 +50,8 @@ class UserModel:
             if inspect.isawaitable(answer):
                 answer = await answer
         except (Exception, SystemExit) as error:  # any error of user code fails only this request
-            raise RequestFailed(
-                "server", f"{self.name} raised {error_line(error, with_type=True, limit=None)}"
-            ) from error
+            reason = error_line(error, with_type=True, limit=None)
+            raise RequestFailed(_kind_of(error, reason), f"{self.name} raised {reason}") from error
         if isinstance(answer, Completion):
             return self._checked(answer)
         if not isinstance(answer, str):
@@ -75,6 +74,15 @@ class UserModel:
 
     async def close(self) -> None:
         pass
+
+
+def _kind_of(error: BaseException, reason: str) -> FailureKind:
+    """What failed: the connection of the code to something else, its context window, or the code itself."""
+    if isinstance(error, TimeoutError):
+        return "timeout"
+    if isinstance(error, ConnectionError):
+        return "server"
+    return "context" if is_too_long(reason) else "code"
 
 
 async def call_on_thread(function: Callable[..., Any], *arguments: Any) -> Any:

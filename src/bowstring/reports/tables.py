@@ -63,9 +63,12 @@ def lost_items(metrics: Mapping[str, Any]) -> list[str]:
     """Counts of items that scores do not show; failures of the model and of its provider apart."""
     lost = {field: f"{n:,} {what}" for field, what in COUNTS.items() if (n := metrics.get(field, 0))}
     if "failed" in lost and (apart := metrics.get("failures")):
-        sides = (("model", "by the model"), ("provider", "by the provider"))
-        by = [f"{n:,} {who}" for side, who in sides if (n := sum(apart[side].values()))]
+        provider = sum(apart["provider"].values())
+        sides = (("by the model", metrics["failed"] - provider), ("by the provider", provider))
+        by = [f"{n:,} {who}" for who, n in sides if n > 0]
         lost["failed"] += f" ({', '.join(by)})" if by else ""
+    if empty := metrics.get("failures", {}).get("model", {}).get("empty"):
+        lost["empty"] = f"{empty:,} empty"
     return list(lost.values())
 
 

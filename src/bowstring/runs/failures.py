@@ -29,15 +29,27 @@ def commonest_failure(records: Iterable[Mapping[str, Any]]) -> tuple[str, int]:
     return reasons.most_common(1)[0] if reasons else ("", 0)
 
 
-# A failure of the model lies in what it was asked or said; any other lies in how it is served.
-MODEL_FAILURES = ("context",)
+# A failure of the model lies in what it was asked or said, or in its own code; any other lies in how it is served.
+MODEL_FAILURES = ("context", "code")
+_REFUSED = ("refusal", "filter")
 
 
 def count_failures(records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """Return how many records failed by the model and by its provider, by kind of the first failure in each."""
+    """Return how many records failed by the model and by its provider, by kind of the first failure in each. Refusals
+    and empty answers are the model's as well; they are answers, and have a score."""
     found: dict[str, Counter[str]] = {"model": Counter(), "provider": Counter()}
     for record in records:
         first = next(failures_in(record), None)
         if first is not None:
             found["model" if first["kind"] in MODEL_FAILURES else "provider"][first["kind"]] += 1
+        found["model"].update({fault for part in (record, *record.values()) if (fault := _fault_of(part))})
     return {side: dict(sorted(kinds.items())) for side, kinds in found.items()}
+
+
+def _fault_of(part: Any) -> str | None:
+    """Return what is wrong with an answer in a record."""
+    if not isinstance(part, Mapping) or "finish" not in part:
+        return None
+    if part["finish"] in _REFUSED:
+        return "refusal"
+    return "empty" if not str(part.get("answer", part.get("response", ""))).strip() else None

@@ -243,7 +243,14 @@ class _Comparing:
     def unscored(self, asked: str | None) -> dict[str, str]:
         """The runs without a score of any item, where others have one, if at least two have: what there is to say of
         each. It is about the metric asked for, or about the main one of the runs that have scores."""
-        scored = {m: {name for name, own in self._parts(m).items() if own} for m in self.measures}
+        scored = {
+            m: {
+                name
+                for name, own in self._parts(m).items()
+                if {c for one in own.values() for c in one} >= set(measure.components)
+            }
+            for m, measure in self.measures.items()
+        }
         main = asked or self.metric_set.lead([m for m, names in scored.items() if len(names) > 1])
         if main is None or not 1 < len(scored.get(main, ())) < len(self.contenders):
             return {}
