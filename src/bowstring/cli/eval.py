@@ -150,11 +150,11 @@ def _race(benchmark: str, given: dict[str, Any], dry_run: bool, json: bool) -> i
                 {role: asdict(make_plan(side)) for role, side in zip(("model", "against"), prepared.sides, strict=True)}
             )
             return 0
+        to, many = console(), prepared.benchmark.cluster.many
         for which, side in zip(("first", "second"), prepared.sides, strict=True):
-            tell(
-                f"The {which} model, at most, if the race is not decided before the last of the {prepared.benchmark.cluster.many}:"
-            )
-            print_plan(make_plan(side), console())
+            to.print(f"The {which} model, if the race takes all {many}:")
+            print_plan(make_plan(side), to)
+            to.print()
         return 0
     result = prepared.run()
     if json:
