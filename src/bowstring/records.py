@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -153,7 +154,8 @@ def _bytes(text: str) -> bytes:
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """Sampling settings of a request. None means the model's default. `sample` is 0 for the first answer to a prompt,
-    1 for a second one, and so on; it is not sent."""
+    1 for a second one, and so on; it is not sent. `template_args` are arguments of the chat template, as JSON;
+    `thinking_tokens` is the budget of thoughts, apart from `max_tokens`."""
 
     max_tokens: int
     temperature: float | None = 0.0
@@ -161,6 +163,8 @@ class Sampling:
     top_p: float | None = None
     seed: int | None = None
     sample: int = 0
+    template_args: str | None = None
+    thinking_tokens: int | None = None
 
     def again(self, sample: int) -> Sampling:
         """Return the settings of a further answer to the same prompt; the seed depends on the sample number."""
@@ -169,18 +173,31 @@ class Sampling:
         return replace(self, sample=sample, seed=seeded_number(self.seed or 0, "sample", str(sample)) % 2**31)
 
     def settings(self) -> dict[str, Any]:
-        """Return what is sent."""
-        return {name: value for name, value in fields_of(self).items() if name != "sample"}
+        """Return what a model samples by."""
+        return {name: value for name, value in fields_of(self).items() if name not in _BESIDE}
 
     def as_json(self) -> str:
-        """Return the settings as text, with the sample number of any but the first answer."""
-        return json.dumps(self.settings() | ({"sample": self.sample} if self.sample else {}), sort_keys=True)
+        """Return everything that a request's result depends on, as text."""
+        beside = {name: value for name in _BESIDE if (value := getattr(self, name))}
+        return json.dumps(self.settings() | beside, sort_keys=True)
+
+
+_BESIDE = ("sample", "template_args", "thinking_tokens")  # part of a request's key where given
 
 
 def request_key(model: str, prompt: Prompt, sampling: Sampling) -> str:
     """Return the key of a response in the store and in batches: a hash of model, full prompt and sampling settings."""
     settings = sampling.as_json()
-    return hashlib.sha256(f"{model}\0{settings}\0{prompt.digest}".encode()).hexdigest()
+    return hashlib.sha256(f"{_without_label(model)}\0{settings}\0{prompt.digest}".encode()).hexdigest()
+
+
+_WEIGHTS = re.compile(r"(hf|vllm)/.*#([^#]+)", re.DOTALL)
+
+
+def _without_label(identity: str) -> str:
+    """Return an identity without the name of a folder: weights are known by fingerprint, precision and engine."""
+    found = _WEIGHTS.fullmatch(identity)
+    return f"{found[1]}#{found[2]}" if found else identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +216,31 @@ Finish = Literal["stop", "length", "filter", "refusal"]
 
 
 @dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a completion came from. What depends on timing (address, response id, time) is kept in the store alone."""
+
+    key: str = ""  # of the request in the store
+    role: str = ""  # for which it was asked first
+    address: str = ""  # base URL of the server that answered, without user and password
+    sent: str = ""  # settings really sent, as JSON
+    raw_finish: str | None = None  # as the server gave it
+    response_id: str | None = None
+    engine: str = ""  # that generated it, with its version, if that is known
+    precision: str = ""  # of the weights
+    stored_at: float = 0.0  # seconds since 1970
+
+    def as_record(self) -> dict[str, Any]:
+        """Return what records.jsonl holds: nothing that depends on timing."""
+        known = {"engine": self.engine, "precision": self.precision, "finish": self.raw_finish}
+        return {
+            "role": self.role,
+            "key": self.key,
+            "sent": json.loads(self.sent) if self.sent else {},
+            **{name: value for name, value in known.items() if value},
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Completion:
     """A model's answer. `text` excludes the reasoning; `finish` says why generation ended."""
 
@@ -206,6 +248,7 @@ class Completion:
     finish: Finish = "stop"
     reasoning: str | None = None
     usage: Usage = field(default_factory=Usage)
+    provenance: Provenance = field(default_factory=Provenance, compare=False)
 
 
 # "code": an exception in a model that is Python code of the user

@@ -5,11 +5,12 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import pytest
 
 from bowstring.errors import StoreError
-from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, Usage, request_key
+from bowstring.records import Completion, Message, Prompt, Provenance, Sampling, Trunk, Usage, request_key
 from bowstring.runs.store import Response, Store
 
 SAMPLING = Sampling(10, 0.6, seed=1)
@@ -46,6 +47,43 @@ def test_what_was_put_is_there_for_the_next_process(tmp_path):
     put(tmp_path / "s.sqlite", responses)
     assert all(get(tmp_path / "s.sqlite", r.key) == r.completion for r in responses[::97])
     assert get(tmp_path / "s.sqlite", "nothing") is None
+
+
+def test_it_keeps_where_a_response_came_from(tmp_path):
+    made = Provenance(
+        address="http://here:1/v1",
+        sent='{"temperature": 0.5}',
+        raw_finish="eos",
+        response_id="r-1",
+        engine="llama.cpp",
+        precision="Q8_0",
+    )
+    one = response(1, Trunk(()))
+    put(tmp_path / "s.sqlite", [replace(one, completion=replace(one.completion, provenance=made), role="judge")])
+    found = get(tmp_path / "s.sqlite", one.key).provenance
+    assert replace(found, stored_at=0.0) == replace(made, key=one.key, role="judge")
+    assert found.as_record() == {
+        "role": "judge",
+        "key": one.key,
+        "sent": {"temperature": 0.5},
+        "engine": "llama.cpp",
+        "precision": "Q8_0",
+        "finish": "eos",
+    }
+
+
+def test_the_first_response_wins_unless_another_is_to_replace_it(tmp_path):
+    first = response(1, Trunk(()))
+    second = replace(first, completion=Completion("another"))
+
+    async def run():
+        store = Store(tmp_path / "s.sqlite")
+        found = [(await store.put(one)).text for one in (first, second, replace(second, replaces=True))]
+        await store.close()
+        return found
+
+    assert asyncio.run(run()) == [first.completion.text, first.completion.text, "another"]
+    assert get(tmp_path / "s.sqlite", first.key).text == "another"
 
 
 def test_a_trunk_is_stored_once(tmp_path):
@@ -154,5 +192,5 @@ def test_a_store_of_another_version_is_left_alone(tmp_path):
     put(tmp_path / "s.sqlite", [response(1, Trunk(()))])
     with sqlite3.connect(tmp_path / "s.sqlite") as db:
         db.execute("PRAGMA user_version = 99")
-    with pytest.raises(StoreError, match="written by another version"):
+    with pytest.raises(StoreError, match="has format 99, but this version reads format 3"):
         get(tmp_path / "s.sqlite", "x")

@@ -156,6 +156,7 @@ class PreparedSynthesis:
                 price=self.prices.of(model.identity),
                 budget=budget,
                 fresh=self.options.fresh,
+                role=role,
             )
         return askers
 

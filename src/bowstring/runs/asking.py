@@ -4,16 +4,40 @@ counted."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from bowstring.files.escaping import replace_surrogates
 from bowstring.models.interface import Model, NotYet, RequestFailed
 from bowstring.models.prices import Price
-from bowstring.records import Completion, Prompt, Sampling, Usage, request_key
+from bowstring.records import STAGE_ROLE, Completion, Prompt, Sampling, Usage, request_key
 from bowstring.runs.budget import Budget
 from bowstring.runs.schedule import Schedule, Turn
 from bowstring.runs.store import Response, Store
+
+_LOOK = 0.5  # seconds after which a request that another process has sent is looked at again
+_sources: ContextVar[list[dict[str, Any]] | None] = ContextVar("sources", default=None)
+
+
+@contextmanager
+def collecting_sources() -> Iterator[list[dict[str, Any]]]:
+    """Collect where the answers came from that are asked for in this context."""
+    found: list[dict[str, Any]] = []
+    token = _sources.set(found)
+    try:
+        yield found
+    finally:
+        _sources.reset(token)
+
+
+def note_source(role: str, completion: Completion) -> None:
+    found = _sources.get()
+    # A stage may be asked for one item and used for others: which one depends on timing.
+    if found is not None and role != STAGE_ROLE:
+        found.append({**completion.provenance.as_record(), "role": role})
 
 
 class Stopped(Exception):
@@ -27,6 +51,7 @@ class Tally:
     asked: int = 0
     stored: int = 0
     failed: int = 0
+    replaced: int = 0  # stored responses that --fresh replaced
     usage: Usage = field(default_factory=Usage)  # of requests made by this process
     shareable: float = 0.0  # prompt tokens after a warm trunk, which could have been served from cache
     stored_usage: Usage = field(default_factory=Usage)  # of requests made by earlier processes
@@ -46,11 +71,13 @@ class Asker:
         price: Price | None = None,
         budget: Budget | None = None,
         fresh: bool = False,
-        sample: Callable[[], int] = lambda: 0,
+        role: str = "",
+        vary: Callable[[Sampling], Sampling] = lambda sampling: sampling,
     ) -> None:
-        """`sample` returns the sample number of the next request."""
+        """`vary` completes the settings of a request, such as with the number of a further answer."""
         self.model = model
-        self._sample = sample
+        self._role = role
+        self._vary = vary
         self.tally = Tally(cost=0.0 if price else None)
         self._stopping = False
         self._store = store
@@ -72,7 +99,11 @@ class Asker:
 
     async def ask(self, prompt: Prompt, sampling: Sampling) -> Completion:
         """Return the model's answer. Raises RequestFailed if there is none, Stopped if the run is ending."""
-        sampling = sampling.again(self._sample())
+        completion = await self._answer(prompt, self._vary(sampling))
+        note_source(self._role, completion)
+        return completion
+
+    async def _answer(self, prompt: Prompt, sampling: Sampling) -> Completion:
         key = request_key(self.model.identity, prompt, sampling)
         if (same := self._in_flight.get(key)) is not None:
             return await asyncio.shield(same)
@@ -102,25 +133,39 @@ class Asker:
         return known
 
     async def _ask_model(self, key: str, prompt: Prompt, sampling: Sampling) -> Completion:
-        reserved: float | None = None
-        try:
+        while True:
             async with self._schedule.turn(prompt.trunk) as turn:
                 if self._stopping:
                     raise Stopped
-                if (known := self._known(key)) is not None:  # another process stored it in the meantime
-                    return known
-                if self._budget and self._price:
-                    reserved = await self._budget.reserve(self._price, prompt, sampling)
-                completion = await self._complete(prompt, sampling, turn)
-            # The slot is free again while the response is written; it is not used before it is on disk.
-            await self._store.put(Response(key, self.model.identity, prompt, sampling, completion))
+                # Another process may be asking: only one sends a request, and nobody uses an answer that is not stored.
+                if self._store.leases.take(key):
+                    try:
+                        if (known := self._known(key)) is not None:
+                            return known
+                        return await self._send(key, prompt, sampling, turn)
+                    finally:
+                        self._store.leases.free(key)
+            while not await self._store.leases.wait(key, _LOOK):
+                if self._stopping:
+                    raise Stopped
+
+    async def _send(self, key: str, prompt: Prompt, sampling: Sampling, turn: Turn) -> Completion:
+        reserved: float | None = None
+        try:
+            if self._budget and self._price:
+                reserved = await self._budget.reserve(self._price, prompt, sampling)
+            completion = await self._complete(prompt, sampling, turn)
+            turn.free()  # while the response is written; it is not used before it is on disk
+            response = Response(key, self.model.identity, prompt, sampling, completion, self._role, self._fresh)
+            self.tally.replaced += self._fresh and self._store.get(key) is not None
+            stored = await self._store.put(response)
             self._answered.add(key)
             self._count(prompt, completion, follows=turn.follows)
         finally:
             # Only after its cost is counted: an amount neither spent nor reserved could be spent twice.
             if reserved is not None and self._budget:
                 self._budget.release(reserved)
-        return completion
+        return stored
 
     async def _complete(self, prompt: Prompt, sampling: Sampling, turn: Turn) -> Completion:
         try:

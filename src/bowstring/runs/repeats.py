@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from bowstring.records import REPEAT, STAGE_ROLE
+from bowstring.records import REPEAT, STAGE_ROLE, Sampling
+from bowstring.runs.asking import collecting_sources
 from bowstring.runs.runner import Record, Work
 
 MODEL_ROLE = "model"
@@ -34,9 +35,9 @@ class Repeated(NamedTuple):
 _current: ContextVar[Repeat] = ContextVar("repeat", default=Repeat())  # noqa: B039 (a named tuple does not change)
 
 
-def current_sample(role: str) -> int:
-    """Return the sample number of requests to a role, for the record that is being made."""
-    return _current.get().sample(role)
+def as_repeated(role: str, sampling: Sampling) -> Sampling:
+    """Return the settings of a request to a role, for the record that is being made."""
+    return sampling.again(_current.get().sample(role))
 
 
 def repeats_of(answers: int, judgements: int) -> list[Repeat]:
@@ -53,7 +54,10 @@ def open_repeated(
 
         async def make_record(one: Repeated) -> Record:
             _current.set(one.repeat)  # each record is made in a task of its own
-            return _marked(await work(one.item), one.repeat)
+            with collecting_sources() as sources:
+                record = await work(one.item)
+            record["sources"] = sorted(sources, key=lambda source: (source["role"], source["key"]))
+            return _marked(record, one.repeat)
 
         return make_record
 

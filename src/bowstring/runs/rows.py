@@ -17,6 +17,13 @@ COLUMNS = (
     "prompt_tokens",
     "cached_tokens",
     "completion_tokens",
+    "role",
+    "address",
+    "sent",
+    "raw_finish",
+    "response_id",
+    "engine",
+    "precision",
     "stored_at",
     "hash",
 )

@@ -36,7 +36,7 @@ from bowstring.runs.folder import RunFolder, fingerprint, read_records, with_che
 from bowstring.runs.items import Items, chosen_groups
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 from bowstring.runs.progress import Progress
-from bowstring.runs.repeats import Repeated, current_sample, open_repeated, repeats_of
+from bowstring.runs.repeats import Repeated, as_repeated, open_repeated, repeats_of
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
 from bowstring.runs.store import Store
 from bowstring.settings import check_settings, option
@@ -254,7 +254,8 @@ class Running:
                     price=self.price(model),
                     budget=budget,
                     fresh=self.options.fresh,
-                    sample=partial(current_sample, role),
+                    role=role,
+                    vary=partial(as_repeated, role),
                 )
                 first.setdefault(model.name, askers[role])
             found.append(askers)
@@ -284,7 +285,7 @@ class Running:
             "records": len(records),  # more than items if there are several answers or judgements
             "failures": count_failures(records),
             "usage": _usages(askers),
-            "notes": self._notes(evaluation, None if complete else stopped),
+            "notes": [*self._notes(evaluation, None if complete else stopped), *_replaced_note(askers)],
             "versions": _versions(),
             "config": evaluation.configuration,
         }
@@ -371,6 +372,11 @@ def _check_folder(evaluation: Evaluation) -> None:
         return  # not a run, or an incomplete one
     if fingerprint(evaluation.configuration) not in prints:
         raise UsageError(f"{evaluation.folder} contains a run with a different configuration; choose another --out")
+
+
+def _replaced_note(askers: Mapping[str, Asker]) -> list[str]:
+    n = sum(asker.tally.replaced for asker in askers.values())
+    return [f"--fresh replaced {n:,} responses in the store"] if n else []
 
 
 def _usages(askers: Mapping[str, Asker]) -> dict[str, dict[str, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -39,10 +39,12 @@ class _State:
 
 @dataclass(slots=True)
 class Turn:
-    """One request's slot. `follows` says whether its trunk was warm; the caller sets `warms` after the answer."""
+    """One request's slot. `follows` says whether its trunk was warm; the caller sets `warms` after the answer, and may
+    give the slot back before the end."""
 
     follows: bool
     warms: bool = False
+    free: Callable[[], None] = lambda: None
 
 
 class Schedule:
@@ -67,16 +69,26 @@ class Schedule:
         else:
             self._enqueue(state, waiter)
         turn = Turn(follows=False)
-        try:
-            await waiter.ready
-            turn.follows = shared and not waiter.leads
-            yield turn
-        finally:
+        ended = False
+
+        def end() -> None:
+            nonlocal ended
+            if ended:
+                return
+            ended = True
             if waiter.leads:
                 self._after_lead(state, warm=turn.warms)
             if waiter.ready.done() and not waiter.ready.cancelled():
                 self._free += 1
             self._dispatch()
+
+        try:
+            await waiter.ready
+            turn.follows = shared and not waiter.leads
+            turn.free = end
+            yield turn
+        finally:
+            end()
 
     def _enqueue(self, state: _State, waiter: _Waiter) -> None:
         heapq.heappush(self._queue, (state.opened, next(self._numbers), waiter))

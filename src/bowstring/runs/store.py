@@ -4,8 +4,11 @@ One SQLite file beside the runs. A response is committed before it is used, so a
 in flight. Several processes may use one store at the same time.
 
     trunks      hash and the shared beginning of prompts as compressed JSON: one row for all branches
-    responses   key, model, trunk, branch, settings, completion, and a checksum of the row
+    responses   key, model, trunk, branch, settings, completion, where it came from, and a checksum of the row
     written     the number of responses ever written; also recorded in the seal beside the store
+
+The first committed response to a request wins: whoever asked, everybody uses the stored one. Who is asking now is in
+the leases beside the store, so that nobody else asks the same.
 
 SQLite checks the structure of a file, not its content, and treats a truncated log as complete. The checksums and the
 seal reveal both: a damaged store is never used, and its intact responses are saved.
@@ -24,12 +27,14 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from bowstring.errors import StoreError
 from bowstring.files.escaping import replace_surrogates
 from bowstring.files.writing import draft_of
-from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, Usage
+from bowstring.records import Completion, Message, Prompt, Provenance, Sampling, Trunk, Usage
+from bowstring.runs.leases import Leases
 from bowstring.runs.rows import COLUMNS, Row, is_intact, row_checksum
 from bowstring.runs.salvage import Salvaged, keep_damaged_copy, salvage, unpack
 from bowstring.runs.seal import Seal
@@ -48,6 +53,13 @@ CREATE TABLE IF NOT EXISTS responses (
     prompt_tokens INTEGER NOT NULL,
     cached_tokens INTEGER NOT NULL,
     completion_tokens INTEGER NOT NULL,
+    role TEXT NOT NULL,
+    address TEXT NOT NULL,
+    sent TEXT NOT NULL,
+    raw_finish TEXT,
+    response_id TEXT,
+    engine TEXT NOT NULL,
+    precision TEXT NOT NULL,
     stored_at REAL NOT NULL,
     hash TEXT NOT NULL
 ) WITHOUT ROWID;
@@ -57,23 +69,26 @@ INSERT INTO written SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM written);
 _OURS = {"trunks", "responses", "written"}
 _COLUMNS = ", ".join(COLUMNS)
 _MARKS = ", ".join("?" * len(COLUMNS))
-_INSERT = f"INSERT OR REPLACE INTO responses ({_COLUMNS}) VALUES ({_MARKS})"  # noqa: S608 - only constant names
+_INSERT = f"INSERT OR IGNORE INTO responses ({_COLUMNS}) VALUES ({_MARKS})"  # noqa: S608 - only constant names
+_REPLACE = f"INSERT OR REPLACE INTO responses ({_COLUMNS}) VALUES ({_MARKS})"  # noqa: S608 - only constant names
 _EVERY = f"SELECT {_COLUMNS} FROM responses"  # noqa: S608 - only constant names
 _ONE = f"{_EVERY} WHERE key = ?"
-_VERSION = 2
+_VERSION = 3
 _BATCH = 256  # maximum responses per transaction
 _PATIENCE_MS = 60_000  # how long to wait for another writing process
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A completion with its request, to be written to the store."""
+    """A completion with its request, to be written to the store. It replaces a stored one only if `replaces`."""
 
     key: str
     model: str
     prompt: Prompt
     sampling: Sampling
     completion: Completion
+    role: str = ""
+    replaces: bool = False
 
 
 class StoreDamaged(StoreError):
@@ -106,8 +121,9 @@ class Store:
             raise
         self._writing = threading.Lock()
         self._known_trunks: set[str] = set()
-        self._queue: asyncio.Queue[tuple[Response, asyncio.Future[None]]] = asyncio.Queue()
+        self._queue: asyncio.Queue[tuple[Response, asyncio.Future[Completion]]] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
+        self.leases = Leases(None if readonly else self.path)
 
     def _open(self) -> None:
         connections: list[sqlite3.Connection] = []
@@ -157,8 +173,8 @@ class Store:
         (found,) = connection.execute("PRAGMA user_version").fetchone()
         if found not in (0, _VERSION):
             raise StoreError(
-                f"{self.path} was written by another version (format {found}); use that version, or choose another "
-                "store with --store"
+                f"{self.path} has format {found}, but this version reads format {_VERSION}: choose another store with "
+                "--store"
             )
         self._format = found
         if found == 0 and not sealed and (foreign := _foreign(connection)):
@@ -236,33 +252,35 @@ class Store:
             return None
         if not is_intact(row):
             raise self._damaged("a response fails its checksum")
-        text, finish, reasoning, prompt, cached, completion = row[5:11]
-        return Completion(text, finish, reasoning, Usage(prompt, cached, completion))
+        return completion_of(row)
 
-    async def put(self, response: Response) -> None:
-        """Return when the response is on disk. Responses that arrive together share a transaction."""
+    async def put(self, response: Response) -> Completion:
+        """Return the stored completion once it is on disk: this one, or that of another process that was first.
+        Responses that arrive together share a transaction."""
         if self._task is None:
             self._task = asyncio.create_task(self._write())
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         self._queue.put_nowait((response, done))
-        await done
+        return await done
 
     async def _write(self) -> None:
         while True:
             batch = [await self._queue.get()]
             while len(batch) < _BATCH and not self._queue.empty():
                 batch.append(self._queue.get_nowait())
+            stored: list[Completion] = []
             error: StoreError | None = None
             try:
-                await asyncio.to_thread(self._commit, [response for response, _ in batch])
+                stored = await asyncio.to_thread(self._commit, [response for response, _ in batch])
             except Exception as failed:  # passed on to every waiting caller
                 way_out = "earlier responses are kept; free some space and run the same command again to resume"
                 error = StoreError(f"{self.path} cannot be written: {failed}; {way_out}")
-            for _, done in batch:
+            for n, (_, done) in enumerate(batch):
                 if not done.done():
-                    done.set_exception(error) if error else done.set_result(None)
+                    done.set_exception(error) if error else done.set_result(stored[n])
 
-    def _commit(self, responses: Sequence[Response]) -> None:
+    def _commit(self, responses: Sequence[Response]) -> list[Completion]:
+        """Write what is not there yet, and return what is stored."""
         trunks = {r.prompt.trunk.digest: r.prompt.trunk for r in responses}
         new = {digest: trunk for digest, trunk in trunks.items() if digest not in self._known_trunks}
         rows = [_row(r) for r in responses]
@@ -271,8 +289,9 @@ class Store:
                 self._writer.executemany(
                     "INSERT OR IGNORE INTO trunks VALUES (?, ?)", [(d, _pack(t)) for d, t in new.items()]
                 )
-                self._writer.executemany(_INSERT, rows)
-                self._writer.execute("UPDATE written SET n = n + ?", (len(rows),))
+                stored = [self._put_row(row, replaces=r.replaces) for row, r in zip(rows, responses, strict=True)]
+                added = sum(is_new for _, is_new in stored)
+                self._writer.execute("UPDATE written SET n = n + ?", (added,))
                 (written,) = self._writer.execute("SELECT n FROM written").fetchone()
                 self._writer.commit()
             except sqlite3.Error:
@@ -280,6 +299,13 @@ class Store:
                 raise
         self._seal.note(written)
         self._known_trunks.update(new)
+        return [completion_of(row) for row, _ in stored]
+
+    def _put_row(self, row: Row, *, replaces: bool) -> tuple[Row, bool]:
+        """Return the row that is stored, and whether it is this one."""
+        if self._writer.execute(_REPLACE if replaces else _INSERT, row).rowcount:
+            return row, True
+        return self._writer.execute(_ONE, (row[0],)).fetchone(), False
 
     def trunk(self, digest: str) -> tuple[Message, ...] | None:
         row = self._reader.execute("SELECT messages FROM trunks WHERE hash = ?", (digest,)).fetchone()
@@ -294,6 +320,7 @@ class Store:
 
     def close_now(self) -> None:
         """Close a store to which nothing was written."""
+        self.leases.close()
         self._reader.close()
         self._writer.close()
         self._seal.close()
@@ -339,8 +366,16 @@ def _write_draft(path: Path, found: Salvaged) -> Path:
     return draft
 
 
+def completion_of(row: Sequence[Any]) -> Completion:
+    """Return the completion in a row of the store."""
+    found = dict(zip(COLUMNS, row, strict=True))
+    usage = Usage(found["prompt_tokens"], found["cached_tokens"], found["completion_tokens"])
+    provenance = Provenance(**{name: found[name] for name in Provenance.__slots__})
+    return Completion(found["text"], found["finish"], found["reasoning"], usage, provenance)
+
+
 def _row(response: Response) -> Row:
-    completion = response.completion
+    completion, made = response.completion, response.completion.provenance
     row = (
         response.key,
         response.model,
@@ -353,6 +388,13 @@ def _row(response: Response) -> Row:
         completion.usage.prompt,
         completion.usage.cached,
         completion.usage.completion,
+        response.role,
+        made.address,
+        made.sent,
+        made.raw_finish,
+        made.response_id,
+        made.engine,
+        made.precision,
         time.time(),
     )
     return (*row, row_checksum(row))
