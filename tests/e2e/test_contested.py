@@ -89,7 +89,7 @@ def test_a_run_without_any_score_has_bounds_and_does_not_stop_a_comparison(thirt
         )
     for name in ("broken", "unread"):
         saved = json.loads((tmp_path / name / "metrics.json").read_text())
-        missing = {"items": saved["n"], "as_worst": 0.0, "bounds": [0.0, 100.0]}
+        missing = {"items": saved["n"], "as_worst": 0.0, "bounds": [0.0, 100.0], "records": 100}
         assert "score.schedule" not in saved["metrics"]
         assert saved["unscored"] == {"score.schedule": missing}
         assert saved["n"] == saved["records"] == 100

@@ -33,11 +33,13 @@ ROUNDING = 1e-12  # a spread this small is rounding error
 @dataclass(frozen=True, slots=True)
 class Missing:
     """Items that should have a score and have none. `as_worst` is the metric if they had the worst possible score;
-    `bounds`, where more than 2% of the scores are missing, if they had the lowest and if they had the highest."""
+    `bounds`, where more than 2% of the scores are missing, if they had the lowest and if they had the highest. Where
+    items have several answers or judgements, `records` counts those without a score, also of items that have one."""
 
     items: int
     as_worst: float
     bounds: tuple[float, float] | None
+    records: int = 0
 
 
 @dataclass(frozen=True, slots=True)
