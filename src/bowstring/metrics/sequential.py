@@ -25,7 +25,8 @@ from bowstring.metrics.comparing import least_clusters
 # Shares of the wealth that are staked, and how much of it goes to each. Users' differences vary little, compared with
 # their range, so that high stakes win fastest.
 _STAKES = np.asarray([0.1, 0.3, 0.6, 0.95])
-_PARTS = np.asarray([1, 1, 1, 3]) / 12  # in each direction
+_PARTS = np.tile(np.asarray([1, 1, 1, 3]) / 12, 2)
+_BETS = np.concatenate([_STAKES, -_STAKES])
 _ROUNDING = 1e-12
 _STEPS = 40  # of the search for an end of the interval
 
@@ -34,10 +35,15 @@ class SequentialTest:
     def __init__(self, level: float) -> None:
         self.level = level
         self._values: list[float] = []
+        self._differing = 0
+        self._won = np.zeros(2 * len(_STAKES))  # log wealth of every stake, against a mean of zero
 
     def add(self, difference: float) -> None:
         """Add a difference from -1 to 1."""
-        self._values.append(min(1.0, max(-1.0, difference)))
+        value = min(1.0, max(-1.0, difference))
+        self._values.append(value)
+        self._differing += abs(value) > _ROUNDING
+        self._won += np.log1p(_BETS * value)
 
     @property
     def n(self) -> int:
@@ -50,12 +56,11 @@ class SequentialTest:
     @property
     def evidence(self) -> float:
         """The wealth that betting against a mean of zero has made of 1."""
-        return self._wealth(0.0)
+        return _total(self._won)
 
     @property
     def established(self) -> bool:
-        differing = sum(abs(value) > _ROUNDING for value in self._values)
-        return differing >= least_clusters(self.level) and self.evidence >= 1 / self.level
+        return self._differing >= least_clusters(self.level) and self.evidence >= 1 / self.level
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -79,7 +84,11 @@ class SequentialTest:
     def _wealth(self, mean: float) -> float:
         """The wealth after betting that the mean is another than this one."""
         apart: npt.NDArray[np.float64] = np.asarray(self._values, dtype=np.float64) - mean
-        stakes = _STAKES / (1 + abs(mean))  # nothing more than what there is can be lost
-        won = [np.log1p(side * np.outer(stakes, apart)).sum(axis=1) for side in (1, -1)]
-        most = max(float(one.max()) for one in won)
-        return math.exp(min(700.0, most + math.log(sum(float(_PARTS @ np.exp(one - most)) for one in won))))
+        bets = _BETS / (1 + abs(mean))  # nothing more than what there is can be lost
+        return _total(np.log1p(np.outer(bets, apart)).sum(axis=1))
+
+
+def _total(won: npt.NDArray[np.float64]) -> float:
+    """The wealth of all stakes together, from their logarithms."""
+    most = float(won.max())
+    return math.exp(min(700.0, most + math.log(float(_PARTS @ np.exp(won - most)))))
