@@ -6,8 +6,9 @@
 
 Cells: five means, five numbers of users, two numbers of items per user, three correlations of items of one user, with
 and without personas that ten users share. In every cell: a score, HiCUPID's total, F1 over pooled items, a rating from
-1 to 10, and paired differences of two runs of equal quality and of two that are five points apart. The intervals are
-the product's own; beside them are a t interval over the users' means and one that takes items for independent.
+1 to 10, and paired differences of two runs of equal quality and of two that are five points apart; scores and
+differences also with uneven users, of whom every fifth has five times as many items. The intervals are the product's
+own; beside them are a t interval over the users' means and one that takes items for independent.
 
 Tests: ten runs of equal quality compared in pairs (Holm's correction), single pairs, and the power beside a paired
 t-test over users' means.
@@ -38,6 +39,7 @@ CORRELATIONS = (0.0, 0.1, 0.3)
 SHARED = (False, True)  # whether ten users share each persona
 PERSONA_EFFECT = 1.0  # standard deviation, in log odds
 APART = 0.05
+UNEVEN = ", uneven users"
 ENOUGH, MORE = 93.0, 98.0
 KINDS = ("persona", "profile", "schedule")
 WEIGHTS = {"persona": 25, "profile": 5, "schedule": 5}
@@ -106,13 +108,14 @@ class Sample:
     """Users, their items, and the personas of the items."""
 
     def __init__(self, rng: np.random.Generator, cell: Cell) -> None:
-        self.rng, self.n, self.users = rng, cell.users * cell.items, cell.users
-        self.cluster = np.repeat(np.arange(cell.users), cell.items)
+        sizes = np.full(cell.users, cell.items)
+        if cell.statistic.endswith(UNEVEN):
+            sizes[::5] *= 5
+        self.rng, self.n, self.users = rng, int(sizes.sum()), cell.users
+        self.cluster = np.repeat(np.arange(cell.users), sizes)
         self.group = np.full(self.n, -1)
         if cell.shared:  # ten users to a persona, no persona twice at a user
-            sets, place = np.divmod(self.cluster, 10)
-            self.group = sets * cell.items + np.tile(np.arange(cell.items), cell.users)
-            del place
+            self.group = self.cluster // 10 * int(sizes.max()) + np.concatenate([np.arange(size) for size in sizes])
         self.effects = rng.normal(size=int(self.group.max()) + 1)[self.group] if cell.shared else np.zeros(self.n)
 
     def chances(self, of: Chances, by_user: np.ndarray | None = None) -> np.ndarray:
@@ -217,6 +220,8 @@ STATISTICS: dict[str, Callable[[Cell], Callable[[Sample], tuple]]] = {
     "rating 1-10": rating,
     "difference of equals": lambda cell: paired(0.0, cell),
     "difference of 5 points": lambda cell: paired(APART, cell),
+    f"score{UNEVEN}": score,
+    f"difference of equals{UNEVEN}": lambda cell: paired(0.0, cell),
 }
 
 
@@ -242,7 +247,11 @@ def coverage(task: tuple[Cell, int]) -> dict[str, object]:
         truth, found, values = draw(Sample(rng, cell))
         is_difference = cell.statistic.startswith("difference")
         ours = Interval(found.low, found.high) if is_difference else Interval(*interval_of(found))
-        plain = {} if values is None else {"over users": over_users(values, cell), "independent": independent(values)}
+        plain = (
+            {}
+            if values is None or cell.statistic.endswith(UNEVEN)
+            else {"over users": over_users(values, cell), "independent": independent(values)}
+        )
         for name, interval in {"ours": ours, **plain}.items():
             hits[name][0] += interval.contains(truth)
             hits[name][1] += truth < interval.low - 1e-9

@@ -6,6 +6,7 @@ import json
 import bowstring as package
 from bowstring.studies.compare import compare
 from tests.support.command import bowstring
+from tests.support.run_files import without_sums
 
 
 def share(messages, salt):
@@ -89,7 +90,7 @@ def test_a_run_without_any_score_has_bounds_and_does_not_stop_a_comparison(thirt
         )
     for name in ("broken", "unread"):
         saved = json.loads((tmp_path / name / "metrics.json").read_text())
-        missing = {"items": saved["n"], "as_worst": 0.0, "bounds": [0.0, 100.0]}
+        missing = {"items": saved["n"], "as_worst": 0.0, "bounds": [0.0, 100.0], "records": 100}
         assert "score.schedule" not in saved["metrics"]
         assert saved["unscored"] == {"score.schedule": missing}
         assert saved["n"] == saved["records"] == 100
@@ -108,3 +109,46 @@ def test_a_run_without_any_score_has_bounds_and_does_not_stop_a_comparison(thirt
     assert (alone.code, "nothing to compare" in alone.err) == (2, True)
     chosen = bowstring("compare", *(str(tmp_path / name) for name in made), "--baseline", str(tmp_path / "broken"))
     assert (chosen.code, "has no score.schedule" in chosen.err) == (2, True)
+
+
+def test_a_run_that_fails_on_a_kind_of_question_does_not_change_what_the_others_are_ranked_by(thirty_users, tmp_path):
+    """Its records of schedules are made to fail, so that the total has no value."""
+
+    def compare_by(messages):
+        text = messages[-1]["content"]
+        if "Satisfaction" in text:
+            return judge(messages)
+        return "Better Response: Tie"
+
+    for name, fails in (("one", False), ("two", False), ("partial", True)):
+
+        def model(messages, name=name, fails=fails):
+            return f"GOLD {name}"
+
+        run = package.evaluate(
+            "hicupid", model=model, judge=compare_by, data=str(thirty_users), users=12, out=tmp_path / name
+        )
+        if fails:
+            rewrite(run.folder)
+    found = compare([tmp_path / name for name in ("one", "two", "partial")])
+    assert found.metric == "score.total"
+    assert {run.folder.name for run in found.runs} == {"one", "two"}
+    assert any("has no score.total" in note and "left out of the comparison" in note for note in found.notes)
+    alone = compare([tmp_path / "one", tmp_path / "partial"])
+    assert alone.metric == "score.persona"
+    assert any("the runs are ranked by score.persona instead" in note for note in alone.notes)
+
+
+def rewrite(folder):
+    """Let every schedule question of a run have failed."""
+    lines = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    failure = {"stage": "answer", "kind": "code", "reason": "not mine"}
+    answered = ("answer", "finish", "judgement", "verdict", "score", "bleu", "rouge_l", "answer_is")
+    lines = [
+        {name: value for name, value in line.items() if name not in answered} | {"failure": failure}
+        if line["type"] == "schedule"
+        else line
+        for line in lines
+    ]
+    without_sums(folder)
+    (folder / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))

@@ -5,6 +5,8 @@ import json
 import pytest
 
 import bowstring as package
+from bowstring.api.race import RaceResult
+from bowstring.runs.race import RaceOutcome
 from tests.e2e.test_eval import records
 from tests.support.command import bowstring
 from tests.support.server import Server, digest_answer, random_delay, text_of
@@ -142,7 +144,13 @@ def test_python_calls_it_race(thirty_users, tmp_path):
     )
     assert found.outcome.established
     assert found.outcome.value == pytest.approx(100)
-    assert found.outcome.users == 6, "fewer users could agree by chance"
+    assert found.outcome.users == 7, "fewer users could agree by chance"
+
+
+def test_the_lower_score_is_the_better_one_where_lower_is_better():
+    outcome = RaceOutcome(0.05, value=3.3, established=True)
+    assert RaceResult("slips", False, ("few", "many"), outcome, None).better == "few"
+    assert RaceResult("score", True, ("low", "high"), outcome, None).better == "high"
 
 
 def test_each_model_writes_its_own_summaries(thirty_users, tmp_path):

@@ -1,9 +1,13 @@
 """`bowstring eval --answers K --judgements J`: every question answered and judged several times."""
 
+import hashlib
 import json
 
 import pytest
 
+import bowstring as package
+from bowstring.studies.compare import compare
+from tests.e2e.test_compare_labels import item_of, write_labels
 from tests.e2e.test_eval import command, metrics, records
 from tests.support.command import bowstring
 from tests.support.server import Server, digest_answer, text_of
@@ -113,3 +117,39 @@ def test_a_run_like_another_has_as_many_users_and_answers(tmp_path):
         ran = bowstring(*again, "--judge", server.model("judge"), "--limit", "3")
         assert ran.code == 0, ran.err
     assert len(records(tmp_path / "b")) == 6, "another amount takes the place of the run's"
+
+
+def test_labels_of_all_answers_correct_a_score(thirty_users, tmp_path):
+    """People agree with the judge on every answer, so that nothing is corrected."""
+
+    def judge(messages):
+        return f"Satisfaction: {'YES' if 'SOLVED' in messages[-1]['content'] else 'NO'}"
+
+    def model_of(right):
+        def model(messages, sampling):
+            draw = int(hashlib.sha256(f"{sampling.seed}{messages[-1]['content']}".encode()).hexdigest()[:8], 16)
+            return f"SOLVED {draw}" if draw / 2**32 < right else f"missed {draw}"
+
+        return model
+
+    rows = []
+    for name, right in (("weak", 0.4), ("strong", 0.7)):
+        run = package.evaluate(
+            "hicupid",
+            model=model_of(right),
+            judge=judge,
+            data=str(thirty_users),
+            types=["schedule"],
+            temperature=1.0,
+            answers=3,
+            out=tmp_path / name,
+        )
+        rows += [(item_of("satisfaction", r), "ann", "yes" if r["score"] else "no") for r in run.records()]
+    write_labels(tmp_path / "people.csv", rows)
+    found = compare([tmp_path / "weak", tmp_path / "strong"], labels=[tmp_path / "people.csv"])
+    (by_judge,) = found.differences["score.schedule"].values()
+    (corrected,) = found.corrected.differences["score.schedule"].values()
+    assert corrected.value == pytest.approx(by_judge.value)
+    assert corrected.p == pytest.approx(by_judge.p, abs=0.01)
+    assert not found.corrected.contradictions
+    assert found.corrected.labels.left_out == {}

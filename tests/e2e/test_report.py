@@ -137,7 +137,7 @@ def test_records_that_do_not_fit_are_said(run):
     path.write_text("".join(lines[:-3]))
     assert "records.jsonl cannot be read: its checksum does not match" in bowstring("report", run).err
     without_sums(run)
-    assert "has 57 of 60 items" in bowstring("report", run).err
+    assert "has 57 of 60 records" in bowstring("report", run).err
     path.write_text("".join([*lines[:-1], '{"key": 1}\n']))
     ran = bowstring("report", run)
     assert ran.code == 2

@@ -98,7 +98,7 @@ def test_answers_that_fail_among_repeated_ones_count_for_their_share():
         records += [("anna", {"key": str(n), "score": 1.0})]
         records += [repeated(str(n), answer, failure={}) for answer in (2, 3)]
     found = measure.estimate(records)
-    assert (found.value, found.n, found.missing.items) == (100, 30, 30)
+    assert (found.value, found.n, found.missing.items, found.missing.records) == (100, 30, 0, 60)
     assert found.missing.as_worst == pytest.approx(100 / 3)
     assert found.missing.bounds == pytest.approx((100 / 3, 100))
 

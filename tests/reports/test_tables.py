@@ -29,10 +29,10 @@ def test_markdown_keeps_its_columns():
 def test_csv_is_read_by_programs_and_runs_nothing_in_a_spreadsheet():
     head, first, second = csv.reader(io.StringIO(to_csv(TABLE)))
     of = ["score.total", "score.total low", "score.total high", "score.total n", "score.total clusters"]
-    assert head == ["income", *of, "score.total trusted", "note"]
+    assert head == ["income", *of, "score.total trusted", "score.total missing", "score.total as worst", "note"]
     assert [float(cell) for cell in first[1:6]] == [1030.8, 27.6, 33.7, 12, 4]
     assert first[6] == "false"
-    assert second == ["'=1+1", "", "", "", "", "", "", "50%_{x}\\~^"]
+    assert second == ["'=1+1", *[""] * 8, "50%_{x}\\~^"]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_every_breakdown_has_its_table():
     e = {"value": 50.0, "low": 40.0, "high": 60.0, "n": 9, "clusters": 3, "trusted": False}
     metrics = {**OF, "metrics": {"score.total": e, "bleu": e}, "groups": {"split": {"a": {"bleu": e}, "b": {}}}}
     scores, by_split = tables_of(metrics)
-    assert scores.rows[0] == ["score.total", Value("50.0", "40.0", "60.0", 9, 3, False)]
+    assert scores.rows[0] == ["score.total", Value("50.0", "40.0", "60.0", 9, 3, False, 0, "50.0")]
     assert (by_split.name, list(by_split.columns)) == ("by-split", ["split", "bleu"])
     assert by_split.rows[1] == ["b", None]
 

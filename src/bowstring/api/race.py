@@ -29,6 +29,7 @@ class RaceResult:
     """A race that has ended: its outcome, and both runs on the users that were needed (None if no user was done)."""
 
     metric: str
+    higher_is_better: bool
     names: tuple[str, str]
     outcome: RaceOutcome
     runs: tuple[Run, Run] | None
@@ -36,12 +37,14 @@ class RaceResult:
     @property
     def better(self) -> str | None:
         """The model that is shown to be better; None if neither is."""
-        return self.names[self.outcome.value > 0] if self.outcome.established else None
+        second = (self.outcome.value > 0) == self.higher_is_better
+        return self.names[second] if self.outcome.established else None
 
     def as_json(self) -> dict[str, Any]:
         return {
             "schema": SCHEMA,
             "metric": self.metric,
+            "higher_is_better": self.higher_is_better,
             "model": self.names[0],
             "against": self.names[1],
             "better": self.better,
@@ -70,7 +73,7 @@ class PreparedRace:
         outcome = self.race.run()
         runs = self._write(outcome) if outcome.users else None
         metric = self.difference.metric or next(iter(self.metric_set.leading or self.metric_set.measures))
-        result = RaceResult(metric, names, outcome, runs)
+        result = RaceResult(metric, self.metric_set.measures[metric].higher_is_better, names, outcome, runs)
         if runs is not None:
             folder = RunFolder(runs[0].folder)
             try:
@@ -151,12 +154,16 @@ class LeadDifference:
         self._measures = metric_set.measures
         self._leading = metric_set.leading or tuple(metric_set.measures)
         self.metric: str | None = None
+        self.span = 1.0
 
     def __call__(self, first: Sequence[Record], second: Sequence[Record]) -> float | None:
         """None if the user lacks a part of the metric."""
         if self.metric is None:
             has = (name for name in self._leading if self._measures[name].is_whole([*first, *second]))
             self.metric = next(has, None)
+            if self.metric is not None:
+                low, high = self._measures[self.metric].scale.limits
+                self.span = high - low
         if self.metric is None:
             return None
         measure = self._measures[self.metric]

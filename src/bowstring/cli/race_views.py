@@ -26,8 +26,10 @@ def print_race(result: RaceResult, metric_set: MetricSet, benchmark: Benchmark, 
     interval = "too few for an interval"
     if outcome.low is not None and outcome.high is not None:
         interval = f"[{number(outcome.low)}, {number(outcome.high)}]"
+    lower = "" if result.higher_is_better else "; lower is better"
     to.print(
-        f"{second} − {first}: {number(outcome.value)} {interval}, mean over {benchmark.cluster.many}", markup=False
+        f"{second} − {first}: {number(outcome.value)} {interval}, mean over {benchmark.cluster.many}{lower}",
+        markup=False,
     )
     chance = f"in at most {outcome.level:.3g} of such races"
     to.print(

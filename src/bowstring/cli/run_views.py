@@ -15,10 +15,10 @@ from bowstring.cli.output import counted, plain
 from bowstring.cli.progress import short
 from bowstring.metrics.comparing import DIFFERING, least_clusters
 from bowstring.metrics.measures import MetricSet
-from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells, shown_metrics
+from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells, missing_scores, shown_metrics
 from bowstring.reports.numbers import splits_in_words
 from bowstring.reports.points import columns_of, lead_of
-from bowstring.reports.tables import COUNTS, lost_items
+from bowstring.reports.tables import lost_items
 from bowstring.reports.variance import variance_lines
 from bowstring.runs.plan import Plan, RolePlan
 from bowstring.runs.running import Run
@@ -92,6 +92,10 @@ def print_sweep(swept: SweepResult, to: Console) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
     heads = [*(name.removeprefix(f"{family}.") for name in shown), *(chiefs[name] for name in others)]
     first = f"{family} by history" if main not in shown or main != family else "history"
+    lacking = main is not None and any(
+        main in p.get("unscored", {}) or any_missing(p["metrics"]) for p in points.values()
+    )
+    heads += HEADS[:2] if lacking else ()
     for n, head in enumerate((first, "tokens", *heads)):
         table.add_column(head, justify="right" if n else "left", no_wrap=True)
     for name, point in points.items():
@@ -100,9 +104,10 @@ def print_sweep(swept: SweepResult, to: Console) -> None:
             plain(name),
             "–" if tokens is None else f"{tokens:,.0f}",
             *(
-                _cell(point["metrics"].get(column), column, metric_set, interval=column == main)
+                _cell(point["metrics"].get(column), column, metric_set, interval=column == main, lacking=False)
                 for column in (*shown, *others)
             ),
+            *(_missing_of_point(point, main, metric_set) if lacking else ()),
         )
     to.print()
     to.print(table)
@@ -118,17 +123,29 @@ def print_sweep(swept: SweepResult, to: Console) -> None:
     to.print(" ".join(filter(None, (legend, direction))), style="dim", markup=False)
     for note in swept.summary["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
-    for field, what in COUNTS.items():
-        if n := sum(point.get(field, 0) for point in points.values()):
-            to.print(f"! {n:,} {what}")
+    for name, point in points.items():
+        if lost := lost_items(point):
+            to.print(f"! {plain(name)}: {', '.join(lost)}", markup=False)
 
 
-def _cell(e: Mapping[str, Any] | None, name: str, metric_set: MetricSet, *, interval: bool) -> str:
+def _missing_of_point(point: Mapping[str, Any], main: str | None, metric_set: MetricSet) -> tuple[str, str]:
+    e = shown_metrics(point).get(main or "")
+    return ("", "") if e is None else missing_cells(e, partial(metric_set.number, metric=main or ""))[:2]
+
+
+def _cell(
+    e: Mapping[str, Any] | None, name: str, metric_set: MetricSet, *, interval: bool, lacking: bool = True
+) -> str:
     if e is None:
         return "–"
     number = metric_set.number
     value = number(e["value"], name)
-    return f"{value} [{number(e['low'], name)}, {number(e['high'], name)}]" if interval else value
+    if not interval:
+        return value
+    few = "" if e["trusted"] else "*"
+    missing = missing_scores(e)[1] if lacking else 0
+    worst = f"\n{missing:,} missing, as worst {number(e['missing']['as_worst'], name)}" if missing else ""
+    return f"{value} [{number(e['low'], name)}, {number(e['high'], name)}]{few}{worst}"
 
 
 def print_run(run: Run, to: Console) -> None:

@@ -33,19 +33,25 @@ _MARKS = re.compile(r"\\boxed|[*_`{}\[\]()\"'“”$#]+")
 _TIE = re.compile(
     r"\W*(?:it(?:'?\s?s|\s+is)\s+)?(?:(?:answer|response)\s+)?(?:an?\s+)?(?:tie|draw)\b(?!\W*break)", re.IGNORECASE
 )
+_OTHER = r"(?:(?:answer|response)\s+)?[AB]\b"
 _SIDE = re.compile(r"\W*(?:(?i:answer|response|assistant|option)\W*)?(?P<side>[AaBb])\b(?P<after>.*)")
 # A second choice right after the first is not a verdict: 'A/B', 'A and B are equal', 'A or B'.
 _ANOTHER = re.compile(
     r"\s*(?:[/|&+,]|,?\s*(?:and|or|vs\.?|versus)\b)\s*(?:(?:answer|response)\s+)?(?:A|B|tie(?!\W*break))\b(?!\w)",
     re.IGNORECASE,
 )
-# Both sides, and that they are equal: 'A = B', 'A ≈ B', 'A - B tie', 'A and B are equal'.
+# Both sides, and that they are equal: 'A = B', 'A ≈ B', 'A - B tie', 'A and B are equal', 'A is tied with B'.
 _EQUAL = re.compile(
-    r"\s*(?:(?:=+|≈|≃|≅|≡|~=?)\s*(?:(?:answer|response)\s+)?[AB]\b"
-    r"|(?:[-–—/|&+,]|,?\s*(?:and|or|vs\.?|versus)\b)\s*(?:(?:answer|response)\s+)?[AB]\b"
-    r"[\s:.()–—-]*(?:(?:are|is|both)\s+)?(?:an?\s+)?(?:tied?|draw|equal|equally\s+good)\b(?!\W*break))",
+    rf"\s*(?:(?:=+|≈|≃|≅|≡|~=?|\\(?:approx|equiv|sim(?:eq)?)\b)\s*{_OTHER}"
+    rf"|(?:[-–—/|&+,]+|,?\s*(?:and|or|vs\.?|versus)(?!\w))\s*{_OTHER}"
+    r"[\s:.()–—-]*(?:(?:are|is|both)\s+)?(?:an?\s+)?(?:tied?|draw|equal|equally\s+good)\b(?!\W*break)"
+    rf"|(?:is\s+)?(?:tie[sd]?(?:\s+with)?|equals?(?:\s+to)?|equal\s+to|as\s+good\s+as)\s+{_OTHER})",
     re.IGNORECASE,
 )
+# Which side of a comparison is greater: 'A < B'.
+_GREATER = re.compile(rf"\s*(?P<sign>[<>≪≫])(?!=)\s*{_OTHER}", re.IGNORECASE)
+# Anything else that is said of both sides at once is no verdict: 'A <= B', 'A ≠ B', 'A - B'.
+_BOTH = re.compile(rf"\s*(?:(?:[<>=≤≥≠≪≫~!]|\\\w+)+\s*{_OTHER}|[–—-]+\s*{_OTHER}\s*\.?\s*$)", re.IGNORECASE)
 _YES_NO = re.compile(r"\W*(yes|no)\b(?!\s*(?:[/|]|or\b))", re.IGNORECASE)
 
 
@@ -59,7 +65,10 @@ def read_pairwise(text: str) -> Choice | None:
     match = _SIDE.match(said)
     if match is not None and _EQUAL.match(match["after"]):
         return TIE
-    if match is None or _ANOTHER.match(match["after"]):
+    if match is not None and (greater := _GREATER.match(match["after"])):
+        first = match["side"] in "Aa"
+        return "A" if first == (greater["sign"] in ">≫") else "B"
+    if match is None or _ANOTHER.match(match["after"]) or _BOTH.match(match["after"]):
         return None
     if match["side"].islower() and match["after"].strip(" .!"):
         return None  # 'a bit better is B': an article

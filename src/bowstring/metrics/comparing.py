@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import count
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -22,12 +21,21 @@ import numpy.typing as npt
 
 from bowstring.metrics.clusters import Means, Score
 from bowstring.metrics.distributions import student_t_p_value, student_t_quantile
-from bowstring.metrics.intervals import OF_CHANGES, TRUSTED_CLUSTERS, contributing_clusters, interval_of
-from bowstring.metrics.linear import Ends, Linearized, Places, changes, columns_of, linearize, sums_by
+from bowstring.metrics.intervals import (
+    OF_CHANGES,
+    TRUSTED_CLUSTERS,
+    contributing_clusters,
+    df_of_sizes,
+    effective_df,
+    interval_of,
+    without_own_mean,
+)
+from bowstring.metrics.linear import Ends, Linearized, Places, changes, columns_of, linearize, net_change, sums_by
 
 LEVEL = 0.05
 POWER = 0.8
 _ROUNDING = 1e-9  # a difference this small is rounding error
+_ROUNDS = 20  # of a search that settles in a few
 
 Floats = npt.NDArray[np.float64]
 
@@ -60,8 +68,11 @@ class Difference:
 
     @property
     def detectable(self) -> float | None:
-        """The smallest true difference detectable with 80% power; None if there are too few clusters."""
-        return _power_multiplier(self.level) * self.error if self.clusters >= self.least_clusters else None
+        """The smallest true difference detectable with 80% power; None if there are too few clusters to say. It is not
+        smaller than what the interval leaves open."""
+        if self.clusters < self.least_clusters + _SPARE_CLUSTERS:
+            return None
+        return max(_power_multiplier(self.level, self.clusters - 1) * self.error, (self.high - self.low) / 2)
 
     def as_json(self) -> dict[str, Any]:
         told = {"trusted": self.trusted, "least_clusters": self.least_clusters, "detectable": self.detectable}
@@ -92,9 +103,13 @@ class CorrectedDifference(Difference):
         return replace(self, value=-self.value, low=-self.high, high=-self.low)
 
 
-def _power_multiplier(level: float) -> float:
+# So many clusters more than can show anything: with fewer, power depends on whether every one of them differs.
+_SPARE_CLUSTERS = 2
+
+
+def _power_multiplier(level: float, df: float) -> float:
     """Return how many standard errors a true difference must be for 80% power, two-sided."""
-    return NormalDist().inv_cdf(1 - level / 2) + NormalDist().inv_cdf(POWER)
+    return student_t_quantile(1 - level / 2, df) + student_t_quantile(POWER, df)
 
 
 def difference(
@@ -137,11 +152,14 @@ def difference_of(before: Linearized, after: Linearized, items: int, *, by_item:
     sums = sums_by(places, signed, clusters)
     raw = sums_by(places, np.concatenate([-before.moved, after.moved]), clusters)
     one_more = sum(float((side.weight**2 / side.n_of).sum()) for side in (before, after)) / 2
-    variance = clusters / (clusters - 1) * float((sums**2).sum()) + one_more
+    weights = np.concatenate([before.weight, after.weight])
+    variance = without_own_mean(places, weights, sums) + one_more
     variance += _shared_by_groups(signed, places, np.concatenate([before.group, after.group]), clusters)
     error = math.sqrt(variance)
     differing = int((np.abs(raw) > _ROUNDING * span / max(1, items)).sum())
     df = degrees_of_freedom(raw)
+    if by_item:
+        df = min(df, df_of_sizes(net_change(before, after), OF_CHANGES))
     p = min(1.0, max(student_t_p_value(value / error, df), _least_p(differing)))
     reach = student_t_quantile(0.975, df) * error
     low, high = _limits(value, before, after, reach) if by_item else (value - reach, value + reach)
@@ -222,12 +240,15 @@ def clusters_needed(found: Difference, apart: float) -> int | None:
     """Return how many users or personas would detect a true difference of `apart` with 80% power.
 
     Extrapolated from the observed standard error, which shrinks with the square root of the cluster count, and never
-    below the minimum at which anything can be significant. None if undefined.
+    below the number from which power can be stated. None if undefined.
     """
     if found.clusters < 2 or found.error <= _ROUNDING or abs(apart) <= _ROUNDING:
         return None
-    enough = math.ceil(found.clusters * (_power_multiplier(found.level) * found.error / apart) ** 2)
-    return max(found.least_clusters, enough)
+    enough = found.least_clusters + _SPARE_CLUSTERS
+    for _ in range(_ROUNDS):  # the fewer clusters, the larger the multiplier
+        needed = found.clusters * (_power_multiplier(found.level, enough - 1) * found.error / apart) ** 2
+        enough = max(found.least_clusters + _SPARE_CLUSTERS, math.ceil(needed))
+    return enough
 
 
 # What two runs are assumed to be like before either has started (docs/statistics.md).
@@ -235,15 +256,15 @@ DIFFERING = 0.25  # the share of items on which they differ
 _ALIKE = 0.1  # the correlation of differences within a cluster
 
 
-def planned_difference(clusters: int, items: int) -> float | None:
-    """Return the smallest true difference that `items` in `clusters` can show with 80% power, as a share of the range
-    of a score; None if they are too few for any."""
-    if clusters < least_clusters():
+def planned_difference(sizes: Sequence[int]) -> float | None:
+    """Return the smallest true difference that clusters with so many items can show with 80% power, as a share of the
+    range of a score; None if they are too few for any."""
+    if len(sizes) < least_clusters():
         return None
-    each = items / clusters
-    error = math.sqrt(DIFFERING * (1 + max(0.0, each - 1) * _ALIKE) / items)
-    df = clusters - 1
-    found = error * (student_t_quantile(1 - LEVEL / 2, df) + student_t_quantile(POWER, df))
+    items = np.asarray(sizes, dtype=np.float64)
+    variances = items * (1 + (items - 1) * _ALIKE)
+    error = math.sqrt(DIFFERING * float(variances.sum())) / float(items.sum())
+    found = error * _power_multiplier(LEVEL, effective_df(variances))
     return found if found < DIFFERING else None  # runs that differ on a quarter of the items differ by no more
 
 

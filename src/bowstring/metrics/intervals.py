@@ -33,11 +33,13 @@ ROUNDING = 1e-12  # a spread this small is rounding error
 @dataclass(frozen=True, slots=True)
 class Missing:
     """Items that should have a score and have none. `as_worst` is the metric if they had the worst possible score;
-    `bounds`, where more than 2% of the scores are missing, if they had the lowest and if they had the highest."""
+    `bounds`, where more than 2% of the scores are missing, if they had the lowest and if they had the highest. Where
+    items have several answers or judgements, `records` counts those without a score, also of items that have one."""
 
     items: int
     as_worst: float
     bounds: tuple[float, float] | None
+    records: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ def interval_of(found: Linearized, *, bounded: bool = True, prior: Prior = OF_SC
     variance = variance_of(found, prior)
     sums = sums_by(found.cluster, found.influence, found.clusters)
     contributing = contributing_clusters(sums)
-    df = min(found.clusters - 1, _CLUSTER_DF * (contributing + _PRIOR_CLUSTERS))
+    df = min(df_of_sizes(found, prior), _CLUSTER_DF * (contributing + _PRIOR_CLUSTERS))
     t = student_t_quantile(0.975, df)
     if not bounded or found.most - found.least < ROUNDING:
         return found.value - t * math.sqrt(variance), found.value + t * math.sqrt(variance)
@@ -169,33 +171,68 @@ def variance_of(found: Linearized, prior: Prior = OF_SCORES) -> float:
     alone = float((scaled**2).sum())
     if alone <= 0:
         return ROUNDING**2
-    squares_of_all = float((influence**2).sum())
-    events = squares_of_all**2 / float((influence**4).sum()) if squares_of_all > ROUNDING * alone else 0.0
-    known = events * events / (events + _FIRST_EVENTS)
-
-    def of_pairs(most: float, seen: float, assumed: float) -> float:
-        """`most` is the variance of the pairs if they were fully correlated, `seen` what the sample shows."""
-        if most <= 1e-12 * alone:
-            return 0.0
-        correlation = (prior.events * assumed + known * seen / most) / (prior.events + known)
-        return most * min(1.0, max(0.0, correlation))
-
-    def squares(places: Places, values: npt.NDArray[np.float64]) -> float:
-        return float((sums_by(places, values, 0) ** 2).sum())
-
-    apart = found.clusters / (found.clusters - 1)  # the mean is the sample's own
-    in_clusters = of_pairs(
-        squares(found.cluster, scaled) - alone,
-        apart * squares(found.cluster, influence) - squares_of_all,
-        prior.correlation,
-    )
+    most = _squares(found.cluster, scaled) - alone
+    in_clusters = most * _correlation(found, prior)
     if not (found.group >= 0).any():
         return alone + in_clusters
     both = np.where(found.group >= 0, found.group * found.clusters + found.cluster, -1)
     both = np.unique(both, return_inverse=True)[1].reshape(-1) - int((both < 0).any())
-    most, seen = (squares(found.group, x) - squares(both, x) for x in (scaled, influence))
+    most, seen = (_squares(found.group, x) - _squares(both, x) for x in (scaled, influence))
     centred = (alone + in_clusters) / float(scaled.sum()) ** 2  # the mean is the sample's own: pairs seem less alike
-    return alone + in_clusters + of_pairs(most, seen + centred * most, _GROUP_CORRELATION)
+    assumed = Prior(_GROUP_CORRELATION, prior.events)
+    return alone + in_clusters + most * _blended(assumed, _known(influence, alone), seen + centred * most, most, alone)
+
+
+def df_of_sizes(found: Linearized, prior: Prior) -> float:
+    """Return the degrees of freedom that clusters of these sizes leave."""
+    scaled = np.abs(found.weight) * found.spread
+    alone = sums_by(found.cluster, scaled**2, found.clusters)
+    pairs = sums_by(found.cluster, scaled, found.clusters) ** 2 - alone
+    return effective_df(alone + _correlation(found, prior) * pairs)
+
+
+def effective_df(variances: npt.NDArray[np.float64]) -> float:
+    """Return the degrees of freedom of clusters with these shares in the variance: one less than their number if the
+    shares are equal, and fewer where some clusters have many more items than others."""
+    total, clusters = float(variances.sum()), len(variances)
+    effective = total**2 / float((variances**2).sum()) if total > 0 else float(clusters)
+    return max(1.0, effective * (clusters - 1) / clusters)
+
+
+def without_own_mean(places: Places, weights: npt.NDArray[np.float64], sums: npt.NDArray[np.float64]) -> float:
+    """Return the sum of squares of clusters' sums, as if the mean were not the sample's own: a cluster with a large
+    share of the weight has drawn the mean towards itself."""
+    shares = sums_by(places, np.abs(weights), len(sums))
+    left = 1 - shares / max(ROUNDING, float(shares.sum()))
+    return float((sums**2 / np.maximum(left, 1e-3)).sum())
+
+
+def _correlation(found: Linearized, prior: Prior) -> float:
+    """Return the correlation of scores in one cluster: as seen, drawn towards the assumed one."""
+    scaled, influence = np.abs(found.weight) * found.spread, found.influence
+    alone = float((scaled**2).sum())
+    sums = sums_by(found.cluster, influence, found.clusters)
+    seen = without_own_mean(found.cluster, scaled, sums) - float((influence**2).sum())
+    return _blended(prior, _known(influence, alone), seen, _squares(found.cluster, scaled) - alone, alone)
+
+
+def _known(influence: npt.NDArray[np.float64], alone: float) -> float:
+    """Return as how many events what was seen counts."""
+    squares = float((influence**2).sum())
+    events = squares**2 / float((influence**4).sum()) if squares > ROUNDING * alone else 0.0
+    return events * events / (events + _FIRST_EVENTS)
+
+
+def _blended(prior: Prior, known: float, seen: float, most: float, alone: float) -> float:
+    """Return a correlation of pairs; `most` is their variance if they were fully correlated, `seen` what the sample
+    shows."""
+    if most <= 1e-12 * alone:
+        return 0.0
+    return min(1.0, max(0.0, (prior.events * prior.correlation + known * seen / most) / (prior.events + known)))
+
+
+def _squares(places: Places, values: npt.NDArray[np.float64]) -> float:
+    return float((sums_by(places, values, 0) ** 2).sum())
 
 
 def bootstrap_estimate(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -157,6 +157,17 @@ def changes(before: Linearized, after: Linearized) -> tuple[Linearized, Lineariz
         for sign in (1, -1)
     )
     return one, other
+
+
+def net_change(before: Linearized, after: Linearized) -> Linearized:
+    """Return the change from one side to the other as one statistic, from -1 to 1 of what each item can change."""
+    gains, losses = changes(before, after)
+    share = gains.scaled - losses.scaled
+    mean = (gains.value - losses.value) / max(1e-300, gains.most)
+    spread = math.sqrt(float((share**2).mean()) + 1 / len(share))
+    return replace(
+        gains, value=after.value - before.value, scaled=share, residual=share - mean, spread=np.full(len(share), spread)
+    )
 
 
 def _of_shares(share: Floats, most: Floats, cluster: Places, group: Places, clusters: int) -> Linearized:

@@ -103,7 +103,8 @@ class Measure:
         listed = [(cluster, record, self.parts(record)) for cluster, record in records]
         scores = self.collect_scores(listed)
         found = self.estimate_from_scores(scores)
-        return found and replace(found, missing=self._missing(found.value, scores, listed))
+        items = {item_and_answer(record)[0] for _, record, parts in listed if parts}
+        return found and replace(found, n=len(items), missing=self._missing(found.value, listed))
 
     def estimate_from_scores(self, scores: Mapping[str, Sequence[Score]]) -> Estimate | None:
         found = estimate(scores, self.statistic, ends=self.ends)
@@ -119,7 +120,8 @@ class Measure:
         low, high = (self._filled(listed, which) for which in (0, 1))
         if low is None or high is None:
             return None
-        return Missing(len(lacking), low if self.higher_is_better else high, (min(low, high), max(low, high)))
+        worst = low if self.higher_is_better else high
+        return Missing(len(lacking), worst, (min(low, high), max(low, high)), len(lacking))
 
     def is_whole(self, records: Sequence[Mapping[str, Any]]) -> bool:
         """Return whether every component has a score in these records, or lacks one."""
@@ -152,20 +154,20 @@ class Measure:
         if worst is None:
             return None
         listed = [("", record, self.parts(record)) for record in records]
-        return self._missing(worst, self.collect_scores(listed), listed)
+        return self._missing(worst, listed)
 
-    def _missing(
-        self, value: float, scores: Mapping[str, Sequence[Score]], listed: Sequence[ClusteredParts]
-    ) -> Missing:
+    def _missing(self, value: float, listed: Sequence[ClusteredParts]) -> Missing:
         lacking = [(record, own) for _, record, parts in listed if parts is None and (own := self._lacked(record))]
         if not lacking:
             return Missing(0, value, None)
         ends = (self._filled(listed, which) for which in (0, 1))
         low, high = (value if end is None else end for end in ends)
-        more, there = sum(sum(own.values()) for _, own in lacking), sum(map(len, scores.values()))
+        more = sum(sum(own.values()) for _, own in lacking)
+        there = sum(len(values) for _, _, parts in listed if parts for values in parts.values())
         bounds = (min(low, high), max(low, high)) if more > NEGLIGIBLE * (more + there) else None
-        items = {item_and_answer(record)[0] for record, _ in lacking}
-        return Missing(len(items), low if self.higher_is_better else high, bounds)
+        scored = {item_and_answer(record)[0] for _, record, parts in listed if parts}
+        items = {item_and_answer(record)[0] for record, _ in lacking} - scored
+        return Missing(len(items), low if self.higher_is_better else high, bounds, len(lacking))
 
     def _lacked(self, record: Mapping[str, Any]) -> dict[str, int]:
         return {name: n for name, n in self.lacks(record).items() if n and name in self.components}

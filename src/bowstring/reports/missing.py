@@ -21,19 +21,25 @@ def shown_metrics(metrics: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {name: nothing | {"missing": missing} for name, missing in unscored.items()} | dict(scored)
 
 
-def missing_items(e: Mapping[str, Any]) -> int:
-    """Return the number of items that an estimate in metrics.json lacks."""
-    return int((e.get("missing") or {}).get("items", 0))
+def missing_scores(e: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the number of items that an estimate in metrics.json lacks, and of records."""
+    missing = e.get("missing") or {}
+    items = int(missing.get("items", 0))
+    return items, max(items, int(missing.get("records", 0)))
 
 
 def any_missing(metrics: Mapping[str, Mapping[str, Any]]) -> bool:
-    return any(map(missing_items, metrics.values()))
+    return any(missing_scores(e)[1] for e in metrics.values())
 
 
 def missing_cells(e: Mapping[str, Any], number: Callable[[float], str]) -> tuple[str, str, str]:
     """Return the number of missing items, the value with them as worst, and the bounds, as text."""
-    if not missing_items(e):
+    items, records = missing_scores(e)
+    if not e.get("missing"):
+        return "", "", ""
+    if not records:
         return "0", number(e["value"]), ""
     bounds = e["missing"]["bounds"]
     between = "" if bounds is None else f"{number(bounds[0])} – {number(bounds[1])}"
-    return f"{missing_items(e):,}", number(e["missing"]["as_worst"]), between
+    lacking = f"{items:,}" if items == records else f"{items:,} ({records:,} records)"
+    return lacking, number(e["missing"]["as_worst"]), between

@@ -19,8 +19,9 @@ from bowstring.metrics.measures import NO_METRICS, MetricSet
 from bowstring.reports.drawing import draw
 from bowstring.reports.figures import axis_figures, main_figures
 from bowstring.reports.items import blocks
-from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells, shown_metrics
+from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells, missing_scores, shown_metrics
 from bowstring.reports.numbers import splits_in_words
+from bowstring.reports.tables import unscored_text
 from bowstring.reports.variance import variance_lines
 from bowstring.runs.failures import commonest_failure
 
@@ -102,11 +103,24 @@ def environment(metric_set: MetricSet = NO_METRICS) -> Environment:
         "number": metric_set.number,
         "place": metric_set.place,
         "any_missing": any_missing,
+        "lacking": partial(_lacking, metric_set),
+        "unscored": lambda point, metric: unscored_text(point, metric, metric_set),
         "missing_cells": lambda e, name: missing_cells(e, partial(metric_set.number, metric=name)),
     }
     made.globals |= {"missing_heads": HEADS, "about_missing": ABOUT}
     made.globals["style"] = _ours("style.css")
     return made
+
+
+def _lacking(metric_set: MetricSet, e: Mapping[str, Any], metric: str) -> Markup:
+    """What an estimate in a group or of a point lacks, in small print."""
+    from markupsafe import Markup
+
+    missing = missing_scores(e)[1]
+    worst = metric_set.number(e["missing"]["as_worst"], metric) if missing else ""
+    return (
+        Markup('<br><span class="tag">{} missing, as worst {}</span>').format(missing, worst) if missing else Markup()
+    )
 
 
 @cache

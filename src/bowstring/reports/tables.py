@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.files.escaping import escape_csv, escape_latex, escape_markdown
 from bowstring.metrics.measures import MetricSet
-from bowstring.reports.missing import HEADS, any_missing, missing_cells, shown_metrics
+from bowstring.reports.missing import HEADS, any_missing, missing_cells, missing_scores, shown_metrics
 from bowstring.reports.points import columns_of
 
 
@@ -25,6 +25,12 @@ class Value(NamedTuple):
     n: int
     clusters: int
     trusted: bool
+    missing: int = 0  # items, or records of them, without a score
+    as_worst: str = ""  # with the missing ones at the worst
+
+    @property
+    def lacking(self) -> str:
+        return f" ({self.missing:,} missing, as worst {self.as_worst})" if self.missing else ""
 
     @property
     def interval(self) -> str:
@@ -63,8 +69,9 @@ def lost_items(metrics: Mapping[str, Any]) -> list[str]:
     """Counts of items that scores do not show; failures of the model and of its provider apart."""
     lost = {field: f"{n:,} {what}" for field, what in COUNTS.items() if (n := metrics.get(field, 0))}
     if "failed" in lost and (apart := metrics.get("failures")):
-        provider = sum(apart["provider"].values())
-        sides = (("by the model", metrics["failed"] - provider), ("by the provider", provider))
+        provider, judge = (sum(apart.get(side, {}).values()) for side in ("provider", "judge"))
+        model = metrics["failed"] - provider - judge
+        sides = (("by the model", model), ("by the provider", provider), ("by the judge", judge))
         by = [f"{n:,} {who}" for who, n in sides if n > 0]
         lost["failed"] += f" ({', '.join(by)})" if by else ""
     if empty := metrics.get("failures", {}).get("model", {}).get("empty"):
@@ -95,11 +102,21 @@ def sweep_tables(summary: Mapping[str, Any]) -> list[Table]:
     rows = []
     for name, point in summary["points"].items():
         tokens = point["context_tokens"]
-        values = [_value(point["metrics"].get(column), column, metric_set) for column in columns]
+        values: list[Cell] = [_value(point["metrics"].get(column), column, metric_set) for column in columns]
+        values = [unscored_text(point, c, metric_set) or v for c, v in zip(columns, values, strict=True)]
         rows.append([name, "" if tokens is None else f"{tokens:.0f}", *values])
     lost = [f"{name}: {note}" for name, point in summary["points"].items() for note in notes_of(point)]
     notes = [*summary.get("notes", ()), *lost]
     return [Table("sweep", ["history", "tokens", *columns], rows, notes, benchmark_of(summary).cluster.many)]
+
+
+def unscored_text(point: Mapping[str, Any], metric: str, metric_set: MetricSet) -> str:
+    """What is known of a metric without a value; empty if it has one, or nothing is known."""
+    missing = (point.get("unscored") or {}).get(metric)
+    if missing is None:
+        return ""
+    low, high = (metric_set.number(end, metric) for end in missing["bounds"])
+    return f"no score; {low} to {high} possible"
 
 
 def _breakdown(
@@ -113,12 +130,14 @@ def _breakdown(
 def _value(e: Mapping[str, Any] | None, metric: str, metric_set: MetricSet) -> Value | None:
     if e is None or e["value"] is None:
         return None
-    shown = (metric_set.number(e[k], metric) for k in ("value", "low", "high"))
-    return Value(next(shown), next(shown), next(shown), e["n"], e["clusters"], e["trusted"])
+    value, low, high = (metric_set.number(e[k], metric) for k in ("value", "low", "high"))
+    missing = missing_scores(e)[1]
+    worst = metric_set.number(e["missing"]["as_worst"], metric) if missing else value
+    return Value(value, low, high, e["n"], e["clusters"], e["trusted"], missing, worst)
 
 
 def _text(cell: Cell) -> str:
-    return f"{cell.value} {cell.interval} n {cell.n}" if isinstance(cell, Value) else (cell or "")
+    return f"{cell.value} {cell.interval} n {cell.n}{cell.lacking}" if isinstance(cell, Value) else (cell or "")
 
 
 def to_markdown(table: Table) -> str:
@@ -145,11 +164,11 @@ def as_sentences(notes: Sequence[str]) -> list[str]:
 
 
 def to_csv(table: Table) -> str:
-    """A table for programs: an estimate takes six columns, and notes are left out."""
+    """A table for programs: an estimate takes eight columns, and notes are left out."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     wide = [any(isinstance(row[n], Value) for row in table.rows) for n in range(len(table.columns))]
-    of = ("", " low", " high", " n", " clusters", " trusted")
+    of = ("", " low", " high", " n", " clusters", " trusted", " missing", " as worst")
     heads = [[f"{c}{part}" for part in of] if w else [c] for c, w in zip(table.columns, wide, strict=True)]
     writer.writerow([escape_csv(head) for of_column in heads for head in of_column])
     for row in table.rows:
@@ -160,9 +179,9 @@ def to_csv(table: Table) -> str:
 
 def _columns(cell: Cell) -> list[str]:
     if not isinstance(cell, Value):
-        return [""] * 6
-    shown = [text.replace(",", "") for text in (cell.value, cell.low, cell.high)]
-    return [*shown, str(cell.n), str(cell.clusters), str(cell.trusted).lower()]
+        return [""] * 8
+    *shown, worst = (text.replace(",", "") for text in (cell.value, cell.low, cell.high, cell.as_worst))
+    return [*shown, str(cell.n), str(cell.clusters), str(cell.trusted).lower(), str(cell.missing), worst]
 
 
 def to_latex(table: Table) -> str:
@@ -170,7 +189,7 @@ def to_latex(table: Table) -> str:
 
     def shown(cell: Cell) -> str:
         if isinstance(cell, Value):
-            return f"{cell.value} {{\\scriptsize {cell.interval} $n$ {cell.n}}}"
+            return f"{cell.value} {{\\scriptsize {cell.interval} $n$ {cell.n}{cell.lacking}}}"
         return escape_latex(cell or "")
 
     def line(cells: Sequence[Cell]) -> str:

@@ -31,19 +31,26 @@ def commonest_failure(records: Iterable[Mapping[str, Any]]) -> tuple[str, int]:
 
 # A failure of the model lies in what it was asked or said, or in its own code; any other lies in how it is served.
 MODEL_FAILURES = ("context", "code")
+ANSWERING = ("answer", "summary", "history")  # stages of the model; all others are of its judges
 _REFUSED = ("refusal", "filter")
 
 
 def count_failures(records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """Return how many records failed by the model and by its provider, by kind of the first failure in each. Refusals
-    and empty answers are the model's as well; they are answers, and have a score."""
-    found: dict[str, Counter[str]] = {"model": Counter(), "provider": Counter()}
+    """Return how many records failed by the model, by its provider and by those that judge it, by kind of the first
+    failure in each. Refusals and empty answers are the model's as well; they are answers, and have a score."""
+    found: dict[str, Counter[str]] = {"model": Counter(), "provider": Counter(), "judge": Counter()}
     for record in records:
         first = next(failures_in(record), None)
         if first is not None:
-            found["model" if first["kind"] in MODEL_FAILURES else "provider"][first["kind"]] += 1
+            found[_side_of(first)][first["kind"]] += 1
         found["model"].update({fault for part in (record, *record.values()) if (fault := _fault_of(part))})
     return {side: dict(sorted(kinds.items())) for side, kinds in found.items()}
+
+
+def _side_of(failure: Mapping[str, str]) -> str:
+    if failure["stage"] not in ANSWERING:
+        return "judge"
+    return "model" if failure["kind"] in MODEL_FAILURES else "provider"
 
 
 def _fault_of(part: Any) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -76,9 +77,11 @@ def users_in_order(items: Items, groups: Sequence[Sequence[Any]]) -> list[str]:
     return sorted(places, key=lambda user: (places[user], seeded_number(0, "users", user)))
 
 
-def clusters_of(items: Items, groups: Sequence[Sequence[Any]]) -> int:
-    """Return how many clusters, such as users, the items of these groups belong to; 0 if that is not known."""
-    return len({items.whose(item)[0] for group in groups for item in group}) if _says_whose(items) else 0
+def cluster_sizes(items: Items, groups: Sequence[Sequence[Any]]) -> list[int]:
+    """Return how many items each cluster, such as a user, has in these groups; none if that is not known."""
+    if not _says_whose(items):
+        return []
+    return list(Counter(items.whose(item)[0] for group in groups for item in group).values())
 
 
 def _says_whose(items: Items) -> bool:

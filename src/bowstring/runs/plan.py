@@ -10,7 +10,7 @@ from bowstring.metrics.comparing import planned_difference
 from bowstring.models.prices import Price
 from bowstring.models.tokens import TokenCounter, counter_or_none
 from bowstring.records import STAGE_ROLE, Message, Planned, Prompt, Sampling, Usage, request_key
-from bowstring.runs.items import chosen_groups, clusters_of
+from bowstring.runs.items import chosen_groups, cluster_sizes
 from bowstring.runs.repeats import MODEL_ROLE, Repeat, repeats_of
 from bowstring.runs.store import Store
 
@@ -128,7 +128,7 @@ def make_plan(running: Running) -> Plan:
     if store is not None:
         store.close_now()
     first = [group for items, group in groups if items is running.evaluations[0].items]
-    clusters, in_one = clusters_of(running.evaluations[0].items, first), sum(map(len, first))
+    sizes = cluster_sizes(running.evaluations[0].items, first)
     for name, model in running.models.items():
         roles[name].price(running.price(model))
     return Plan(
@@ -138,7 +138,7 @@ def make_plan(running: Running) -> Plan:
         lengths.name,
         running.prices.dated,
         options.batch,
-        clusters,
-        in_one / clusters if clusters else 0.0,
-        planned_difference(clusters, in_one),
+        len(sizes),
+        sum(sizes) / len(sizes) if sizes else 0.0,
+        planned_difference(sizes),
     )

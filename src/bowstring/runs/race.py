@@ -6,16 +6,16 @@ All responses are in the store: a race that was stopped goes on where it was, an
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from bowstring.concurrency import run_anywhere
 from bowstring.errors import UsageError
 from bowstring.metrics.sequential import SequentialTest
+from bowstring.records import by_item
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
 from bowstring.runs.items import chosen_groups, users_in_order
@@ -24,8 +24,14 @@ from bowstring.runs.runner import Group, Record, Runner, Snapshot
 from bowstring.runs.running import Running
 from bowstring.runs.store import Store
 
-# The difference of the second model's score from the first's, on the records of one user; None if one has no score.
-UserDifference = Callable[[Sequence[Record], Sequence[Record]], float | None]
+
+class UserDifference(Protocol):
+    """The difference of the second model's score from the first's, on the records of one user; None if one has no
+    score. `span` is the largest possible one, known after the first."""
+
+    span: float
+
+    def __call__(self, first: Sequence[Record], second: Sequence[Record]) -> float | None: ...
 
 
 @dataclass(slots=True)
@@ -33,7 +39,7 @@ class RaceOutcome:
     """`users` of `of_users` were enough, or all that could be asked; `left_out` of them had no score by both models.
 
     `items` counts the items that each model answered, of `of_items`. `value` is the mean difference, second model minus
-    first, in units of the metric; `low` and `high` are valid at any time, and None while there are too few users.
+    first, in units of the metric; `low` and `high` are valid at any time, and None before the first difference.
     """
 
     level: float
@@ -104,8 +110,8 @@ class Race:
 
     async def _race(self, sides: Sequence[_Side]) -> RaceOutcome:
         order = sides[0].order
-        outcome = RaceOutcome(self.level, of_users=len(order), of_items=sum(map(sides[0].size, order)))
-        self._total = len(sides) * outcome.of_items
+        outcome = RaceOutcome(self.level, of_users=len(order), of_items=sum(map(sides[0].items, order)))
+        self._total = len(sides) * sum(map(sides[0].size, order))
         test = SequentialTest(self.level)
         at_once = self._users_at_once(sides)
         for start in range(0, len(order), at_once):
@@ -122,15 +128,15 @@ class Race:
     def _look(self, records: Sequence[Sequence[Record | None]], test: SequentialTest, outcome: RaceOutcome) -> None:
         first, second = ([r for r in own if r is not None] for own in records)
         outcome.users += 1
-        outcome.items += len(first)
+        outcome.items += len(by_item(first))
         found = self.difference(first, second)
         if found is None:
             outcome.left_out += 1
             return
-        test.add(found)
-        low, high = test.interval
-        outcome.value, outcome.evidence, outcome.established = test.mean, test.evidence, test.established
-        outcome.low, outcome.high = (low, high) if math.isfinite(low) else (None, None)
+        span = self.difference.span
+        test.add(found / span)
+        outcome.low, outcome.high = (span * end for end in test.interval)
+        outcome.value, outcome.evidence, outcome.established = span * test.mean, test.evidence, test.established
 
     async def _answered(self, sides: Sequence[_Side], users: Sequence[str]) -> list[dict[str, list[Record | None]]]:
         """Return each model's records by user; None for an item that was not reached."""
@@ -174,6 +180,7 @@ class _Side:
         in_all = users_in_order(items, items.groups(None))  # the runs of the first users of this order are written
         self.order = in_all if users is None else in_all[:users]
         repeats = repeats_of(running.options.answers, running.options.judgements)
+        self._repeats = len(repeats)
         open_group = open_repeated(partial(items.open_group, askers=askers))
         self._groups: dict[str, list[Group[Repeated]]] = {user: [] for user in self.order}
         for group in groups:
@@ -187,4 +194,8 @@ class _Side:
         return self._groups[user]
 
     def size(self, user: str) -> int:
+        """The number of records of a user; items have several if they are answered or judged several times."""
         return sum(len(group.items) for group in self._groups[user])
+
+    def items(self, user: str) -> int:
+        return self.size(user) // self._repeats

@@ -86,7 +86,7 @@ class Sweep:
     def _summary(self, runs: Mapping[str, Run]) -> dict[str, Any]:
         counter = counter_or_none("embedded", self.tell)
         density = self._characters_per_token(counter)
-        points = {}
+        points: dict[str, dict[str, Any]] = {}
         for name, run in runs.items():
             m = run.metrics
             characters = m.get("shown", {}).get("characters")  # a benchmark need not count it
@@ -98,6 +98,7 @@ class Sweep:
                 **{k: m.get(k, 0) for k in ("truncated", "refused")},
                 "context_tokens": None if characters is None else characters / density,
                 "metrics": m["metrics"],
+                **{k: m[k] for k in ("unscored", "failures") if k in m},
                 "usage": m["usage"],
             }
         first = next(iter(runs.values())).metrics

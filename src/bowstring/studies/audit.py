@@ -163,8 +163,9 @@ def prepare_audit(
         raise UsageError(f"{path} is a retrieval-only run: it has no answers to audit")
     asked = [name.strip() for names in chosen.checks for name in names.split(",")]
     wanted = _checks(auditing.checks, asked, second=chosen.second_judge is not None)
-    records = [record for record in run.records() if not is_repeated(record)]
-    corrected = {"corrected": correct(run, records, Path(chosen.labels))} if chosen.labels is not None else {}
+    answered = list(run.records())
+    corrected = {"corrected": correct(run, answered, Path(chosen.labels))} if chosen.labels is not None else {}
+    records = [record for record in answered if not is_repeated(record)]
     opened = _Opening(run, benchmark, _options(run, of_run), tell, with_keys=with_keys)
     roles, skipped = opened.roles(wanted, chosen, auditing.skips(configuration["settings"]))
     prompts = benchmark.prompts(opened.options.prompts)

@@ -235,37 +235,61 @@ class _Comparing:
             power={name: _power(found, detect) for name, found in from_baseline.items()} if detect is not None else {},
             groups=self._groups(main),
             examples=most_different(self.view, main, self.measures[main], self.records, self.keys, items),
-            notes=[*notes, *self._left_out(main), *self._contested_notes(main, pairs)],
+            notes=[
+                *notes,
+                *self._other_metric(main, metric),
+                *self._left_out(main),
+                *self._contested_notes(main, pairs),
+            ],
             correlations=correlate_across_runs(self.metric_set, metrics, self.records, self.clusters),
             length=length_comparison(self.contenders, self.baseline, self.keys),
         )
 
     def unscored(self, asked: str | None) -> dict[str, str]:
-        """The runs without a score of any item, where others have one, if at least two have: what there is to say of
-        each. It is about the metric asked for, or about the main one of the runs that have scores."""
-        scored = {
-            m: {
-                name
-                for name, own in self._parts(m).items()
-                if {c for one in own.values() for c in one} >= set(measure.components)
-            }
-            for m, measure in self.measures.items()
+        """The runs without a value of a metric that at least two others have, because scores are missing: what there is
+        to say of each. The metric is the one asked for, or the main one."""
+        main = asked or self._wanted()
+        has = self._has_value(main) if main in self.measures else set()
+        return self._without_value(main) if len(has) > 1 else {}
+
+    def _wanted(self) -> str:
+        """The metric that would rank the runs if none lacked scores."""
+        found = [m for m in self.measures if self._has_value(m)]
+        return self.metric_set.lead(found) or next(iter(found), "")
+
+    def _has_value(self, metric: str) -> set[str]:
+        parts = set(self.measures[metric].components)
+        return {
+            name for name, own in self._parts(metric).items() if {part for one in own.values() for part in one} >= parts
         }
-        main = asked or self.metric_set.lead([m for m, names in scored.items() if len(names) > 1])
-        if main is None or not 1 < len(scored.get(main, ())) < len(self.contenders):
-            return {}
-        measure, number = self.measures[main], self.metric_set.scale(main).number
-        ever = {key for own in self._parts(main).values() for key in own}
+
+    def _without_value(self, metric: str) -> dict[str, str]:
+        """The runs that lack a value of a metric because every item that they have no score of failed or was not
+        read; others were not judged at all."""
+        measure, number = self.measures[metric], self.metric_set.scale(metric).number
+        scored = self._parts(metric)
+        ever = {key for own in scored.values() for key in own}
         found = {}
         for name in self.records:
-            lacking = [record for key in ever for record in self._repeats[name][key]]
-            missing = measure.unscored(("", record) for record in lacking)
-            if name not in scored[main] and missing is not None and missing.items == len(ever):
+            if name in self._has_value(metric):
+                continue
+            rest = [key for key in ever if key not in scored[name]]
+            records = [record for key in ever for record in self._repeats[name][key]]
+            missing = measure.unscored(("", record) for record in records)
+            if missing is not None and missing.items == len(rest):
                 low, high = (number(end) for end in missing.bounds or measure.scale.limits)
                 found[name] = (
-                    f"{name} has no {main}: of {missing.items:,} items none has a score (it could be {low} to {high})"
+                    f"{name} has no {metric}: {missing.items:,} of {len(ever):,} items have no score (it could be "
+                    f"{low} to {high})"
                 )
         return found
+
+    def _other_metric(self, main: str, asked: str | None) -> list[str]:
+        """Why the runs are not ranked by the metric that usually ranks them."""
+        wanted = self._wanted()
+        if asked is not None or wanted in ("", main):
+            return []
+        return [f"{said}: the runs are ranked by {main} instead" for said in self._without_value(wanted).values()]
 
     def _left_out(self, metric: str) -> list[str]:
         """Which runs' missing scores leave items out for all of them, if any do."""
@@ -316,7 +340,7 @@ class _Comparing:
         shared = self._scored_by_all(metric, keys)
         has = [name for name, own in self._parts(metric).items() if own]
         found = {name: of_scores(self._scores(metric, name, shared)) for name in has}
-        return {name: own for name, own in found.items() if own is not None}
+        return {name: replace(own, n=len(shared)) for name, own in found.items() if own is not None}
 
     def _with_missing(self, metric: str, own: Mapping[str, Estimate]) -> dict[str, Estimate]:
         """The estimates on the items that all runs have a score of, with what each run lacks of all compared items."""

@@ -179,6 +179,8 @@ def _detectable(compared: Comparison, found: CorrectedDifference) -> str:
             if found.comparisons > 1
             else ""
         )
+        if found.clusters >= found.least_clusters:
+            return f"{here} are too few to say which difference can be detected"
         return f"with {here} no difference can be detected; at least {found.least_clusters} are needed{corrected}"
     least = compared.metric_set.number(found.detectable, compared.metric)
     return (

@@ -20,6 +20,7 @@ from bowstring.benchmarks.people import JudgedScore, People
 from bowstring.metrics.comparing import CorrectedDifference, holm, minimum_holm_factors
 from bowstring.metrics.correction import LEAST, Corrected, Items, corrected, corrected_difference, enough_labels
 from bowstring.metrics.measures import Measure
+from bowstring.records import by_item
 from bowstring.runs.runner import Record
 from bowstring.studies.loading import Contender
 from bowstring.studies.people_labels import PeopleLabels, judged_items, match_labels
@@ -105,13 +106,13 @@ def corrected_comparison(
 
 
 class _Judged:
-    """The judge's scores of a run, by record."""
+    """The judge's scores of a run, by item: several if it was answered or judged several times."""
 
     def __init__(self, people: People, cluster_of: Any, records: Mapping[str, Record], keys: Sequence[str]) -> None:
+        repeats = by_item(records.values())
         self.rows = {
-            key: [(cluster_of(record), record, one) for one in people.judged_scores(record)]
+            key: [(cluster_of(record), record, one) for record in repeats[key] for one in people.judged_scores(record)]
             for key in keys
-            for record in (records[key],)
         }
 
     def all_scores(self) -> Iterator[JudgedScore]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from bowstring.benchmarks.of_run import installed_benchmark, open_run
 from bowstring.errors import UsageError
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
-from bowstring.records import is_repeated
+from bowstring.records import by_item, is_repeated, item_and_answer
 from bowstring.runs.folder import EndedRun
 from bowstring.runs.runner import Record
 from bowstring.runs.sweep import run_folders
@@ -54,24 +55,33 @@ def open_contenders(paths: Sequence[Path], baseline: Path | None) -> tuple[list[
     benchmark = installed_benchmark(_benchmark_of(ended[0]))
     notes = _check_data(benchmark, ended, records)
     names = short_names([run.configuration for run in ended], [str(folder) for folder in folders.values()])
-    shared = _shared(records)
+    shared = set(_shared(records))
     if not shared:
-        raise UsageError(f"{ended[0].path} and {ended[1].path} have no item in common; expected runs on the same items")
-    contenders = [
-        Contender(name, run.path, run.configuration, own, *_counts(benchmark, [own[key] for key in shared]))
-        for name, run, own in zip(names, ended, records, strict=True)
-    ]
+        raise UsageError(f"{_apart(ended, records)}; expected runs on the same items")
+    contenders = []
+    for name, run, own in zip(names, ended, records, strict=True):
+        compared = [record for record in own.values() if item_and_answer(record)[0] in shared]
+        contenders.append(Contender(name, run.path, run.configuration, own, *_counts(benchmark, compared)))
     at = 0 if baseline is None else list(folders).index(baseline.resolve())
     return contenders, names[at], notes + _notes(benchmark, contenders, len(shared))
 
 
 def common_keys(contenders: Sequence[Contender]) -> list[str]:
     """The keys of the items that all runs have, in the order of the data; without those of repeated answers."""
-    return [key for key in _shared([run.records for run in contenders]) if not is_repeated(contenders[0].records[key])]
+    return _shared([run.records for run in contenders])
 
 
 def _shared(records: Sequence[Mapping[str, Record]]) -> list[str]:
-    return [key for key in records[0] if all(key in own for own in records)]
+    """The keys of the items that all runs have."""
+    return [key for key, record in records[0].items() if not is_repeated(record) and all(key in own for own in records)]
+
+
+def _apart(ended: Sequence[EndedRun], records: Sequence[Mapping[str, Record]]) -> str:
+    """Which two runs have no item in common; if any two have some, that all together have none."""
+    for (one, own), (other, theirs) in combinations(zip(ended, records, strict=True), 2):
+        if not own.keys() & theirs.keys():
+            return f"{one.path} and {other.path} have no item in common"
+    return "the runs have no item that all of them have"
 
 
 def _records(run: EndedRun) -> dict[str, Record]:
@@ -141,14 +151,15 @@ def _is_unparsed(task: Mapping[str, Any]) -> bool:
 
 def _notes(benchmark: Benchmark, contenders: Sequence[Contender], shared: int) -> list[str]:
     notes = []
-    if any(len(run.records) != shared for run in contenders):
-        sizes = ", ".join(f"{run.name} {len(run.records):,}" for run in contenders)
+    items = {run.name: len(by_item(run.records.values())) for run in contenders}
+    if any(n != shared for n in items.values()):
+        sizes = ", ".join(f"{name} {n:,}" for name, n in items.items())
         notes.append(f"compared on the {shared:,} items that all runs have (of {sizes})")
     notes += _judging_notes(benchmark, contenders)
     for run in contenders:
         if run.failed or run.unparsed:
             notes.append(
-                f"{run.name}: {run.failed:,} failed and {run.unparsed:,} unparsed of {shared:,} items; "
+                f"{run.name}: {run.failed:,} failed and {run.unparsed:,} unparsed of {_compared(run, shared)}; "
                 "left out of the differences that need them"
             )
     own = {run.name: _own_notes(run.folder) for run in contenders}
@@ -156,6 +167,12 @@ def _notes(benchmark: Benchmark, contenders: Sequence[Contender], shared: int) -
         whose = [name for name, found in own.items() if note in found]
         notes.append(note if len(whose) == len(own) else f"{'; '.join(whose)}: {note}")
     return notes
+
+
+def _compared(run: Contender, shared: int) -> str:
+    if len(run.records) == len(by_item(run.records.values())):
+        return f"{shared:,} items"
+    return f"the answers and judgements of {shared:,} items"
 
 
 def _judging_notes(benchmark: Benchmark, contenders: Sequence[Contender]) -> list[str]:

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bowstring.benchmarks.people import JudgedScore, People, Task
 from bowstring.datasets.ratings import GOLD_CHECK, read_ratings
 from bowstring.errors import DataError, UsageError
 from bowstring.metrics.correction import JudgedItem
 from bowstring.metrics.measures import Measure
-from bowstring.runs.runner import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def _nothing_matches(files: Sequence[Path], runs: Sequence[Path], compared: tupl
 
 
 def judged_items(
-    measure: Measure, judged: Sequence[tuple[str, Record, JudgedScore]], scores: Mapping[str, float]
+    measure: Measure, judged: Sequence[tuple[str, Mapping[str, Any], JudgedScore]], scores: Mapping[str, float]
 ) -> dict[str, list[JudgedItem]]:
     """The items of a metric by component, with the scores of judge and people. `judged` are the judge's scores, each
     with its cluster and its record."""

@@ -32,6 +32,7 @@ from bowstring.metrics.measures import (
     mean,
     unscored_as_json,
 )
+from bowstring.records import is_repeated
 from bowstring.runs.runner import Record
 
 _AXES = ("type", "category", "distance")
@@ -57,7 +58,7 @@ def summarize(records: Sequence[Record], *, scoring: str, analysed: bool) -> dic
         "failed": len({r["key"] for r, task in tasks if "failure" in task or "failure" in task.get("error", {})}),
         "truncated": sum(task.get("finish") == "length" for _, task in tasks),
         "refused": sum(task.get("finish") in ("refusal", "filter") for _, task in tasks),
-        "validity": validity_of(records, cluster_of),
+        "validity": validity_of([r for r in records if not is_repeated(r)], cluster_of),
         "scoring": scoring,
         "shown": {
             name: _mean([r["shown"][name] for r in records if "shown" in r]) for name in ("sessions", "characters")
@@ -207,7 +208,7 @@ def _correlation(records: Sequence[Record]) -> Estimate | None:
     """Pearson correlation of inference and generation over instances."""
     pairs = [
         (r["persona"], instance_f1(inference), r["generation"]["score"])
-        for r in records
+        for r in (record for record in records if not is_repeated(record))
         if (inference := _read(r)) is not None and r.get("generation", {}).get("score") is not None
     ]
     return correlation(pairs)

@@ -180,7 +180,7 @@ def _length(whole: Sequence[Record]) -> Iterator[Finding]:
     name, expected = "length-controlled score 0–100", f"within {_CLEAR:g} of the score"
     if found.rate is None:
         n, owners = len(compared), len(set(clusters))
-        yield Finding("length", name, None, None, None, n, owners, False, expected, "problem", str(found.why))
+        yield Finding("length", name, None, None, None, n, owners, False, expected, "unclear", str(found.why))
         return
 
     def assess(e: Estimate) -> Assessment:

@@ -29,6 +29,7 @@ from bowstring.metrics.measures import (
     mean,
     unscored_as_json,
 )
+from bowstring.records import is_repeated
 from bowstring.runs.runner import Record
 
 _AXES = ("type", "split", "sentiment", "category", *demographics.AXES)
@@ -83,7 +84,7 @@ def summarize(records: Sequence[Record], judge: str | None = None) -> dict[str, 
         "metrics": _metrics(records, measures),
         "unscored": {} if judge is None else unscored_as_json(metric_set, _clustered(records)),
         "variance": variance_of_metrics(metric_set, records, cluster_of),
-        "validity": validity_of(records, cluster_of),
+        "validity": validity_of([r for r in records if not is_repeated(r)], cluster_of),
         "groups": groups,
         "fairness": fairness,
     }
