@@ -35,6 +35,7 @@ class EvaluationKeywords(RunKeywords, total=False):
     judge: ModelLike
     matcher: ModelLike
     history_model: ModelLike
+    served_as: Sequence[str]
     data: str | None
     revision: str | None
     like: str | PathLike[str] | Run | None

@@ -7,7 +7,7 @@ prepare_sweep(NAME, model="embedded", history=["full", "gold", "last:4k"]).run()
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -34,7 +34,7 @@ from bowstring.records import STAGE_ROLE
 from bowstring.reports.items import histories_of
 from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import write_sweep_page
-from bowstring.runs.folder import EndedRun, fingerprint, read_manifest, run_folder_name
+from bowstring.runs.folder import EndedRun, fingerprint, names_of_run, read_manifest, run_folder_name
 from bowstring.runs.runner import Record, Snapshot
 from bowstring.runs.running import Evaluation, Run, Running, RunOptions, check_budget
 from bowstring.runs.sweep import Sweep, run_folders, slug, variant_name
@@ -42,6 +42,7 @@ from bowstring.settings import Option, option, options_of, split_keywords
 from bowstring.studies.validity import with_audit
 
 LEDGER_NAME = "batches"
+_ROLES = ("model", "judge", "matcher", STAGE_ROLE)
 Tell = Callable[[str], None]
 Watch = Callable[[Snapshot], None]
 ModelLike = Any  # a name such as openai/gpt-4o-mini, an object with `complete`, or a function of your own
@@ -74,6 +75,14 @@ class Subject:
             "Model for histories that ask a model themselves.",
             metavar="NAME",
             shown_default="the evaluated model",
+        ),
+    )
+    served_as: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "Name of the model that a server has, so that addresses with the same name share answers; ROLE=NAME for a "
+            "role other than model; repeatable.",
+            metavar="[ROLE=]NAME",
         ),
     )
     data: str = field(default="mini", metadata=option("Data set: a hub id, a folder, a file, or mini."))
@@ -147,7 +156,11 @@ def _prepare(
     if subject.history_model is not None and named:
         named[STAGE_ROLE] = subject.history_model
     patience = Patience(attempts=options.attempts, timeout=options.timeout)
-    models = {role: open_model(n, patience=patience, tell=tell, with_key=with_keys) for role, n in named.items()}
+    served = served_names(subject.served_as, named)
+    models = {
+        role: open_model(n, patience=patience, tell=tell, with_key=with_keys, served_as=served.get(role))
+        for role, n in named.items()
+    }
     if options.batch:
         models = _in_batches(models, options, tell)
     if asks_before and models:
@@ -186,7 +199,22 @@ def _prepare(
         folder = _folder(options, configuration, one, chosen)
         page = partial(_page, loaded, folder)
         evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page))
-    return Running(evaluations, models, options, prices, watch), chosen
+    return Running(evaluations, models, options, prices, watch, served_as=served), chosen
+
+
+def served_names(given: Sequence[str], roles: Collection[str]) -> dict[str, str]:
+    """The names of --served-as by role."""
+    found = {}
+    for one in given:
+        role, equals, name = one.partition("=")
+        if not equals or role not in _ROLES:
+            role, name = "model", one
+        if role not in roles:
+            raise UsageError(f"--served-as {one}: there is no {role} here; expected {join_choices(list(roles))}")
+        if not name.strip() or not name.isprintable():
+            raise UsageError(f"--served-as {one!r}: expected a name")
+        found[role] = name
+    return found
 
 
 def run_to_repeat(path: Path) -> EndedRun:
@@ -211,7 +239,14 @@ def _like(run: EndedRun, name: str | None, given: dict[str, Any]) -> tuple[str, 
     if "users" in given or "limit" in given:  # they exclude each other
         options = {key: value for key, value in options.items() if key not in ("users", "limit")}
     judges = {key: configuration[key] for key in ("judge", "matcher", "history_model") if configuration.get(key)}
-    named = {key: name_of_identity(str(value)) for key, value in judges.items()}
+    known = names_of_run(run.path)
+    of_role = {"history_model": STAGE_ROLE}
+    named = {
+        key: known.names.get(of_role.get(key, key)) or name_of_identity(str(value)) for key, value in judges.items()
+    }
+    served = [f"{role}={name}" for role, name in known.served_as.items() if role != "model" and role not in given]
+    if served and "served_as" not in given:
+        named["served_as"] = tuple(served)
     data = {"data": run.data_name, "revision": configuration["data"]["revision"]}
     data = {key: value for key, value in data.items() if value is not None}
     if "data" in given:

@@ -24,6 +24,7 @@ _SAMPLED, _SAMPLES = 1 << 20, 64  # bytes per sample, and samples per weight fil
 class ModelFiles:
     folder: Path
     adapter: Path | None
+    label: str = ""  # for people: the hub id, or the folder's name wherever it is
 
     @property
     def fingerprint(self) -> str:
@@ -43,7 +44,13 @@ def model_files(kind: str, reference: str, tell: Callable[[str], None]) -> Model
     """Return the files of `KIND/ID-or-folder[+ADAPTER]`."""
     weights, _, adapter = reference.partition("+")
     beside = adapter_folder(adapter, tell) if adapter else None  # first: it is the smaller download
-    return ModelFiles(model_folder(weights, f"{kind}/{weights}", tell), beside)
+    label = "+".join(_label(part) for part in (weights, adapter) if part)
+    return ModelFiles(model_folder(weights, f"{kind}/{weights}", tell), beside, label)
+
+
+def _label(name: str) -> str:
+    path = Path(name).expanduser()
+    return path.resolve().name if path.is_dir() else name
 
 
 def adapter_folder(name: str, tell: Callable[[str], None]) -> Path:

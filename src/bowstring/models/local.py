@@ -32,11 +32,12 @@ class LocalModel(GatheringModel):
     concurrency = 128
 
     def __init__(self, reference: str, tell: Callable[[str], None] = lambda line: None) -> None:
-        require_torch()
+        torch = require_torch()
         super().__init__()
         self.name = f"hf/{reference}"
         self._files = model_files("hf", reference, tell)
-        self.identity = f"{self.name}#{self._files.fingerprint}"
+        self.device, self.precision = ("cuda", "bfloat16") if torch.cuda.is_available() else ("cpu", "float32")
+        self.identity = f"hf/{self._files.label}#{self._files.fingerprint},{self.precision}"
         self.trained_prompts = self._files.trained_prompts
         self._tell = tell
         self._loaded: LocalGenerator | None = None
@@ -59,8 +60,8 @@ class LocalModel(GatheringModel):
         """Load on the best available device."""
         torch = require_torch()
         folder, adapter = self._files.folder, self._files.adapter
-        device, dtype = ("cuda", torch.bfloat16) if torch.cuda.is_available() else ("cpu", torch.float32)
-        weights = load_weights(folder, dtype=dtype, device=device, tell=self._tell)
+        dtype = getattr(torch, self.precision)
+        weights = load_weights(folder, dtype=dtype, device=self.device, tell=self._tell)
         if weights.no_tree_reason:
             self._tell(f"{folder.name} decodes one prompt at a time: {weights.no_tree_reason}.")
         if adapter is not None:
@@ -180,5 +181,6 @@ def _with_adapter(model: Any, adapter: Path) -> Any:
         raise UsageError("an adapter needs PEFT: pip install 'bowstring[local]'") from error
     # In the model's own precision, as in training; in float32 a tree takes 1.6 times as long.
     found = PeftModel.from_pretrained(model, str(adapter), autocast_adapter_dtype=False)
-    # Merging into half-precision weights would round small changes away, so there the adapter stays separate.
-    return found.merge_and_unload() if model.dtype == require_torch().float32 else found
+    # Merging into weights of half precision or of four bits would round small changes away: there it stays separate.
+    is_exact = model.dtype == require_torch().float32 and getattr(model, "quantization_method", None) is None
+    return found.merge_and_unload() if is_exact else found

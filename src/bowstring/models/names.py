@@ -64,6 +64,7 @@ PROVIDERS = {
             "bedrock",
             "https://bedrock-runtime.{region}.amazonaws.com",
             ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"),
+            "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
         ),
     )
 }
@@ -80,11 +81,15 @@ def open_model(
     patience: Patience | None = None,
     tell: Callable[[str], None] = lambda line: None,
     with_key: bool = True,
+    served_as: str | None = None,
 ) -> Model:
     """Open a model by name, or wrap a user-supplied object.
 
-    With `with_key=False` the key may be missing: enough to plan a run, not to send requests.
+    With `with_key=False` the key may be missing: enough to plan a run, not to send requests. `served_as` names the
+    model that a server has, whatever its address; without it, a server at another address has another model.
     """
+    if served_as is not None and not (isinstance(name, str) and _NAME.fullmatch(name)):
+        raise UsageError(f"--served-as {served_as}: {name} is not behind an address; it is known by what it is")
     if not isinstance(name, str):
         return _of_object(name)
     if name == "embedded":
@@ -111,7 +116,8 @@ def open_model(
         raise UsageError(
             f"{_without_server(name)}: give the server with its scheme, as in openai/NAME@http://host:port/v1"
         )
-    return _of_provider(PROVIDERS[match["provider"]], match["model"], url, patience, with_key=with_key)
+    provider = PROVIDERS[match["provider"]]
+    return _of_provider(provider, match["model"], url, patience, with_key=with_key, served_as=served_as)
 
 
 def _checked_url(where: str, url: str) -> str:
@@ -149,18 +155,28 @@ def _of_object(found: Any) -> Model:
 
 
 def _of_provider(
-    provider: Provider, model: str, url: str | None, patience: Patience | None, *, with_key: bool
+    provider: Provider,
+    model: str,
+    url: str | None,
+    patience: Patience | None,
+    *,
+    with_key: bool,
+    served_as: str | None,
 ) -> Model:
-    name = f"{provider.name}/{model}" + (f"@{_public_url(url)}" if url else "")
-    identity = f"{provider.name}/{model}" + (f"@{_host(url)}" if url else "")
     configured = _configured(provider.url_variable)
+    elsewhere = url or configured
+    if elsewhere is not None and elsewhere.rstrip("/") == provider.url:
+        elsewhere = None
+    name = f"{provider.name}/{model}" + (f"@{_public_url(url)}" if url else "")
+    identity = f"{provider.name}/{model}" + (f"@{_public_url(elsewhere)}" if elsewhere else "")
+    if served_as is not None:
+        identity = f"served/{served_as}"
     # A provider's key is sent only to that provider. Any other server has its own key, or none.
     own_key = _checked_key(SERVER_KEY, os.environ.get(SERVER_KEY)) if url else None
     if provider.name == "bedrock":
         from bowstring.models.bedrock import Bedrock, Credentials
 
         credentials = Credentials("us-east-1", own_key or "none") if url else _aws_credentials(name, with_key=with_key)
-        configured = _configured("AWS_ENDPOINT_URL_BEDROCK_RUNTIME")
         at = url or configured or provider.url.format(region=credentials.region)
         return Bedrock(name, identity, model, at, credentials, patience=patience)
     key = own_key if url else _key(name, provider, with_key=with_key)
@@ -182,16 +198,10 @@ def _of_provider(
     )
 
 
-def _host(url: str) -> str:
-    """Return a server without its port: the same model on another port is the same model."""
-    parts = urlsplit(url)
-    return f"{parts.hostname or ''}{parts.path.rstrip('/')}"
-
-
 def _public_url(url: str) -> str:
     """Return a URL without user name and password."""
     parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2].lower()).geturl().rstrip("/")
 
 
 def _key(name: str, provider: Provider, *, with_key: bool) -> str | None:

@@ -46,7 +46,8 @@ class VllmModel(GatheringModel):
         super().__init__()
         self.name = f"vllm/{reference}"
         self._files = model_files("vllm", reference, tell)
-        self.identity = f"{self.name}#{self._files.fingerprint}"
+        self.precision = _precision(self._files.folder)
+        self.identity = f"vllm/{self._files.label}#{self._files.fingerprint},{self.precision}"
         self.trained_prompts = self._files.trained_prompts
         self._tell = tell
         self._engine: _Engine | None = None
@@ -130,6 +131,15 @@ def _completion(output: Any) -> Completion | RequestFailed:
     text, thought = split_reasoning(made.text.strip())
     usage = Usage(len(output.prompt_token_ids), output.num_cached_tokens or 0, len(made.token_ids))
     return Completion(text, made.finish_reason, thought, usage)
+
+
+def _precision(folder: Path) -> str:
+    """Return the precision of the weights, which vLLM takes from their configuration."""
+    try:
+        config = parse_strict_json((folder / "config.json").read_bytes())
+        return str(config.get("dtype") or config.get("torch_dtype") or "auto")
+    except (OSError, ParseError, AttributeError):
+        return "auto"
 
 
 def _rank(adapter: Path) -> int:

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from bowstring.errors import DataError, RunError, UsageError, quote_value
 from bowstring.files.safe_yaml import ParseError
@@ -145,6 +145,25 @@ def _lines(path: Path) -> Iterator[bytes]:
             yield from file
     except OSError as error:
         raise _unreadable(path, str(error.strerror)) from error
+
+
+class NamesOfRun(NamedTuple):
+    """The names of a run's models by role, as they can be opened again, and the names that servers' models have."""
+
+    names: Mapping[str, str]
+    served_as: Mapping[str, str]
+
+
+def names_of_run(path: Path) -> NamesOfRun:
+    """Return the names in run.json; nothing that is not text."""
+    manifest = read_manifest(path)
+
+    def texts(field: str) -> dict[str, str]:
+        found = manifest.get(field)
+        pairs = found.items() if isinstance(found, dict) else ()
+        return {role: name for role, name in pairs if isinstance(role, str) and isinstance(name, str)}
+
+    return NamesOfRun(texts("models"), texts("served_as"))
 
 
 def with_checksum(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -162,6 +162,7 @@ class Running:
     prices: Prices
     watch: Callable[[Snapshot], None] = field(default=lambda snapshot: None)
     notes: tuple[str, ...] = ()  # what a reader of the results must know about how they came about
+    served_as: Mapping[str, str] = field(default_factory=dict)  # names of models that servers have, by role
     _runner: Runner[Any] | None = None
 
     def run(self) -> list[Run]:
@@ -330,6 +331,8 @@ class Running:
             **({"reason": why} if why else {}),
             "written": datetime.now(UTC).isoformat(timespec="seconds"),
             "fingerprint": fingerprint(evaluation.configuration),
+            "models": {role: model.name for role, model in self.models.items()},  # to open them again
+            **({"served_as": dict(self.served_as)} if self.served_as else {}),
             "config": evaluation.configuration,
             **_place_of(evaluation.configuration),
             "options": options,

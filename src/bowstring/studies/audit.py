@@ -29,7 +29,15 @@ from bowstring.models.transport import Patience
 from bowstring.prompts import PromptFolder
 from bowstring.records import is_repeated
 from bowstring.runs.codec import SCHEMA
-from bowstring.runs.folder import AUDIT_NAME, EndedRun, RunFolder, file_checksum, fingerprint, read_manifest
+from bowstring.runs.folder import (
+    AUDIT_NAME,
+    EndedRun,
+    RunFolder,
+    file_checksum,
+    fingerprint,
+    names_of_run,
+    read_manifest,
+)
 from bowstring.runs.runner import Snapshot
 from bowstring.runs.running import STORE_NAME, Evaluation, RequestKeywords, Run, Running, RunOptions, check_budget
 from bowstring.settings import check_settings, did_you_mean, option, options_of, split_keywords
@@ -282,6 +290,7 @@ class _Opening:
         self, run: EndedRun, benchmark: Benchmark, options: RunOptions, tell: Callable[[str], None], *, with_keys: bool
     ) -> None:
         self._configuration = run.configuration
+        self._known = names_of_run(run.path)
         self._benchmark = benchmark
         self.options = options
         self.prices = load_prices(options.prices)
@@ -331,9 +340,10 @@ class _Opening:
     def _add(self, roles: _Roles, role: str, given: Any) -> None:
         had = self._configuration.get(role)
         patience = Patience(attempts=self.options.attempts, timeout=self.options.timeout)
-        name = given if given is not None else name_of_identity(str(had))
+        name = given if given is not None else self._known.names.get(role) or name_of_identity(str(had))
+        served_as = self._known.served_as.get(role) if given is None else None
         try:
-            found = open_model(name, patience=patience, tell=self._tell, with_key=self._with_keys)
+            found = open_model(name, patience=patience, tell=self._tell, with_key=self._with_keys, served_as=served_as)
         except UsageError as error:
             if given is not None:
                 raise
