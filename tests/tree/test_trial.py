@@ -61,3 +61,19 @@ def test_the_reason_is_said():
 def _fails_with_a_tree(_module, _args, kwargs):
     if "tree" in kwargs:
         raise ValueError("no trees here")
+
+
+def test_a_model_that_scales_far_positions_by_other_means_is_found_out():
+    """As Ministral 3 did in transformers 5.0 to 5.3: by the place in the cache, which a tree does not have."""
+    model = tiny_model("llama", max_position_embeddings=32_768)
+    model.set_attn_implementation(NAME)
+    assert tree_mismatch(model) is None
+
+    def scale(module, arguments, given, found):
+        places = given.get("cache_position")
+        if places is not None and int(places.max()) > 10_000:
+            found.logits = found.logits * 1.1
+        return found
+
+    model.register_forward_hook(scale, with_kwargs=True)
+    assert "at position 20,480" in tree_mismatch(model)

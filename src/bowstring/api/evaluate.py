@@ -241,7 +241,7 @@ def _like(run: EndedRun, name: str | None, given: dict[str, Any]) -> tuple[str, 
     judges = {key: configuration[key] for key in ("judge", "matcher", "history_model") if configuration.get(key)}
     known = names_of_run(run.path)
     of_role = {"history_model": STAGE_ROLE}
-    named = {
+    named: dict[str, Any] = {
         key: known.names.get(of_role.get(key, key)) or name_of_identity(str(value)) for key, value in judges.items()
     }
     served = [f"{role}={name}" for role, name in known.served_as.items() if role != "model" and role not in given]

@@ -1,8 +1,9 @@
 """A trial run: check that a model gives the same logits for a tree as for separate prompts.
 
 Replacing the attention does not work for every model: some layers attend more than once, use a window, or ignore the
-given positions. Two short prompts, packed and decoded, are compared with plain forward passes. All of it is in float32,
-whatever the weights are stored in: in half precision, rounding can reach a third of the logits' spread.
+given positions. Two short prompts, packed and decoded, are compared with plain forward passes: at the first positions,
+and far behind them, where some models scale their attention. All of it is in float32, whatever the weights are stored
+in: in half precision, rounding can reach a third of the logits' spread.
 """
 
 from __future__ import annotations
@@ -22,21 +23,26 @@ from bowstring.tree.packing import build_tree
 
 _PROMPTS = ([5, 9, 3, 7, 4], [5, 9, 3, 8, 2, 6])
 _ROUNDING = 1e-3  # tolerated error of the logits, as a share of their spread
+_FAR = 20_480  # a position behind those that models are first trained on
 
 
 @torch.no_grad()
 def tree_mismatch(model: Any) -> str | None:
     """Return why a model cannot be run as a tree; None if it can. It uses the tree attention before and after."""
-    with _in_float32(model):
-        wanted = _plainly(model)
-        try:
-            ways = {"packed": _packed(model), "decoded": _decoded(model)}
-        except Exception as error:  # any error means that the model cannot run as a tree
-            return error_line(error, with_type=True)
-    for way, found in ways.items():
-        off = float((found - wanted).abs().mean() / wanted.std())
-        if not off <= _ROUNDING:
-            return f"{way}, its logits are off by {off:.2g} of their spread"
+    limit = getattr(model.config.get_text_config(), "max_position_embeddings", None) or _FAR
+    far = min(_FAR, limit - max(map(len, _PROMPTS)))
+    for start in (0, far) if far > 0 else (0,):
+        with _in_float32(model):
+            wanted = _plainly(model, start)
+            try:
+                ways = {"packed": _packed(model, start), "decoded": _decoded(model, start)}
+            except Exception as error:  # any error means that the model cannot run as a tree
+                return error_line(error, with_type=True)
+        for way, found in ways.items():
+            off = float((found - wanted).abs().mean() / wanted.std())
+            if not off <= _ROUNDING:
+                where = f" at position {start:,}" if start else ""
+                return f"{way}, its logits are off by {off:.2g} of their spread{where}"
     return None
 
 
@@ -68,21 +74,27 @@ def _in_float32(model: Any) -> Iterator[None]:
             weight.data = data
 
 
-def _plainly(model: Any) -> Tensor:
+def _plainly(model: Any, start: int) -> Tensor:
     """Return the logits after each prompt's last token, from separate forward passes."""
     model.set_attn_implementation("eager")
-    found = [model(input_ids=_row(model, p), use_cache=False).logits[0, -1] for p in _PROMPTS]
+    found = []
+    for prompt in _PROMPTS:
+        places = start + torch.arange(len(prompt), device=model.device)
+        given = {"input_ids": _row(model, prompt), "use_cache": False}
+        if start:  # models read the place of a token from either
+            given |= {"position_ids": places[None], "cache_position": places}
+        found.append(model(**given).logits[0, -1])
     model.set_attn_implementation(NAME)
     return torch.stack(found)
 
 
-def _packed(model: Any) -> Tensor:
+def _packed(model: Any, start: int) -> Tensor:
     tree = build_tree(_PROMPTS)
     lengths = [len(branch) for branch in tree.branches]
     ends = torch.tensor(lengths, device=model.device).cumsum(0) + len(tree.trunk) - 1
     found = model(
         input_ids=_row(model, tree.tokens),
-        position_ids=torch.tensor([tree.positions], device=model.device),
+        position_ids=start + torch.tensor([tree.positions], device=model.device),
         use_cache=False,
         tree=Packed(len(tree.trunk), lengths),
     )
@@ -90,7 +102,7 @@ def _packed(model: Any) -> Tensor:
     return logits
 
 
-def _decoded(model: Any) -> Tensor:
+def _decoded(model: Any, start: int) -> Tensor:
     """Decode the trunk first, then both branches token by token; the shorter one repeats its last token."""
     tree = build_tree(_PROMPTS)
     trunk, longest = len(tree.trunk), max(map(len, tree.branches))
@@ -98,7 +110,7 @@ def _decoded(model: Any) -> Tensor:
     with state.trunk_chunk(trunk):
         model(
             input_ids=_row(model, tree.trunk),
-            position_ids=torch.arange(trunk, device=model.device)[None],
+            position_ids=start + torch.arange(trunk, device=model.device)[None],
             use_cache=False,
             tree=state,
         )
@@ -109,7 +121,7 @@ def _decoded(model: Any) -> Tensor:
         tokens = [branch[n] for branch, n in zip(tree.branches, at, strict=True)]
         logits = model(
             input_ids=_row(model, tokens),
-            position_ids=trunk + torch.tensor([at], device=model.device),
+            position_ids=start + trunk + torch.tensor([at], device=model.device),
             use_cache=False,
             tree=state,
         ).logits[0]
