@@ -25,6 +25,7 @@ COMMANDS = {
     "demo": "evaluate the embedded model on the bundled data; needs no API key",
     "prompts": "import prompts from the authors of a benchmark",
     "models": "list usable models, and what the others need",
+    "store": "list, show, remove, ask again, merge and verify stored responses",
     "data": "inspect, validate, download and convert data sets",
     "synth": "generate a data set, with a model or offline",
     "annotate": "run a blind human evaluation; curate a data set",

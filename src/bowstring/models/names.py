@@ -25,6 +25,7 @@ from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
 
 SERVER_KEY = "BOWSTRING_API_KEY"
+SERVED = "served/"  # begins the identity of a model that the user named with --served-as
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,7 @@ def _of_provider(
     name = f"{provider.name}/{model}" + (f"@{_public_url(url)}" if url else "")
     identity = f"{provider.name}/{model}" + (f"@{_public_url(elsewhere)}" if elsewhere else "")
     if served_as is not None:
-        identity = f"served/{served_as}"
+        identity = f"{SERVED}{served_as}"
     # A provider's key is sent only to that provider. Any other server has its own key, or none.
     own_key = _checked_key(SERVER_KEY, os.environ.get(SERVER_KEY)) if url else None
     if provider.name == "bedrock":

@@ -23,7 +23,7 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -253,6 +253,35 @@ class Store:
         if not is_intact(row):
             raise self._damaged("a response fails its checksum")
         return completion_of(row)
+
+    def rows(self) -> Iterator[Row]:
+        """Yield all responses, by key."""
+        if self._format:
+            yield from self._reader.execute(f"{_EVERY} ORDER BY key")
+
+    def trunks(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the hashes and packed messages of all trunks."""
+        if self._format:
+            yield from self._reader.execute("SELECT hash, messages FROM trunks")
+
+    def drop(self, keys: Iterable[str]) -> int:
+        """Remove responses, and the trunks that no other response has; return how many there were."""
+        with self._writing, self._writer:
+            gone = self._writer.executemany("DELETE FROM responses WHERE key = ?", [(key,) for key in keys]).rowcount
+            self._writer.execute("DELETE FROM trunks WHERE hash NOT IN (SELECT trunk FROM responses)")
+        self._known_trunks.clear()
+        return max(0, gone)
+
+    def add(self, rows: Iterable[Row], trunks: Iterable[tuple[str, bytes]]) -> int:
+        """Add responses of another store, except those to requests that this one has; return how many were added."""
+        with self._writing:
+            with self._writer:
+                self._writer.executemany("INSERT OR IGNORE INTO trunks VALUES (?, ?)", trunks)
+                added = max(0, self._writer.executemany(_INSERT, rows).rowcount)
+                self._writer.execute("UPDATE written SET n = n + ?", (added,))
+                (written,) = self._writer.execute("SELECT n FROM written").fetchone()
+            self._seal.note(written)
+        return added
 
     async def put(self, response: Response) -> Completion:
         """Return the stored completion once it is on disk: this one, or that of another process that was first.

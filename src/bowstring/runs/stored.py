@@ -1,0 +1,245 @@
+"""The responses in a store, chosen by what is known of them: list, show, remove, merge, verify.
+
+    chosen = Chosen(model="openai/gpt-4o-mini*", empty=True)
+    drop(Path("runs/responses.sqlite"), chosen)
+
+Patterns have * and ? as in file names; without them they match the whole text, or the beginning of a key.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from bowstring.errors import StoreError, UsageError
+from bowstring.records import Message, Prompt, Sampling, Trunk
+from bowstring.runs.rows import COLUMNS, Row
+from bowstring.runs.salvage import unpack
+from bowstring.runs.store import Store
+from bowstring.settings import check_settings, option
+
+_NOTHING = "nothing in it"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which responses: those that fit everything given."""
+
+    model: str | None = field(default=None, metadata=option("Only of this model; * stands for any text."))
+    address: str | None = field(default=None, metadata=option("Only from this address; * stands for any text."))
+    role: str | None = field(default=None, metadata=option("Only for this role, such as model or judge."))
+    finish: str | None = field(
+        default=None, metadata=option("Only with this finish: stop, length, refusal, filter, or as the server gave it.")
+    )
+    empty: bool = field(default=False, metadata=option("Only without text."))
+    since: str | None = field(default=None, metadata=option("Only stored on this day or later.", metavar="YYYY-MM-DD"))
+    before: str | None = field(default=None, metadata=option("Only stored before this day.", metavar="YYYY-MM-DD"))
+    key: str | None = field(default=None, metadata=option("Only with a key that begins like this."))
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        for name in ("since", "before"):
+            _moment(name, getattr(self, name))
+
+    @property
+    def is_all(self) -> bool:
+        return self == Chosen()
+
+    def has(self, row: StoredResponse) -> bool:
+        since, before = _moment("since", self.since), _moment("before", self.before)
+        return (
+            _fits(self.model, row.model)
+            and _fits(self.address, row.address)
+            and _fits(self.role, row.role)
+            and (self.finish is None or self.finish in (row.finish, row.raw_finish))
+            and not (self.empty and row.text.strip())
+            and (since is None or row.stored_at >= since)
+            and (before is None or row.stored_at < before)
+            and (self.key is None or row.key.startswith(self.key))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResponse:
+    """A row of the store."""
+
+    key: str
+    model: str
+    trunk: str
+    branch: str
+    sampling: str
+    text: str
+    finish: str
+    reasoning: str | None
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    role: str
+    address: str
+    sent: str
+    raw_finish: str | None
+    response_id: str | None
+    engine: str
+    precision: str
+    stored_at: float
+    hash: str
+
+    @property
+    def day(self) -> str:
+        return self.when[:10]
+
+    @property
+    def when(self) -> str:
+        try:
+            return datetime.fromtimestamp(self.stored_at, UTC).isoformat(timespec="seconds")
+        except (ValueError, OverflowError, OSError):
+            return "an impossible date"
+
+    def prompt(self, trunk: Sequence[Message]) -> Prompt:
+        branch = tuple(Message(role, tuple(parts)) for role, *parts in json.loads(self.branch))
+        return Prompt(Trunk(trunk), branch)
+
+    def settings(self) -> Sampling:
+        return Sampling(**json.loads(self.sampling))
+
+    def as_json(self) -> dict[str, Any]:
+        found = {name: getattr(self, name) for name in self.__slots__ if name not in ("hash", "stored_at")}
+        found |= {name: json.loads(text) if (text := found[name]) else {} for name in ("sampling", "sent")}
+        return found | {"branch": json.loads(self.branch), "stored": self.when}
+
+
+@dataclass(slots=True)
+class Kind:
+    """Responses of one model from one address for one role."""
+
+    model: str
+    address: str
+    role: str
+    responses: int = 0
+    empty: int = 0
+    finishes: dict[str, int] = field(default_factory=dict)
+    first: str = ""
+    last: str = ""
+
+    def count(self, row: StoredResponse) -> None:
+        self.responses += 1
+        self.empty += not row.text.strip()
+        finish = row.raw_finish or row.finish
+        self.finishes[finish] = self.finishes.get(finish, 0) + 1
+        self.first, self.last = min(self.first or row.day, row.day), max(self.last, row.day)
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two stores have different responses to one request; the first store's is kept."""
+
+    key: str
+    model: str
+    store: str
+
+
+def kinds(path: Path, chosen: Chosen) -> list[Kind]:
+    """Return how many responses of each kind there are."""
+    found: dict[tuple[str, str, str], Kind] = {}
+    for row in select(path, chosen):
+        name = (row.model, row.address, row.role)
+        found.setdefault(name, Kind(*name)).count(row)
+    return sorted(found.values(), key=lambda kind: (kind.model, kind.address, kind.role))
+
+
+def select(path: Path, chosen: Chosen) -> list[StoredResponse]:
+    with _opened(path, readonly=True) as store:
+        return [row for row in map(_stored, store.rows()) if chosen.has(row)]
+
+
+def show(path: Path, key: str) -> tuple[StoredResponse, tuple[Message, ...]]:
+    """Return the response whose key begins like this, and its whole prompt."""
+    with _opened(path, readonly=True) as store:
+        found = [row for row in map(_stored, store.rows()) if row.key.startswith(key)]
+        if not found:
+            raise UsageError(f"{path} has no response with key {key}")
+        if len(found) > 1:
+            raise UsageError(f"{path} has {len(found):,} responses whose key begins with {key}; give more of it")
+        return found[0], found[0].prompt(store.trunk(found[0].trunk) or ()).messages
+
+
+def drop(path: Path, chosen: Chosen) -> int:
+    """Remove responses; return how many."""
+    keys = [row.key for row in select(path, chosen)]
+    with _opened(path) as store:
+        return store.drop(keys)
+
+
+def merge(path: Path, others: Sequence[Path]) -> tuple[int, list[Conflict]]:
+    """Add the responses of other stores; return how many were added, and the conflicts."""
+    added, conflicts = 0, []
+    for other in others:
+        if other.exists() and path.exists() and other.samefile(path):
+            raise UsageError(f"{other} is the store to merge into")
+        with _opened(other, readonly=True) as source, _opened(path, make=True) as store:
+            known = {row[0]: row for row in store.rows()}
+            rows = list(source.rows())
+            conflicts += [
+                Conflict(str(row[0]), str(row[1]), str(other))
+                for row in rows
+                if (own := known.get(row[0])) is not None and _answer(own) != _answer(row)
+            ]
+            added += store.add(rows, source.trunks())
+    return added, conflicts
+
+
+def verify(path: Path) -> tuple[int, list[str]]:
+    """Check all responses; return how many there are, and what is wrong. Damage of the file raises StoreError."""
+    with _opened(path, readonly=True) as store:
+        trunks = {digest for digest, packed in store.trunks() if Trunk(unpack(packed)).digest == digest}
+        n, problems = 0, []
+        for row in map(_stored, store.rows()):
+            n += 1
+            if row.trunk not in trunks:
+                problems.append(f"{row.key}: its prompt is not in the store")
+        return n, problems
+
+
+@contextmanager
+def _opened(path: Path, *, readonly: bool = False, make: bool = False) -> Iterator[Store]:
+    if not make and not path.is_file():
+        raise UsageError(f"{path}: no such store; give one with --store PATH")
+    store = Store(path, readonly=readonly)
+    try:
+        yield store
+    finally:
+        store.close_now()
+
+
+def _stored(row: Row) -> StoredResponse:
+    try:
+        return StoredResponse(**dict(zip(COLUMNS, row, strict=True)))  # type: ignore[arg-type]
+    except ValueError as error:
+        raise StoreError(f"a response cannot be read: {error}") from error
+
+
+def _answer(row: Row) -> tuple[object, ...]:
+    return tuple(row[COLUMNS.index(name)] for name in ("text", "finish", "reasoning"))
+
+
+def _fits(pattern: str | None, text: str) -> bool:
+    return pattern is None or fnmatchcase(text, pattern.replace("[", "[[]"))
+
+
+def _moment(name: str, day: str | None) -> float | None:
+    if day is None:
+        return None
+    try:
+        return datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"--{name} {day}: expected a day such as {_example()}") from error
+
+
+def _example() -> str:
+    return (datetime.now(UTC) - timedelta(days=7)).strftime("%Y-%m-%d")
