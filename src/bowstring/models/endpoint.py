@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _FINISH: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
 _OPTIONAL = ("temperature", "top_k", "top_p", "seed")
+_LARGEST_FILE = 1 << 30  # bytes of a file with the results of a batch
 
 
 class Endpoint:
@@ -95,7 +96,9 @@ class Endpoint:
         """Return a file's text; None if the server no longer has it."""
         url = f"{self.url}/files/{quote(file, safe='')}/content"
         try:
-            found = await self._transport.exchange(lambda: self._transport.plain_request("GET", url), lambda r: r.text)
+            found = await self._transport.exchange(
+                lambda: self._transport.plain_request("GET", url), lambda r: r.text, largest=_LARGEST_FILE
+            )
         except (NotFound, Rejected):
             return None
         except RequestFailed as failed:

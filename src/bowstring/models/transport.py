@@ -9,7 +9,8 @@ import random
 import re
 import ssl
 import time
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -34,9 +35,12 @@ class Patience:
     timeout: float = 600.0
 
 
+_CODED = ("content-encoding", "content-length", "transfer-encoding")
 _OUT_OF_FORM = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError)
 _CONNECT_ATTEMPTS = 3  # attempts to reach a server that has never answered
 _MOST_SAID = 100_000  # characters of an error that are searched
+_LARGEST = 64 << 20  # bytes of a response after decompression: many times the longest answer
+_STEP = 1 << 20  # bytes that are decompressed at a time
 _UNMISTAKABLE = 16  # minimum key length that no answer contains by chance; "EMPTY" and "test" are words
 
 
@@ -50,6 +54,10 @@ class Rejected(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+
+
+class TooLarge(Exception):
+    """A response that exceeds the size limit: it is not read to the end."""
 
 
 class Transport:
@@ -87,9 +95,15 @@ class Transport:
         return await self.exchange(lambda: self._request(url, body, headers), lambda response: read(response.json()))
 
     async def exchange(
-        self, request: Callable[[], httpx.Request], read: Callable[[httpx.Response], Any], attempts: int | None = None
+        self,
+        request: Callable[[], httpx.Request],
+        read: Callable[[httpx.Response], Any],
+        attempts: int | None = None,
+        *,
+        largest: int = _LARGEST,
     ) -> Any:
-        """Send until `read` can parse the answer; `request` builds a new request for every attempt."""
+        """Send until `read` can parse the answer, of at most `largest` bytes; `request` builds a new request for every
+        attempt."""
         attempts = attempts or self.patience.attempts
         for attempt in range(1, attempts + 1):
             await self._sleep(self._not_before - time.monotonic())
@@ -97,11 +111,13 @@ class Transport:
             client = self._idle.pop() if self._idle else self._open()
             try:
                 async with asyncio.timeout(self.patience.timeout):
-                    response = self._cleaned(await client.send(request()))
+                    response = self._cleaned(await _receive(client, request(), largest))
                 self._reached = True
                 if response.status_code < 300:
                     return read(response)
                 failure, pause = self._classify(response)
+            except TooLarge as error:  # not again: it may be paid for
+                raise RequestFailed("protocol", f"{self.name} sent {error}") from error
             except _OUT_OF_FORM as error:
                 failure = RequestFailed("protocol", self._redacted(f"{self.name} sent a malformed answer: {error!r}"))
             except (httpx.TimeoutException, TimeoutError):
@@ -153,8 +169,7 @@ class Transport:
         content = replace_secrets(response.content, self._sought)
         if content is response.content:
             return response
-        coded = ("content-encoding", "content-length", "transfer-encoding")
-        headers = {name: value for name, value in response.headers.items() if name not in coded}
+        headers = {name: value for name, value in response.headers.items() if name not in _CODED}
         return httpx.Response(response.status_code, headers=headers, content=content, request=response.request)
 
     def _redacted(self, text: str) -> str:
@@ -197,6 +212,39 @@ class Transport:
         if seconds > 0:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopped.wait(), seconds)
+
+
+async def _receive(client: httpx.AsyncClient, request: httpx.Request, largest: int) -> httpx.Response:
+    """Return a response with its whole body; raise TooLarge before it takes more memory than that."""
+    response = await client.send(request, stream=True)
+    try:
+        coding = response.headers.get("content-encoding", "").strip().lower() or "identity"
+        if coding not in ("identity", "gzip", "x-gzip", "deflate"):  # httpx would decompress without a limit
+            raise ValueError(f"content encoding {coding[:40]!r} is not supported")
+        decoder = None if coding == "identity" else zlib.decompressobj(zlib.MAX_WBITS | 32)
+        content = bytearray()
+        received = 0
+        async for chunk in response.aiter_raw():
+            received += len(chunk)
+            if received > largest:
+                raise TooLarge(f"more than {largest >> 20:,} MiB")
+            for part in _decompressed(decoder, chunk) if decoder else (chunk,):
+                content += part
+                if len(content) > largest:
+                    raise TooLarge(f"more than {largest >> 20:,} MiB")
+    finally:
+        await response.aclose()
+    kept = {name: value for name, value in response.headers.items() if name not in _CODED}
+    return httpx.Response(response.status_code, headers=kept, content=bytes(content), request=request)
+
+
+def _decompressed(decoder: zlib._Decompress, chunk: bytes) -> Iterator[bytes]:
+    try:
+        while chunk:
+            yield decoder.decompress(chunk, _STEP)
+            chunk = decoder.unconsumed_tail
+    except zlib.error as error:
+        raise ValueError(f"the compressed body is damaged: {error}") from error
 
 
 def _message(response: httpx.Response, redact: Callable[[str], str]) -> str:
