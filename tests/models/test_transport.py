@@ -230,6 +230,60 @@ def test_a_body_that_cannot_be_decompressed_is_malformed(coding, body):
     assert failed.value.kind == "protocol"
 
 
+KEY = "sk-canary/8f3a-0123456789"
+
+
+def as_json(**message):
+    return {"choices": [{"message": message, "finish_reason": "stop"}]}
+
+
+def escaped(value) -> bytes:
+    """JSON in which every letter of a text is an escape."""
+    return json.dumps(value).replace(KEY, "".join(f"\\u{ord(c):04X}" for c in KEY)).encode()
+
+
+ECHOES = {
+    "escapes": escaped(as_json(content=f"the key is {KEY}")),
+    "escapes in escapes": json.dumps(as_json(content=escaped(f"the key is {KEY}").decode())).encode(),
+    "UTF-16": json.dumps(as_json(content=f"the key is {KEY}")).encode("utf-16"),
+    "UTF-16 without a mark": json.dumps(as_json(content=f"the key is {KEY}")).encode("utf-16-le"),
+    "two parts": json.dumps(
+        as_json(content=[{"type": "text", "text": f"it is {KEY[:9]}"}, {"type": "text", "text": KEY[9:]}])
+    ).encode(),
+    "reasoning": escaped(as_json(content="yes …", reasoning_content=f"is it {KEY}?")),
+    "ids": escaped({"id": KEY, "model": f"m-{KEY}", "system_fingerprint": KEY, **as_json(content="yes …")}),
+    "a finish reason": escaped({"choices": [{"message": {"content": "yes …"}, "finish_reason": f"no {KEY}"}]}),
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+def test_a_key_is_removed_from_the_decoded_text_of_an_answer(echo, monkeypatch):
+    monkeypatch.setenv("BOWSTRING_API_KEY", KEY)
+    with Server(faults=lambda request: Reply(200, ECHOES[echo])) as server:
+        answer = ask(server)
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    kept = repr(answer)
+    assert "canary" not in kept
+    assert "u0063" not in kept.lower()
+    assert "…" in kept
+
+
+@pytest.mark.parametrize("status", [400, 500])
+@pytest.mark.parametrize("form", ["escapes", "UTF-16", "UTF-16 text"])
+def test_a_key_is_removed_from_the_decoded_text_of_an_error(status, form, monkeypatch):
+    monkeypatch.setenv("BOWSTRING_API_KEY", KEY)
+    said = error(f"wrong: {KEY}")
+    body = {
+        "escapes": escaped({"error": {"message": f"wrong: {KEY}"}}),
+        "UTF-16": said.decode().encode("utf-16"),
+        "UTF-16 text": f"wrong: {KEY}".encode("utf-16-le"),
+    }[form]
+    with Server(faults=lambda request: Reply(status, body)) as server, pytest.raises(RequestFailed) as failed:
+        ask(server, replace(QUICK, attempts=1))
+    assert "wrong: …" in failed.value.reason
+    assert "canary" not in repr(failed.value.__context__)
+
+
 def test_an_error_of_any_length_is_searched_in_little_time():
     """100 kB of "a-" took 27 s, in which no other request was served."""
     reply = Reply(500, b"a-" * 500_000)

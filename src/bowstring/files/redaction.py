@@ -10,9 +10,9 @@ import base64
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 MARK = "…"
 _LEAST = 4  # minimum length of a secret: anything shorter is likely an ordinary word
@@ -69,21 +69,6 @@ def error_line(error: BaseException, *, with_type: bool = False, limit: int | No
     return (f"{name}: {message}" if with_type else message or name)[:limit]
 
 
-def encoded_forms(secret: str) -> tuple[str, ...]:
-    """Return the forms in which servers and libraries write a secret: raw, JSON-escaped, as a Python repr,
-    URL-encoded."""
-    escaped = json.dumps(secret)[1:-1]
-    written = (secret, escaped, escaped.replace("/", r"\/"), repr(secret)[1:-1], quote(secret, safe=""), quote(secret))
-    return tuple(sorted(dict.fromkeys(written), key=len, reverse=True))
-
-
-def byte_patterns(secret: str) -> list[bytes]:
-    """Return the byte patterns to look for in a response body: every form, plain and JSON-escaped once more."""
-    found = encoded_forms(secret)
-    twice = [json.dumps(form)[1:-1] for form in found]
-    return [form.encode() for form in sorted({*found, *twice}, key=len, reverse=True)]
-
-
 def credentials_in_url(url: str) -> list[str]:
     """Return the secrets in a URL: user name and password, also as an Authorization header encodes them."""
     raw = urlsplit(url).netloc.rpartition("@")[0]
@@ -99,13 +84,6 @@ def without_credentials(url: str) -> str:
     """Return a URL without user name and password."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-
-
-def replace_secrets(content: bytes, secrets: Sequence[bytes]) -> bytes:
-    for secret in secrets:
-        if secret in content:
-            content = content.replace(secret, MARK.encode())
-    return content
 
 
 def _environment_secrets() -> set[str]:
