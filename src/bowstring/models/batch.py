@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,6 +22,7 @@ from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.writing import replace_file
 from bowstring.models.endpoint import Endpoint
 from bowstring.models.interface import NotYet, RequestFailed, is_too_long
+from bowstring.models.server_errors import ServerError, read_errors
 from bowstring.models.transport import NotFound
 from bowstring.records import Completion, FailureKind, Prompt, Sampling, fields_of, request_key
 
@@ -63,6 +64,14 @@ class Entry:
             file.write(json.dumps({k: v for k, v in fields_of(self).items() if k != "path"}, indent=1).encode())
 
 
+class _RejectedLine(RequestFailed):
+    """A request that the server says is invalid, with the errors that say why."""
+
+    def __init__(self, reason: str, errors: Sequence[ServerError]) -> None:
+        super().__init__("rejected", reason)
+        self.errors = errors
+
+
 class Batch:
     """An endpoint used through its batch API."""
 
@@ -87,10 +96,6 @@ class Batch:
         self._gathering: asyncio.Task[None] | None = None
         self._last = 0.0
         self._stopped = asyncio.Event()
-
-    @property
-    def dropped(self) -> list[str]:
-        return self._endpoint.dropped
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
         if self._stopped.is_set():
@@ -279,8 +284,8 @@ class Batch:
             request = self._requests.get(key)
             if request is None or request.answer.done():
                 continue
-            adapted = failure.kind == "rejected" and self._endpoint.adapt(
-                failure.reason, json.loads(sent.get(key, "{}"))
+            adapted = isinstance(failure, _RejectedLine) and self._endpoint.adapt(
+                failure.errors, json.loads(sent.get(key, "{}")), request.prompt
             )
             if (adapted or failure.kind == "server") and request.submissions < _SUBMISSIONS:
                 self._gather(key)
@@ -357,7 +362,7 @@ def _outcomes(content: str, endpoint: Endpoint, entry: Entry) -> Iterator[tuple[
         elif is_too_long(said):
             yield key, RequestFailed("context", f"{name}: {said}")
         else:
-            yield key, RequestFailed("rejected", f"{name}: {status} {said}")
+            yield key, _RejectedLine(f"{name}: {status} {said}", read_errors(error))
 
 
 def _text(value: Any) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -15,6 +14,7 @@ from bowstring.files.redaction import credentials_in_url, without_credentials
 from bowstring.models.finish_reasons import AnswerFailed, check_error, finish_of, label
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
+from bowstring.models.server_errors import ServerError, Unsupported, unsupported_setting
 from bowstring.models.transport import NotFound, Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Message, Prompt, Provenance, Sampling, Trunk, Usage
 
@@ -26,7 +26,7 @@ _LARGEST_FILE = 1 << 30  # bytes of a file with the results of a batch
 
 
 class Endpoint:
-    """A model behind a URL. `dropped` names settings that the server rejected and that are no longer sent."""
+    """A model behind a URL. Settings that it says it does not support are no longer sent."""
 
     def __init__(
         self,
@@ -44,12 +44,11 @@ class Endpoint:
         self.name = name
         self.identity = identity
         self.concurrency = concurrency
-        self.dropped: list[str] = []
         self._model = model
         self.url = url.rstrip("/")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._transport = Transport(name, headers, patience, secrets=[key or "", *credentials_in_url(url)])
-        self._leave_out = set(leave_out)
+        self._unsupported = {Unsupported(setting) for setting in leave_out}
         self._length_field = length_field
         self._encoded: weakref.WeakKeyDictionary[Trunk, bytes] = weakref.WeakKeyDictionary()
 
@@ -62,7 +61,7 @@ class Endpoint:
                 )
                 return self._with_provenance(completion, sent)
             except Rejected as rejected:
-                if not self.adapt(rejected.message, sent):
+                if not self.adapt(rejected.errors, sent, prompt):
                     raise RequestFailed("rejected", f"{self.name}: 400 {rejected.message}") from rejected
 
     def _with_provenance(self, completion: Completion, sent: Mapping[str, Any]) -> Completion:
@@ -148,23 +147,25 @@ class Endpoint:
         settings: dict[str, Any] = {"model": self._model, self._length_field: sampling.max_tokens}
         for field in _OPTIONAL:
             value = getattr(sampling, field)
-            if value is not None and field not in self._leave_out:
+            if value is not None and not {Unsupported(field), Unsupported(field, value)} & self._unsupported:
                 settings[field] = value
         return settings
 
-    def adapt(self, message: str, sent: dict[str, Any]) -> bool:
-        """Stop sending a setting that the server's error names as unsupported; return whether there was one."""
-        if self._length_field == "max_tokens" and "max_completion_tokens" in message:
-            self._length_field = "max_completion_tokens"
+    def adapt(self, errors: Sequence[ServerError], sent: Mapping[str, Any], prompt: Prompt) -> bool:
+        """Stop sending a setting, or one value of it, that the server says it does not support; return whether there
+        was one. An earlier request may fail with an error that was already handled."""
+        text = "\n".join(m.text for m in prompt.messages)
+        optional = {name: value for name, value in sent.items() if name in (*_OPTIONAL, "max_tokens")}
+        found = unsupported_setting(errors, optional, text)
+        if found is None:
+            return False
+        if found.setting != "max_tokens":
+            self._unsupported.add(found)
             return True
-        for field in _OPTIONAL:
-            # An earlier request may fail with the same error that was already handled.
-            if re.search(rf"\b{field}\b", message) and field in sent:
-                if field not in self._leave_out:
-                    self._leave_out.add(field)
-                    self.dropped.append(field)
-                return True
-        return False
+        if not any("max_completion_tokens" in error.message for error in errors):
+            return False
+        self._length_field = "max_completion_tokens"
+        return True
 
     def body(self, prompt: Prompt, settings: dict[str, Any]) -> bytes:
         trunk = self._encoded.get(prompt.trunk)

@@ -21,6 +21,7 @@ from bowstring.errors import ModelError
 from bowstring.files.redaction import redact, remove_secrets
 from bowstring.models.finish_reasons import AnswerFailed
 from bowstring.models.interface import RequestFailed, is_too_long
+from bowstring.models.server_errors import ServerError, read_errors
 from bowstring.records import Completion
 
 _RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
@@ -51,11 +52,12 @@ class NotFound(ModelError):
 
 
 class Rejected(Exception):
-    """The server says that the request itself is invalid (400, 422); `message` is its error message."""
+    """The server says that the request itself is invalid (400, 422); `message` is its error message in one line."""
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, errors: Sequence[ServerError] = ()) -> None:
         super().__init__(message)
         self.message = message
+        self.errors = errors
 
 
 class TooLarge(Exception):
@@ -233,7 +235,7 @@ class Transport:
         if status == 413 or (status == 400 and is_too_long(message)):
             raise RequestFailed("context", said)
         if status in (400, 422):
-            raise Rejected(message)
+            raise Rejected(message, read_errors(answer))
         raise RequestFailed("rejected", said)
 
     async def pause(self, attempt: int, asked: float | None = None) -> None:

@@ -15,6 +15,7 @@ from bowstring.models.interface import Model, NotYet, RequestFailed
 from bowstring.models.prices import Price
 from bowstring.records import STAGE_ROLE, Completion, Prompt, Sampling, Usage, request_key
 from bowstring.runs.budget import Budget
+from bowstring.runs.remarks import Remarks
 from bowstring.runs.schedule import Schedule, Turn
 from bowstring.runs.store import Response, Store
 
@@ -79,6 +80,7 @@ class Asker:
         self._role = role
         self._vary = vary
         self.tally = Tally(cost=0.0 if price else None)
+        self.remarks = Remarks()
         self._stopping = False
         self._store = store
         self.places = concurrency or model.concurrency
@@ -99,7 +101,9 @@ class Asker:
 
     async def ask(self, prompt: Prompt, sampling: Sampling) -> Completion:
         """Return the model's answer. Raises RequestFailed if there is none, Stopped if the run is ending."""
-        completion = await self._answer(prompt, self._vary(sampling))
+        sampling = self._vary(sampling)
+        completion = await self._answer(prompt, sampling)
+        self.remarks.add(sampling, completion)
         note_source(self._role, completion)
         return completion
 

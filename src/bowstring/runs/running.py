@@ -36,6 +36,7 @@ from bowstring.runs.folder import RunFolder, fingerprint, read_records, with_che
 from bowstring.runs.items import Items, chosen_groups
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 from bowstring.runs.progress import Progress
+from bowstring.runs.remarks import Remarks
 from bowstring.runs.repeats import Repeated, as_repeated, open_repeated, repeats_of
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
 from bowstring.runs.store import Store
@@ -285,7 +286,7 @@ class Running:
             "records": len(records),  # more than items if there are several answers or judgements
             "failures": count_failures(records),
             "usage": _usages(askers),
-            "notes": [*self._notes(evaluation, None if complete else stopped), *_replaced_note(askers)],
+            "notes": [*self._notes(evaluation, askers, None if complete else stopped), *_replaced_note(askers)],
             "versions": _versions(),
             "config": evaluation.configuration,
         }
@@ -302,14 +303,12 @@ class Running:
         answers, judgements = self.options.answers, self.options.judgements
         return {"repeats": {"answers": answers, "judgements": judgements}} if answers * judgements > 1 else {}
 
-    def _notes(self, evaluation: Evaluation, stopped: str | None) -> list[str]:
+    def _notes(self, evaluation: Evaluation, askers: Mapping[str, Asker], stopped: str | None) -> list[str]:
         notes = [f"incomplete: {stopped}"] if stopped else []
         if evaluation.configuration["judge"] == builtin.NAME:
             notes.append(builtin.WARNING)
-        notes += [*self.notes, *evaluation.items.notes()]
+        notes += [*self.notes, *evaluation.items.notes(), *_remarks(askers)]
         for model in {id(model): model for model in self.models.values()}.values():
-            if dropped := getattr(model, "dropped", None):
-                notes.append(f"{model.name} rejected {', '.join(dropped)}: requests were sent without")
             asked, trained = evaluation.configuration["prompts"], getattr(model, "trained_prompts", {})
             if changed := [name for name, words in trained.items() if asked.get(name, words) != words]:
                 notes.append(
@@ -372,6 +371,14 @@ def _check_folder(evaluation: Evaluation) -> None:
         return  # not a run, or an incomplete one
     if fingerprint(evaluation.configuration) not in prints:
         raise UsageError(f"{evaluation.folder} contains a run with a different configuration; choose another --out")
+
+
+def _remarks(askers: Mapping[str, Asker]) -> list[str]:
+    """Return the remarks on the answers of each model, whatever its roles."""
+    found: dict[str, Remarks] = {}
+    for asker in askers.values():
+        found[asker.model.name] = found.get(asker.model.name, Remarks()) | asker.remarks
+    return [note for model, remarks in found.items() for note in remarks.notes(model)]
 
 
 def _replaced_note(askers: Mapping[str, Asker]) -> list[str]:
