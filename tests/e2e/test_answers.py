@@ -122,3 +122,27 @@ def test_a_batch_that_an_earlier_process_sent_says_what_was_sent(tmp_path):
         assert bowstring(*args).code == 0
         assert len(server.batches) == batches, "the batches in the ledger are collected again"
     assert notes(tmp_path / "r", server.model("m")) == ["does not support top_k: requests were sent without"]
+
+
+def test_a_budget_holds_where_the_server_reports_no_tokens(tmp_path):
+    """By prices for the very name that --model has. What it really costs is known here: a token per word."""
+    with Server() as server:
+        altered(server, lambda value: value.pop("usage"))
+        prices = tmp_path / "prices.yaml"
+        dear, cheap = "{input: 1000, output: 1000}", "{input: 1, output: 1}"
+        prices.write_text(f"{server.model('m')}: {dear}\n{server.model('judge')}: {cheap}\n")
+        args = command(server, tmp_path / "r", "--prices", str(prices), "--max-tokens", "20", "--concurrency", "1")
+        ran = bowstring(*args, "--max-cost", "30")
+        assert ran.code == 1, ran.out
+        assert "--max-cost 30" in ran.err
+        usage = metrics(tmp_path / "r")["usage"]
+        assert 0 < usage["model"]["cost"] + usage["judge"]["cost"] <= 30
+        assert usage["model"]["estimated_requests"] == usage["model"]["requests"] > 0
+        assert usage["judge"]["estimated_requests"] == 0
+        asked = [r for r in server.requests if r.body["model"] == "m"]
+        words = sum(len(m["content"].split()) for r in asked for m in r.body["messages"])
+        assert 0 < words * 1000 / 1e6 < 30
+        said = ["reports no token counts: tokens and cost are estimated from characters"]
+        assert notes(tmp_path / "r", server.model("m")) == said
+        assert bowstring(*args, "--limit", "2").code == 0
+    assert notes(tmp_path / "r", server.model("m")) == said

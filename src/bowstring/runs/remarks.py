@@ -22,6 +22,7 @@ class Remarks:
     not_sent: set[str] = field(default_factory=set)  # settings that were asked for
     unknown_finishes: set[str] = field(default_factory=set)
     empty: set[str] = field(default_factory=set)  # keys of answers without text
+    estimated: bool = False  # whether tokens are estimated, because the server does not count them
 
     def add(self, sampling: Sampling, completion: Completion) -> None:
         made = completion.provenance
@@ -40,6 +41,7 @@ class Remarks:
             self.not_sent | other.not_sent,
             self.unknown_finishes | other.unknown_finishes,
             self.empty | other.empty,
+            self.estimated or other.estimated,
         )
 
     def notes(self, model: str) -> list[str]:
@@ -54,4 +56,6 @@ class Remarks:
         if self.empty:
             answers = "answer" if len(self.empty) == 1 else "answers"
             found.append(f"{model} gave {len(self.empty):,} {answers} without text; they count as empty answers")
+        if self.estimated:
+            found.append(f"{model} reports no token counts: tokens and cost are estimated from characters")
         return found

@@ -263,7 +263,7 @@ class Running:
         return found
 
     def price(self, model: Model) -> Price | None:
-        price, discount = self.prices.of(model.identity), getattr(model, "discount", None)
+        price, discount = self.prices.of(model), getattr(model, "discount", None)
         return price.in_batches(discount) if price and discount is not None else price
 
     def _finish(
@@ -406,6 +406,7 @@ def _usage(asker: Asker) -> dict[str, Any]:
         "cached_tokens": tally.usage.cached,
         "shareable_tokens": round(tally.shareable),
         "completion_tokens": tally.usage.completion,
+        "estimated_requests": tally.estimated,
         "cost": tally.cost,
         "stored_prompt_tokens": tally.stored_usage.prompt,
         "stored_completion_tokens": tally.stored_usage.completion,
@@ -424,5 +425,5 @@ def _versions() -> dict[str, str]:
 
 def check_budget(options: RunOptions, prices: Prices, models: Sequence[Model]) -> None:
     for model in models if options.max_cost is not None else ():
-        if prices.of(model.identity) is None:
+        if prices.of(model) is None:
             raise UsageError(f"--max-cost needs the price of {model.identity}: set it with --prices FILE")
