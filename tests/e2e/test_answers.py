@@ -146,3 +146,12 @@ def test_a_budget_holds_where_the_server_reports_no_tokens(tmp_path):
         assert notes(tmp_path / "r", server.model("m")) == said
         assert bowstring(*args, "--limit", "2").code == 0
     assert notes(tmp_path / "r", server.model("m")) == said
+
+
+def test_rate_limits_are_options_of_a_run(tmp_path):
+    with Server(digest_answer) as server:
+        rates = ("--requests-per-minute", "60000", "--tokens-per-minute", "1e9")
+        assert bowstring(*command(server, tmp_path / "r", "--limit", "2", *rates)).code == 0
+        wrong = bowstring(*command(server, tmp_path / "s", "--requests-per-minute", "0"))
+    assert wrong.code == 2
+    assert "--requests-per-minute 0" in wrong.err

@@ -28,6 +28,7 @@ from bowstring.errors import UsageError
 from bowstring.models.interface import Model, RequestFailed
 from bowstring.models.names import open_model
 from bowstring.models.prices import Price, Prices, load_prices
+from bowstring.models.rates import rate_limiter
 from bowstring.models.tokens import counter_or_none
 from bowstring.models.transport import Patience
 from bowstring.records import Usage
@@ -155,6 +156,7 @@ class PreparedSynthesis:
                 concurrency=self.options.concurrency,
                 price=self.prices.of(model),
                 budget=budget,
+                limiter=rate_limiter(self.options.requests_per_minute, self.options.tokens_per_minute),
                 fresh=self.options.fresh,
                 role=role,
             )

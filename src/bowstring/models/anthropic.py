@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import weakref
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -44,6 +45,9 @@ class Anthropic:
 
     def stop(self) -> None:
         self._transport.stop()
+
+    def before_retry(self, wait: Callable[[], Awaitable[None]]) -> None:
+        self._transport.before_retry = wait
 
     def _read(self, answer: Any) -> Completion:
         return read_completion(answer, self._model)

@@ -6,7 +6,7 @@ import datetime
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -73,6 +73,9 @@ class Bedrock:
 
     def stop(self) -> None:
         self._transport.stop()
+
+    def before_retry(self, wait: Callable[[], Awaitable[None]]) -> None:
+        self._transport.before_retry = wait
 
     def _body(self, prompt: Prompt, settings: dict[str, Any]) -> dict[str, Any]:
         trunk = prompt.trunk.messages

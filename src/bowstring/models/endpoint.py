@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -89,6 +89,9 @@ class Endpoint:
 
     def stop(self) -> None:
         self._transport.stop()
+
+    def before_retry(self, wait: Callable[[], Awaitable[None]]) -> None:
+        self._transport.before_retry = wait
 
     async def get(self, path: str) -> dict[str, Any]:
         return await self._exchange("GET", path)

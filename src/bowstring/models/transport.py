@@ -10,7 +10,7 @@ import re
 import ssl
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -86,6 +86,7 @@ class Transport:
         self._not_before = 0.0
         self._reached = False
         self._stopped = asyncio.Event()
+        self.before_retry: Callable[[], Awaitable[None]] | None = None  # a rate limit
 
     async def close(self) -> None:
         while self._idle:
@@ -114,6 +115,8 @@ class Transport:
         attempt."""
         attempts = attempts or self.patience.attempts
         for attempt in range(1, attempts + 1):
+            if attempt > 1 and self.before_retry is not None:
+                await self.before_retry()
             await self._sleep(self._not_before - time.monotonic())
             pause: float | None = None
             client = self._idle.pop() if self._idle else self._open()

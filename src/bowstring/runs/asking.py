@@ -13,8 +13,9 @@ from typing import Any
 from bowstring.files.escaping import replace_surrogates
 from bowstring.models.interface import Model, NotYet, RequestFailed
 from bowstring.models.prices import Price
+from bowstring.models.rates import RateLimiter
 from bowstring.records import STAGE_ROLE, Completion, Prompt, Sampling, Usage, request_key
-from bowstring.runs.budget import Budget, estimated_usage
+from bowstring.runs.budget import Budget, estimated_tokens, estimated_usage
 from bowstring.runs.remarks import Remarks
 from bowstring.runs.schedule import Schedule, Turn
 from bowstring.runs.store import Response, Store
@@ -72,6 +73,7 @@ class Asker:
         concurrency: int | None = None,
         price: Price | None = None,
         budget: Budget | None = None,
+        limiter: RateLimiter | None = None,
         fresh: bool = False,
         role: str = "",
         vary: Callable[[Sampling], Sampling] = lambda sampling: sampling,
@@ -92,11 +94,16 @@ class Asker:
         self._answered: set[str] = beside._answered if beside else set()
         self._price = price
         self._budget = budget
+        self._limiter: RateLimiter | None = beside._limiter if beside else limiter
+        if self._limiter is not None and (before_retry := getattr(model, "before_retry", None)) is not None:
+            before_retry(self._limiter.take)
         self._fresh = fresh
 
     def stop(self) -> None:
         """Send nothing more. Requests in flight may finish."""
         self._stopping = True
+        if self._limiter is not None:
+            self._limiter.stop()
         if (stop := getattr(self.model, "stop", None)) is not None:
             stop()
 
@@ -173,8 +180,11 @@ class Asker:
         return stored
 
     async def _complete(self, prompt: Prompt, sampling: Sampling, turn: Turn) -> Completion:
+        expected = await self._wait(prompt, sampling)
+        used = 0
         try:
             completion = await self.model.complete(prompt, sampling)
+            used = completion.usage.prompt + completion.usage.completion or expected
         except NotYet as pending:
             raise Stopped from pending
         except RequestFailed as failed:
@@ -182,12 +192,25 @@ class Asker:
             # A trunk that is too long for one branch is too long for all: let them fail at once.
             turn.warms = failed.kind == "context"
             raise
+        finally:
+            if self._limiter is not None:
+                self._limiter.correct(expected, used)
         turn.warms = True
         # What is used must equal what is stored, and files cannot hold lone surrogates.
         text = replace_surrogates(completion.text)
         reasoning = replace_surrogates(completion.reasoning) if completion.reasoning is not None else None
         as_it_is = text == completion.text and reasoning == completion.reasoning
         return completion if as_it_is else replace(completion, text=text, reasoning=reasoning)
+
+    async def _wait(self, prompt: Prompt, sampling: Sampling) -> int:
+        """Wait until the rate limits let a request through; return its expected tokens."""
+        if self._limiter is None:
+            return 0
+        expected = estimated_tokens(prompt.messages) + sampling.max_tokens
+        await self._limiter.take(expected)
+        if self._stopping:
+            raise Stopped
+        return expected
 
     def _usage(self, prompt: Prompt, sampling: Sampling, completion: Completion) -> tuple[Usage, bool]:
         """Return the usage of a request, and whether it is estimated: where tokens cost something, they must count."""

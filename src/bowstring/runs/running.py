@@ -27,6 +27,7 @@ from bowstring.files.strict_json import parse_strict_json
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price, Prices
+from bowstring.models.rates import rate_limiter
 from bowstring.records import STAGE_ROLE, item_and_answer
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
@@ -88,6 +89,12 @@ class RunOptions:
     prompts: Path | None = field(default=None, metadata=option("Folder of prompts that override the built-in ones."))
     timeout: float = field(default=600.0, metadata=option("Seconds to wait for one response.", min=1))
     attempts: int = field(default=6, metadata=option("Attempts per request.", min=1))
+    requests_per_minute: float | None = field(
+        default=None, metadata=option("Requests sent to each model per minute, spread evenly.", above=0)
+    )
+    tokens_per_minute: float | None = field(
+        default=None, metadata=option("Tokens of prompts and answers of each model per minute.", above=0)
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -109,6 +116,8 @@ class RequestKeywords(TypedDict, total=False):
     prompts: str | Path | None
     timeout: float
     attempts: int
+    requests_per_minute: float | None
+    tokens_per_minute: float | None
 
 
 class RunKeywords(RequestKeywords, total=False):
@@ -246,15 +255,17 @@ class Running:
         for _ in self.evaluations:
             askers = {}
             for role, model in self.models.items():
-                beside = first.get(model.name)
+                beside, at_once = first.get(model.name), getattr(model, "at_once", False)
+                options = self.options
                 askers[role] = Asker(
                     beside.model if beside else model,
                     store,
                     beside=beside,
-                    concurrency=None if getattr(model, "at_once", False) else self.options.concurrency,
+                    concurrency=None if at_once else options.concurrency,
                     price=self.price(model),
                     budget=budget,
-                    fresh=self.options.fresh,
+                    limiter=None if at_once else rate_limiter(options.requests_per_minute, options.tokens_per_minute),
+                    fresh=options.fresh,
                     role=role,
                     vary=partial(as_repeated, role),
                 )
