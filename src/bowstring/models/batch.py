@@ -329,7 +329,7 @@ def _entry(path: Path) -> Entry:
     sent = entry.sent.values() if isinstance(entry.sent, dict) else (None,)
     if not all(isinstance(text, str) for text in (*texts, *sent)):
         raise ValueError("a field has the wrong type")
-    if not all(isinstance(json.loads(settings), dict) for settings in sent):
+    if not all(isinstance(parse_strict_json(settings), dict) for settings in sent):
         raise ValueError("settings that were sent are not an object")
     return entry
 
