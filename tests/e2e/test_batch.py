@@ -103,7 +103,7 @@ def test_a_setting_that_is_refused_in_a_batch_is_left_out_of_the_next(tmp_path):
         ran = bowstring(*command(server, tmp_path / "r", "--batch", "--limit", "5"))
     assert ran.code == 0, ran.err
     assert [len(server.inputs(n)) for n in range(3)] == [5, 5, 5]
-    assert "rejected top_k" in ran.out
+    assert "does not support top_k: requests were sent without" in ran.out
 
 
 def test_a_batch_that_the_server_refuses_ends_the_run_and_is_not_waited_for_again(tmp_path):

@@ -10,6 +10,7 @@ wrong, which is the run that a run with all faults must come to.
 
 import asyncio
 import email.utils
+import gzip
 import hashlib
 import json
 import random
@@ -31,6 +32,10 @@ PASSING = (
     "silence",
     "wrong shape",
     "empty choice",
+    "failure in a 200",
+    "400 that names a setting",
+    "long error",
+    "too large",
 )
 LASTING = ("refusal", "content filter")
 KINDS = (*PASSING, *LASTING)
@@ -49,6 +54,13 @@ _SHAPES = (
     {"choices": [{"message": {"content": "hi"}, "finish_reason": ["stop"]}]},
 )
 _EMPTY = ({"choices": []}, {"choices": [{}]}, {"choices": [{"message": {"role": "assistant"}, "finish_reason": None}]})
+_FAILED = (
+    {"choices": [{"message": {"content": "Half of an answer"}, "finish_reason": "error"}]},
+    {"choices": [{"message": {"content": ""}, "finish_reason": "unheard_of"}]},
+    {"choices": [{"message": {"content": "Half"}, "finish_reason": "stop", "error": {"code": 502, "message": "no"}}]},
+    {"error": {"code": 502, "message": "the provider failed"}},
+)
+_TOO_LARGE = gzip.compress(b" " * (65 << 20), 1)
 
 
 @dataclass(frozen=True)
@@ -149,6 +161,14 @@ def _reply(fault: str, asked: str, rng: random.Random) -> bytes:
         return _http(200, rng.choice(_SHAPES))
     if fault == "empty choice":
         return _http(200, rng.choice(_EMPTY))
+    if fault == "failure in a 200":
+        return _http(200, rng.choice(_FAILED))
+    if fault == "400 that names a setting":  # all settings are supported, and none may be left out from then on
+        return _http(400, {"error": {"message": "cannot store what was asked at temperature 0, with seed and top_k"}})
+    if fault == "long error":
+        return _http(500, b"a-" * 50_000, **{"Content-Type": "text/plain"})
+    if fault == "too large":
+        return _http(200, _TOO_LARGE, **{"Content-Encoding": "gzip"})
     said: dict[str, Any] = {"content": None, "refusal": f"I cannot help with that ({asked[:8]})."}
     if fault == "content filter":  # the same whenever the same is asked
         said = {"content": ("", None, f"Part of an answer {asked[:8]}")[int(asked[:8], 16) % 3]}

@@ -21,6 +21,7 @@ from bowstring.judging.sections import read_preference, read_rating, read_sectio
 from bowstring.judging.structured import Unreadable, read_checklist, read_labels
 from bowstring.judging.verdicts import read_pairwise, read_satisfaction
 from bowstring.models import anthropic, bedrock, endpoint
+from bowstring.models.finish_reasons import AnswerFailed
 
 # What such texts are made of, and what they should not be.
 PIECES = """
@@ -87,8 +88,8 @@ def test_json_of_any_shape(value):
 @pytest.mark.parametrize("read", [endpoint.read_completion, anthropic.read_completion, bedrock.read_completion])
 @given(ANY | st.fixed_dictionaries({"choices": st.lists(ANY, max_size=2), "usage": ANY, "content": ANY, "output": ANY}))
 def test_a_servers_answer_is_a_completion_or_a_wrong_shape(read, value):
-    """The transport treats these errors as malformed answers and retries."""
-    with suppress(ValueError, KeyError, IndexError, TypeError, AttributeError):
+    """The transport treats these errors as malformed answers, or as failures of the server, and retries."""
+    with suppress(ValueError, KeyError, IndexError, TypeError, AttributeError, AnswerFailed):
         found = read(value)
         assert isinstance(found.text, str)
         assert found.usage.prompt >= 0

@@ -11,6 +11,7 @@ import tempfile
 from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -35,6 +36,7 @@ from bowstring.errors import BowstringError
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.models.batch import Entry, _batch_errors, _entry, _outcomes
+from bowstring.models.endpoint import Endpoint
 from bowstring.models.hubfiles import ModelFiles
 from bowstring.models.interface import RequestFailed
 from bowstring.models.names import open_model
@@ -80,7 +82,7 @@ def test_prices(tmp_path, data):
     def read():
         found = load_prices(path)
         for name in ("openai/m", "x"):
-            price = found.of(name)
+            price = found.of(SimpleNamespace(name=name, identity=name))
             assert price is None or 0 <= price.of(Usage(1000, 10, 10)) < float("inf")
 
     said_or_read(read, path)
@@ -213,7 +215,14 @@ def test_a_set_that_was_made_before(tmp_path, data):
         assert parse_strict_json((tmp_path / "made.json").read_bytes())["config"] == config
 
 
-ENTRY = {"model": "openai/m", "file": "file-1", "keys": ["a" * 64], "id": "batch_1", "fresh": False}
+ENTRY = {
+    "model": "openai/m",
+    "file": "file-1",
+    "keys": ["a" * 64],
+    "sent": {"a" * 64: '{"max_tokens": 9}'},
+    "id": "batch_1",
+    "fresh": False,
+}
 
 
 @some
@@ -228,6 +237,7 @@ def test_a_ledger_of_batches(tmp_path, data):
         assert all(isinstance(key, str) for key in found.keys)
 
 
+ENDPOINT = Endpoint("m", "m", "m", "http://127.0.0.1/v1", None)
 LINE = {
     "custom_id": "a" * 64,
     "response": {
@@ -242,7 +252,8 @@ LINE = {
 @given(data=st.data())
 def test_results_of_a_batch(data):
     line = as_bytes(damaged(LINE, data.draw)) if data.draw(st.booleans()) else data.draw(NO_DOCUMENTS)
-    for key, outcome in _outcomes(line.decode("utf-8", "replace") + "\n" + json.dumps(LINE), "m"):
+    entry = Entry(Path("x"), "m", "f", ["a" * 64])
+    for key, outcome in _outcomes(line.decode("utf-8", "replace") + "\n" + json.dumps(LINE), ENDPOINT, entry):
         assert isinstance(key, str)
         assert isinstance(outcome, Completion | RequestFailed)
     _batch_errors({"errors": data.draw(ANYTHING)})

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bowstring.errors import UsageError
+from bowstring.models.embedded import precision_in_name
 from bowstring.models.endpoint import encode_branch, encode_trunk, read_completion
 from bowstring.models.names import open_model
 from bowstring.models.reasoning import split_reasoning
 from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, Usage
-from tests.support.server import Server
+from tests.support.server import Reply, Server
 
 SAMPLING = Sampling(200, 0.6, 50, seed=7)
 HISTORY = [Message("system", ("be kind",)), Message("user", ('he said "hi"\n\\ 😀',)), Message("assistant", ("ok",))]
@@ -89,8 +90,6 @@ def test_the_hosted_service_gets_its_key_and_only_settings_it_takes(monkeypatch)
 
 def test_a_setting_that_a_server_refuses_is_left_out_and_remembered():
     def refuse(request):
-        from tests.support.server import Reply
-
         for name in ("temperature", "top_k"):
             if name in request.body:
                 error = {"error": {"message": f"Unsupported parameter: '{name}' is not supported with this model"}}
@@ -99,8 +98,9 @@ def test_a_setting_that_a_server_refuses_is_left_out_and_remembered():
 
     with Server(faults=refuse) as server:
         model = open_model(server.model("o9"))
-        assert ask(model, Prompt(Trunk(HISTORY), question("?"))).text.startswith("answer")
-    assert model.dropped == ["temperature", "top_k"]
+        answer = ask(model, Prompt(Trunk(HISTORY), question("?")))
+    assert answer.text.startswith("answer")
+    assert json.loads(answer.provenance.sent) == {"max_tokens": 200, "seed": 7}
     assert len(server.requests) == 3
 
 
@@ -164,6 +164,46 @@ def test_another_server_for_bedrock_gets_its_own_key_and_none_of_amazons(monkeyp
     assert none.headers["authorization"] == "Bearer none"
 
 
+def saying(server, **more):
+    """Say more in every answer."""
+    server.faults = lambda request: Reply(body=json.dumps(json.loads(server._answered(request).body) | more).encode())
+
+
+def test_an_answer_says_where_it_came_from_and_what_was_sent(monkeypatch):
+    monkeypatch.delenv("AWS_BEARER_TOKEN_BEDROCK", raising=False)
+    with Server() as server:
+        saying(server, id="chatcmpl-1", model="m-2026-01-01", system_fingerprint="fp_1")
+        asked = Prompt(Trunk(HISTORY), question("?"))
+        url = server.url.replace("http://", "http://me:secret-password@")
+        found = [ask(open_model(f"{provider}/m@{url}"), asked) for provider in ("openai", "anthropic", "bedrock")]
+    made = [one.provenance for one in found]
+    assert {one.address for one in made} == {server.url}
+    assert [json.loads(one.sent) for one in made] == [
+        {"max_tokens": 200, "temperature": 0.6, "top_k": 50, "seed": 7},
+        {"max_tokens": 200, "temperature": 0.6, "top_k": 50},
+        {"maxTokens": 200, "temperature": 0.6},
+    ]
+    assert [one.raw_finish for one in made] == ["stop", "end_turn", "end_turn"]
+    assert [one.response_id for one in made] == ["chatcmpl-1", "chatcmpl-1", None]
+    assert [one.engine for one in made] == ["m-2026-01-01, fp_1", "m-2026-01-01", ""]
+    assert "secret-password" not in repr(made)
+
+
+def test_the_name_that_was_asked_for_says_nothing_of_the_engine():
+    with Server() as server:
+        saying(server, model="m", id=7, system_fingerprint=None)
+        made = ask(open_model(server.model("m")), Prompt(Trunk(HISTORY), question("?"))).provenance
+    assert (made.engine, made.response_id) == ("", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "precision"),
+    [("a/SmolLM2-135M-Instruct.Q4_1.gguf", "Q4_1"), ("m-q8_0.gguf", "Q8_0"), ("m.bf16.gguf", "BF16"), ("m.gguf", "")],
+)
+def test_the_precision_of_weights_is_in_the_name_of_their_file(name, precision):
+    assert precision_in_name(name) == precision
+
+
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
@@ -192,6 +232,13 @@ def test_another_server_for_bedrock_gets_its_own_key_and_none_of_amazons(monkeyp
                 "usage": {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}},
             },
             Completion("x", usage=Usage(9, 4, 2)),
+        ),
+        (
+            {
+                "choices": [{"message": {"content": "x"}, "finish_reason": "stop"}],
+                "usage": {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 400}},
+            },
+            Completion("x", usage=Usage(9, 9, 2)),
         ),
     ],
 )

@@ -2,8 +2,11 @@
 
 import asyncio
 import email.utils
+import gzip
 import json
 import time
+import tracemalloc
+import zlib
 from dataclasses import replace
 
 import httpx
@@ -167,3 +170,124 @@ def test_a_moment_to_come_back_at_is_told_by_the_servers_own_clock():
     assert _retry_after(httpx.Response(429, headers=headers)) == 3.0
     del headers["Date"]
     assert _retry_after(httpx.Response(429, headers=headers)) == 0.0
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize("compressed", [True, False])
+def test_a_response_larger_than_the_limit_fails_in_one_line_and_is_not_asked_for_again(status, compressed):
+    body = b" " * (65 << 20)
+    headers = {"Content-Encoding": "gzip"} if compressed else {}
+    reply = Reply(status, gzip.compress(body, 1) if compressed else body, headers)
+    with Server(faults=lambda request: reply) as server, pytest.raises(RequestFailed) as failed:
+        ask(server)
+    assert (failed.value.kind, failed.value.reason) == ("protocol", f"{server.model('m')} sent more than 64 MiB")
+    assert len(server.requests) == 1
+
+
+def test_a_compressed_response_takes_no_more_memory_than_the_limit():
+    """3 MB of gzip made 3 GB of text, and more in copies."""
+    reply = Reply(200, gzip.compress(b" " * (400 << 20), 1), {"Content-Encoding": "gzip"})
+    with Server(faults=lambda request: reply) as server:
+        tracemalloc.start()
+        try:
+            with pytest.raises(RequestFailed, match="more than 64 MiB"):
+                ask(server)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak < 200 << 20
+
+
+def test_a_response_without_end_is_given_up():
+    class Endless(Server):
+        async def _serve_one(self, reader, writer):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n")
+            while not writer.is_closing():
+                writer.write(b"100000\r\n" + b" " * (1 << 20) + b"\r\n")
+                await writer.drain()
+            return False
+
+    with Endless() as server, pytest.raises(RequestFailed, match="sent more than 64 MiB"):
+        ask(server)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "identity", ""])
+def test_a_compressed_answer_is_read(coding):
+    body = json.dumps({"choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]}).encode()
+    packed = {"gzip": gzip.compress, "deflate": zlib.compress}.get(coding, bytes)(body)
+    with Server(faults=lambda request: Reply(200, packed, {"Content-Encoding": coding})) as server:
+        assert ask(server).text == "yes"
+
+
+@pytest.mark.parametrize(("coding", "body"), [("br", b"x"), ("gzip, gzip", b"x"), ("gzip", b"not gzip")])
+def test_a_body_that_cannot_be_decompressed_is_malformed(coding, body):
+    with (
+        Server(faults=lambda request: Reply(200, body, {"Content-Encoding": coding})) as server,
+        pytest.raises(RequestFailed, match="malformed answer") as failed,
+    ):
+        ask(server)
+    assert failed.value.kind == "protocol"
+
+
+KEY = "sk-canary/8f3a-0123456789"
+
+
+def as_json(**message):
+    return {"choices": [{"message": message, "finish_reason": "stop"}]}
+
+
+def escaped(value) -> bytes:
+    """JSON in which every letter of a text is an escape."""
+    return json.dumps(value).replace(KEY, "".join(f"\\u{ord(c):04X}" for c in KEY)).encode()
+
+
+ECHOES = {
+    "escapes": escaped(as_json(content=f"the key is {KEY}")),
+    "escapes in escapes": json.dumps(as_json(content=escaped(f"the key is {KEY}").decode())).encode(),
+    "UTF-16": json.dumps(as_json(content=f"the key is {KEY}")).encode("utf-16"),
+    "UTF-16 without a mark": json.dumps(as_json(content=f"the key is {KEY}")).encode("utf-16-le"),
+    "two parts": json.dumps(
+        as_json(content=[{"type": "text", "text": f"it is {KEY[:9]}"}, {"type": "text", "text": KEY[9:]}])
+    ).encode(),
+    "reasoning": escaped(as_json(content="yes …", reasoning_content=f"is it {KEY}?")),
+    "ids": escaped({"id": KEY, "model": f"m-{KEY}", "system_fingerprint": KEY, **as_json(content="yes …")}),
+    "a finish reason": escaped({"choices": [{"message": {"content": "yes …"}, "finish_reason": f"no {KEY}"}]}),
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+def test_a_key_is_removed_from_the_decoded_text_of_an_answer(echo, monkeypatch):
+    monkeypatch.setenv("BOWSTRING_API_KEY", KEY)
+    with Server(faults=lambda request: Reply(200, ECHOES[echo])) as server:
+        answer = ask(server)
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    kept = repr(answer)
+    assert "canary" not in kept
+    assert "u0063" not in kept.lower()
+    assert "…" in kept
+
+
+@pytest.mark.parametrize("status", [400, 500])
+@pytest.mark.parametrize("form", ["escapes", "UTF-16", "UTF-16 text"])
+def test_a_key_is_removed_from_the_decoded_text_of_an_error(status, form, monkeypatch):
+    monkeypatch.setenv("BOWSTRING_API_KEY", KEY)
+    said = error(f"wrong: {KEY}")
+    body = {
+        "escapes": escaped({"error": {"message": f"wrong: {KEY}"}}),
+        "UTF-16": said.decode().encode("utf-16"),
+        "UTF-16 text": f"wrong: {KEY}".encode("utf-16-le"),
+    }[form]
+    with Server(faults=lambda request: Reply(status, body)) as server, pytest.raises(RequestFailed) as failed:
+        ask(server, replace(QUICK, attempts=1))
+    assert "wrong: …" in failed.value.reason
+    assert "canary" not in repr(failed.value.__context__)
+
+
+def test_an_error_of_any_length_is_searched_in_little_time():
+    """100 kB of "a-" took 27 s, in which no other request was served."""
+    reply = Reply(500, b"a-" * 500_000)
+    started = time.process_time()
+    with Server(faults=lambda request: reply) as server, pytest.raises(RequestFailed):
+        ask(server, replace(QUICK, attempts=2))
+    assert time.process_time() - started < 5

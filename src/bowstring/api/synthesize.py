@@ -28,6 +28,7 @@ from bowstring.errors import UsageError
 from bowstring.models.interface import Model, RequestFailed
 from bowstring.models.names import open_model
 from bowstring.models.prices import Price, Prices, load_prices
+from bowstring.models.rates import rate_limiter
 from bowstring.models.tokens import counter_or_none
 from bowstring.models.transport import Patience
 from bowstring.records import Usage
@@ -128,7 +129,7 @@ class PreparedSynthesis:
             self.folder,
             [r["made"] for r in records if "made" in r],
             quality,
-            {role: _usage(asker, self.prices.of(asker.model.identity)) for role, asker in askers.items()},
+            {role: _usage(asker, self.prices.of(asker.model)) for role, asker in askers.items()},
             [r for r in records if "failure" in r],
             outcome.stopped,
             written=False,
@@ -153,8 +154,9 @@ class PreparedSynthesis:
                 store,
                 beside=beside,
                 concurrency=self.options.concurrency,
-                price=self.prices.of(model.identity),
+                price=self.prices.of(model),
                 budget=budget,
+                limiter=rate_limiter(self.options.requests_per_minute, self.options.tokens_per_minute),
                 fresh=self.options.fresh,
                 role=role,
             )
@@ -188,7 +190,7 @@ class PreparedSynthesis:
         found: dict[str, dict[str, Any]] = {}
         for e in self.synthesis.estimates(self.settings):
             model = self.models[e.role]
-            price = self.prices.of(model.identity)
+            price = self.prices.of(model)
             row = found.setdefault(
                 e.role,
                 {"model": model.identity, "requests": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost": None},
@@ -222,7 +224,7 @@ def prepare_synthesis(
     models = _opened(named, Patience(attempts=options.attempts, timeout=options.timeout), tell, with_keys=with_keys)
     prices = load_prices(options.prices)
     for one in models.values() if options.max_cost is not None else ():
-        if prices.of(one.identity) is None:
+        if prices.of(one) is None:
             raise UsageError(f"--max-cost needs the price of {one.identity}: give it with --prices FILE")
     configuration = {
         "benchmark": benchmark,
@@ -316,6 +318,7 @@ def _usage(asker: Asker, price: Price | None) -> dict[str, Any]:
         "prompt_tokens": tally.usage.prompt,
         "cached_tokens": tally.usage.cached,
         "completion_tokens": tally.usage.completion,
+        "estimated_requests": tally.estimated,
         "cost": tally.cost,
         "cost_in_all": None if price is None else (tally.cost or 0.0) + price.of(tally.stored_usage),
     }

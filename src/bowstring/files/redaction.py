@@ -10,45 +10,64 @@ import base64
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
-from urllib.parse import quote, unquote, urlsplit
+from collections.abc import Iterable
+from functools import lru_cache
+from urllib.parse import unquote, urlsplit
 
 MARK = "…"
 _LEAST = 4  # minimum length of a secret: anything shorter is likely an ordinary word
 _LEAST_IN_ENVIRONMENT = 8
 _HOLDS_SECRET = re.compile(r"(KEY|KEY_ID|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
-_USER = re.compile(r"\b([a-z][a-z0-9+.-]*://)[^/?#\s]*@", re.IGNORECASE)
+# Searched from "://" on, not from the scheme before it: every letter of a long word could begin a scheme.
+_USER = re.compile(r"(://)[^/?#\s]*@")
+_SHORT_ESCAPES = {"\n": "n", "\r": "r", "\t": "t", '"': '"', "'": "'", "/": "/"}
+_LONGEST_PATTERN = 400  # characters of a secret that are sought in every form
+_LONGEST_ERROR = 100_000  # characters of an exception's message that are searched
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
     """Remove the given secrets, secrets found in the environment, and user names and passwords in URLs."""
-    known = {s for s in secrets if len(s) >= _LEAST} | _environment_secrets()
-    for secret in sorted(known, key=len, reverse=True):
-        for form in encoded_forms(secret):
-            text = text.replace(form, MARK)
+    text = remove_secrets(text, [*(s for s in secrets if len(s) >= _LEAST), *_environment_secrets()])
     return _USER.sub(rf"\1{MARK}@", text)
+
+
+def remove_secrets(text: str, secrets: Iterable[str]) -> str:
+    """Remove secrets, in whatever form servers and libraries write them; the time is linear in the text's length."""
+    plain = not any(sign in text for sign in "\\%\0")  # nothing is escaped, encoded or in UTF-16
+    for secret in sorted(set(secrets), key=len, reverse=True):
+        text = text.replace(secret, MARK) if plain else _pattern(secret).sub(MARK, text)
+    return text
+
+
+@lru_cache(maxsize=256)
+def _pattern(secret: str) -> re.Pattern[str]:
+    head, rest = secret[:_LONGEST_PATTERN], secret[_LONGEST_PATTERN:]
+    written = "".join(_written(part) for part in re.findall(r"\\+|[^\\]", head))
+    plain, escaped = re.escape(rest), re.escape(json.dumps(rest)[1:-1])
+    return re.compile(f"{written}(?:{plain}|{escaped})?")
+
+
+def _written(part: str) -> str:
+    """Return a pattern for a character of a secret, or for a run of backslashes: raw, escaped as in JSON or Python
+    (also more than once), URL-encoded, or in UTF-16 that was read byte by byte."""
+    if part[0] == "\\":
+        return rf"(?:\\(?:\x00|(?i:u005c|x5c))?|(?i:%5c)){{{len(part)},{8 * len(part)}}}"
+    units = part.encode("utf-16-be", "surrogatepass")
+    forms = ["".join(rf"\\{{1,8}}+u{units[n : n + 2].hex()}" for n in range(0, len(units), 2))]
+    forms.append("".join(f"%{byte:02x}" for byte in part.encode("utf-8", "surrogatepass")))
+    if ord(part) < 256:
+        forms.append(rf"\\{{1,8}}+x{ord(part):02x}")
+    if part in _SHORT_ESCAPES:
+        forms.append(rf"\\{{1,8}}+{_SHORT_ESCAPES[part]}")
+    return rf"(?:{re.escape(part)}|(?i:{'|'.join(forms)}))\x00?"
 
 
 def error_line(error: BaseException, *, with_type: bool = False, limit: int | None = 200) -> str:
     """Return an exception as one redacted line, cut at `limit` characters; its type's name if it has no message."""
     name = type(error).__name__
-    message = " ".join(redact(str(error)).split())  # cut after redaction, so that no partial key remains
+    # Cut to `limit` after redaction, so that no partial key remains.
+    message = " ".join(redact(str(error)[:_LONGEST_ERROR]).split())
     return (f"{name}: {message}" if with_type else message or name)[:limit]
-
-
-def encoded_forms(secret: str) -> tuple[str, ...]:
-    """Return the forms in which servers and libraries write a secret: raw, JSON-escaped, as a Python repr,
-    URL-encoded."""
-    escaped = json.dumps(secret)[1:-1]
-    written = (secret, escaped, escaped.replace("/", r"\/"), repr(secret)[1:-1], quote(secret, safe=""), quote(secret))
-    return tuple(sorted(dict.fromkeys(written), key=len, reverse=True))
-
-
-def byte_patterns(secret: str) -> list[bytes]:
-    """Return the byte patterns to look for in a response body: every form, plain and JSON-escaped once more."""
-    found = encoded_forms(secret)
-    twice = [json.dumps(form)[1:-1] for form in found]
-    return [form.encode() for form in sorted({*found, *twice}, key=len, reverse=True)]
 
 
 def credentials_in_url(url: str) -> list[str]:
@@ -62,11 +81,10 @@ def credentials_in_url(url: str) -> list[str]:
     return list(dict.fromkeys(filter(None, found)))
 
 
-def replace_secrets(content: bytes, secrets: Sequence[bytes]) -> bytes:
-    for secret in secrets:
-        if secret in content:
-            content = content.replace(secret, MARK.encode())
-    return content
+def without_credentials(url: str) -> str:
+    """Return a URL without user name and password."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _environment_secrets() -> set[str]:

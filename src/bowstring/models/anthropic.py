@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import weakref
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
-from bowstring.files.redaction import credentials_in_url
+from bowstring.files.redaction import credentials_in_url, without_credentials
+from bowstring.models.finish_reasons import check_error, finish_of, label
 from bowstring.models.interface import RequestFailed
 from bowstring.models.transport import Patience, Rejected, Transport, tokens
-from bowstring.records import Completion, Finish, Prompt, Sampling, Trunk, Usage
+from bowstring.records import Completion, Prompt, Provenance, Sampling, Trunk, Usage
 
 _VERSION = "2023-06-01"
-_FINISH: dict[str, Finish] = {
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "refusal",
-}
 
 
 class Anthropic:
@@ -28,18 +26,19 @@ class Anthropic:
         self.concurrency = 8
         self._model = model
         self._url = url.rstrip("/") + "/messages"
+        self._address = without_credentials(url.rstrip("/"))
         headers = {"x-api-key": key, "anthropic-version": _VERSION}
         self._transport = Transport(name, headers, patience, secrets=[key, *credentials_in_url(url)])
         self._encoded: weakref.WeakKeyDictionary[Trunk, bytes] = weakref.WeakKeyDictionary()
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
+        sent = _settings(sampling)
         try:
-            completion: Completion = await self._transport.post(
-                self._url, self._body(prompt, sampling), read_completion
-            )
+            completion = await self._transport.post(self._url, self._body(prompt, sent), self._read)
         except Rejected as rejected:
             raise RequestFailed("rejected", f"{self.name}: 400 {rejected.message}") from rejected
-        return completion
+        made = replace(completion.provenance, address=self._address, sent=json.dumps(sent))
+        return replace(completion, provenance=made)
 
     async def close(self) -> None:
         await self._transport.close()
@@ -47,16 +46,26 @@ class Anthropic:
     def stop(self) -> None:
         self._transport.stop()
 
-    def _body(self, prompt: Prompt, sampling: Sampling) -> bytes:
-        settings: dict[str, Any] = {"model": self._model, "max_tokens": sampling.max_tokens}
-        for field in ("temperature", "top_k", "top_p"):  # this protocol has no seed
-            if (value := getattr(sampling, field)) is not None:
-                settings[field] = value
+    def before_retry(self, wait: Callable[[], Awaitable[None]]) -> None:
+        self._transport.before_retry = wait
+
+    def _read(self, answer: Any) -> Completion:
+        return read_completion(answer, self._model)
+
+    def _body(self, prompt: Prompt, settings: dict[str, Any]) -> bytes:
         trunk = self._encoded.get(prompt.trunk)
         if trunk is None:
             trunk = self._encoded[prompt.trunk] = _encode_trunk(prompt.trunk)
-        head = json.dumps(settings, separators=(",", ":")).encode()[:-1]
+        head = json.dumps({"model": self._model, **settings}, separators=(",", ":")).encode()[:-1]
         return head + b"," + trunk + _encode_branch(prompt) + b"]}"
+
+
+def _settings(sampling: Sampling) -> dict[str, Any]:
+    settings: dict[str, Any] = {"max_tokens": sampling.max_tokens}
+    for field in ("temperature", "top_k", "top_p"):  # this protocol has no seed
+        if (value := getattr(sampling, field)) is not None:
+            settings[field] = value
+    return settings
 
 
 def _encode_trunk(trunk: Trunk) -> bytes:
@@ -95,15 +104,21 @@ def _dump(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def read_completion(answer: Any) -> Completion:
+def read_completion(answer: Any, asked: str = "") -> Completion:
+    check_error(answer.get("error"))
     blocks = answer["content"]
     text = "".join(b["text"] for b in blocks if b["type"] == "text")
     thought = "".join(b.get("thinking", "") for b in blocks if b["type"] == "thinking")
-    usage = answer["usage"]
+    raw, usage, model = answer.get("stop_reason"), answer.get("usage") or {}, label(answer.get("model"))
     cached, written = tokens(usage.get("cache_read_input_tokens")), tokens(usage.get("cache_creation_input_tokens"))
     return Completion(
         text,
-        _FINISH.get(answer["stop_reason"], "stop"),
+        finish_of(raw, text),
         thought or None,
-        Usage(tokens(usage["input_tokens"]) + cached + written, cached, tokens(usage["output_tokens"])),
+        Usage(tokens(usage.get("input_tokens")) + cached + written, cached, tokens(usage.get("output_tokens"))),
+        Provenance(
+            raw_finish=label(raw),
+            response_id=label(answer.get("id")),
+            engine=model if model and model != asked else "",
+        ),
     )

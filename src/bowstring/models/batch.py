@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,8 +20,9 @@ from typing import Any
 from bowstring.errors import ModelError
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.writing import replace_file
-from bowstring.models.endpoint import Endpoint, read_completion
+from bowstring.models.endpoint import Endpoint
 from bowstring.models.interface import NotYet, RequestFailed, is_too_long
+from bowstring.models.server_errors import ServerError, read_errors
 from bowstring.models.transport import NotFound
 from bowstring.records import Completion, FailureKind, Prompt, Sampling, fields_of, request_key
 
@@ -51,6 +52,7 @@ class Entry:
     model: str
     file: str
     keys: list[str]
+    sent: dict[str, str] = field(default_factory=dict)  # settings of each request, as JSON, by key
     id: str | None = None
     fresh: bool = False  # submitted with --fresh, which ignores other batches
     collected: bool = False
@@ -60,6 +62,14 @@ class Entry:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with replace_file(self.path, durable=True) as file:
             file.write(json.dumps({k: v for k, v in fields_of(self).items() if k != "path"}, indent=1).encode())
+
+
+class _RejectedLine(RequestFailed):
+    """A request that the server says is invalid, with the errors that say why."""
+
+    def __init__(self, reason: str, errors: Sequence[ServerError]) -> None:
+        super().__init__("rejected", reason)
+        self.errors = errors
 
 
 class Batch:
@@ -86,10 +96,6 @@ class Batch:
         self._gathering: asyncio.Task[None] | None = None
         self._last = 0.0
         self._stopped = asyncio.Event()
-
-    @property
-    def dropped(self) -> list[str]:
-        return self._endpoint.dropped
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
         if self._stopped.is_set():
@@ -182,7 +188,8 @@ class Batch:
         file = await self._endpoint.upload("bowstring.jsonl", body, purpose="batch")
         name = hashlib.sha256(f"{file}{keys[0]}".encode()).hexdigest()[:16]
         path = self._ledger / f"{name}.json"
-        entry = Entry(path, self.identity, file, keys, fresh=self._fresh)
+        sent = {key: json.dumps(self._requests[key].sent) for key in keys}
+        entry = Entry(path, self.identity, file, keys, sent, fresh=self._fresh)
         entry.write()  # before the request, so that a batch is never submitted twice
         await self._create(entry)
         self._entries = (self._entries or {}) | dict.fromkeys(keys, entry)
@@ -229,16 +236,18 @@ class Batch:
             if content is None:
                 self._tell(f"{entry.id}: its results are no longer at the server; the requests are submitted again.")
                 continue
-            for key, outcome in _outcomes(content, self.name):
+            for key, outcome in _outcomes(content, self._endpoint, entry):
                 if isinstance(outcome, RequestFailed):
                     failed[key] = outcome
                     continue
                 failed.pop(key, None)
                 self._answer(key, outcome)
         entry.collected = True
+        sent = entry.sent
         entry.keys = [key for key in entry.keys if key not in failed]
+        entry.sent = {key: settings for key, settings in sent.items() if key not in failed}
         entry.write()
-        self._retry(failed)
+        self._retry(failed, sent)
 
     async def _ended(self, entry: Entry) -> dict[str, Any] | None:
         """Return the batch once it has ended; None if the run ends first."""
@@ -268,14 +277,16 @@ class Batch:
         if request is not None and not request.answer.done():
             request.answer.set_result(completion)
 
-    def _retry(self, failed: dict[str, RequestFailed]) -> None:
+    def _retry(self, failed: dict[str, RequestFailed], sent: dict[str, str]) -> None:
         """Remove failed requests from the ledger lookup, and submit them again if a retry may help."""
         for key, failure in failed.items():
             (self._entries or {}).pop(key, None)
             request = self._requests.get(key)
             if request is None or request.answer.done():
                 continue
-            adapted = failure.kind == "rejected" and self._endpoint.adapt(failure.reason, request.sent)
+            adapted = isinstance(failure, _RejectedLine) and self._endpoint.adapt(
+                failure.errors, json.loads(sent.get(key, "{}")), request.prompt
+            )
             if (adapted or failure.kind == "server") and request.submissions < _SUBMISSIONS:
                 self._gather(key)
             else:
@@ -315,13 +326,17 @@ class Batch:
 def _entry(path: Path) -> Entry:
     entry = Entry(path, **parse_strict_json(path.read_bytes()))
     texts = (entry.model, entry.file, entry.id or "", *(entry.keys if isinstance(entry.keys, list) else (None,)))
-    if not all(isinstance(text, str) for text in texts):
+    sent = entry.sent.values() if isinstance(entry.sent, dict) else (None,)
+    if not all(isinstance(text, str) for text in (*texts, *sent)):
         raise ValueError("a field has the wrong type")
+    if not all(isinstance(parse_strict_json(settings), dict) for settings in sent):
+        raise ValueError("settings that were sent are not an object")
     return entry
 
 
-def _outcomes(content: str, name: str) -> Iterator[tuple[str, Completion | RequestFailed]]:
+def _outcomes(content: str, endpoint: Endpoint, entry: Entry) -> Iterator[tuple[str, Completion | RequestFailed]]:
     """Parse the lines of an output or error file: each is a request's key with its outcome."""
+    name = endpoint.name
     for line in content.split("\n"):  # not splitlines: the text may contain other line separators
         if not line.strip():
             continue
@@ -331,12 +346,15 @@ def _outcomes(content: str, name: str) -> Iterator[tuple[str, Completion | Reque
             response = row.get("response") or {}
             status = response.get("status_code")
             if status == 200 and not row.get("error"):
-                yield key, read_completion(response["body"])
+                yield key, endpoint.read(response["body"], json.loads(entry.sent.get(key, "{}")))
                 continue
             body = response.get("body")
             error = row.get("error") or (body.get("error") if isinstance(body, dict) else body) or {}
             words = (error.get("message") or error.get("code") or error) if isinstance(error, dict) else error
-            said = " ".join(str(words).split())[:300]
+            said = " ".join(endpoint.redacted(str(words)).split())[:300]
+        except RequestFailed as failed:
+            yield key, failed
+            continue
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
             continue  # an unusable line; its request counts as unanswered
         if not isinstance(status, int) or status in _AGAIN:
@@ -344,7 +362,7 @@ def _outcomes(content: str, name: str) -> Iterator[tuple[str, Completion | Reque
         elif is_too_long(said):
             yield key, RequestFailed("context", f"{name}: {said}")
         else:
-            yield key, RequestFailed("rejected", f"{name}: {status} {said}")
+            yield key, _RejectedLine(f"{name}: {status} {said}", read_errors(error))
 
 
 def _text(value: Any) -> str:

@@ -6,22 +6,16 @@ import datetime
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from bowstring.files.redaction import credentials_in_url
+from bowstring.files.redaction import credentials_in_url, without_credentials
+from bowstring.models.finish_reasons import check_error, finish_of, label
 from bowstring.models.interface import RequestFailed
 from bowstring.models.transport import Patience, Rejected, Transport, tokens
-from bowstring.records import Completion, Finish, Prompt, Sampling, Trunk, Usage
-
-_FINISH: dict[str, Finish] = {
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "guardrail_intervened": "filter",
-    "content_filtered": "filter",
-}
+from bowstring.records import Completion, Prompt, Provenance, Sampling, Trunk, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +48,19 @@ class Bedrock:
         self.identity = identity
         self.concurrency = 8
         self._url = f"{url.rstrip('/')}/model/{quote(model, safe='')}/converse"
+        self._address = without_credentials(url.rstrip("/"))
         self._credentials = credentials
         self._transport = Transport(name, {}, patience, secrets=[*credentials.secrets, *credentials_in_url(url)])
         self._marks_trunks = True
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
         while True:
-            body = json.dumps(self._body(prompt, sampling), ensure_ascii=False).encode("utf-8", "replace")
+            sent = _settings(sampling)
+            body = json.dumps(self._body(prompt, sent), ensure_ascii=False).encode("utf-8", "replace")
             try:
-                completion: Completion = await self._transport.post(
-                    self._url, body, read_completion, **self._authorization(body)
-                )
-                return completion
+                completion = await self._transport.post(self._url, body, read_completion, **self._authorization(body))
+                made = replace(completion.provenance, address=self._address, sent=json.dumps(sent))
+                return replace(completion, provenance=made)
             except Rejected as rejected:
                 # Models that do not support cache points reject them with an error.
                 if self._marks_trunks and "cach" in rejected.message.lower():
@@ -79,12 +74,10 @@ class Bedrock:
     def stop(self) -> None:
         self._transport.stop()
 
-    def _body(self, prompt: Prompt, sampling: Sampling) -> dict[str, Any]:
-        settings: dict[str, Any] = {"maxTokens": sampling.max_tokens}
-        if sampling.temperature is not None:
-            settings["temperature"] = sampling.temperature
-        if sampling.top_p is not None:
-            settings["topP"] = sampling.top_p
+    def before_retry(self, wait: Callable[[], Awaitable[None]]) -> None:
+        self._transport.before_retry = wait
+
+    def _body(self, prompt: Prompt, settings: dict[str, Any]) -> dict[str, Any]:
         trunk = prompt.trunk.messages
         system: list[Any] = [{"text": m.text} for m in trunk if m.role == "system"]
         chat: list[Any] = [{"role": m.role, "content": [{"text": m.text}]} for m in trunk if m.role != "system"]
@@ -102,6 +95,11 @@ class Bedrock:
         if self._credentials.bearer:
             return {"Authorization": f"Bearer {self._credentials.bearer}"}
         return sign(self._url, body, self._credentials, datetime.datetime.now(datetime.UTC))
+
+
+def _settings(sampling: Sampling) -> dict[str, Any]:
+    given = {"maxTokens": sampling.max_tokens, "temperature": sampling.temperature, "topP": sampling.top_p}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _mark(trunk: Trunk, system: list[Any], chat: list[Any]) -> None:
@@ -148,16 +146,18 @@ def sign(
 
 
 def read_completion(answer: Any) -> Completion:
+    check_error(answer.get("error"))
     blocks = answer["output"]["message"]["content"]
     text = "".join(b["text"] for b in blocks if "text" in b)
     thought = "".join(
         b["reasoningContent"].get("reasoningText", {}).get("text", "") for b in blocks if "reasoningContent" in b
     )
-    usage = answer["usage"]
+    raw, usage = answer.get("stopReason"), answer.get("usage") or {}
     cached, written = tokens(usage.get("cacheReadInputTokens")), tokens(usage.get("cacheWriteInputTokens"))
     return Completion(
         text,
-        _FINISH.get(answer["stopReason"], "stop"),
+        finish_of(raw, text),
         thought or None,
-        Usage(tokens(usage["inputTokens"]) + cached + written, cached, tokens(usage["outputTokens"])),
+        Usage(tokens(usage.get("inputTokens")) + cached + written, cached, tokens(usage.get("outputTokens"))),
+        Provenance(raw_finish=label(raw)),
     )

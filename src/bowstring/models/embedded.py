@@ -7,7 +7,12 @@ key.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from bowstring.models import weights
@@ -36,7 +41,9 @@ class Embedded:
                 self._server = await asyncio.to_thread(start_server, self._tell)
                 url = f"{self._server.listening_address}/v1"
                 self._endpoint = Endpoint(self.name, self.identity, "embedded", url, None, patience=self._patience)
-        return await self._endpoint.complete(prompt, sampling)
+        completion = await self._endpoint.complete(prompt, sampling)
+        made = replace(completion.provenance, engine=_engine(), precision=precision_in_name(weights.MEMBER))
+        return replace(completion, provenance=made)
 
     def stop(self) -> None:
         if self._endpoint is not None:
@@ -46,6 +53,17 @@ class Embedded:
         if self._endpoint is not None:
             await self._endpoint.close()
         self._server = self._endpoint = None
+
+
+@cache
+def _engine() -> str:
+    return f"llama.cpp (xllamacpp {version('xllamacpp')})"
+
+
+def precision_in_name(path: str) -> str:
+    """Return the precision that the name of a GGUF file states, such as Q4_1; empty if it states none."""
+    found = re.search(r"(?:^|[-._])((?:I?Q\d\w*|B?F16|F32|MXFP4))$", Path(path).stem, re.IGNORECASE)
+    return found[1].upper() if found else ""
 
 
 def start_server(tell: Callable[[str], None] = lambda line: None) -> Any:

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import json
-import re
 import weakref
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from bowstring.errors import ModelError
-from bowstring.files.redaction import credentials_in_url
+from bowstring.files.redaction import credentials_in_url, without_credentials
+from bowstring.models.finish_reasons import AnswerFailed, check_error, finish_of, label
 from bowstring.models.interface import RequestFailed
 from bowstring.models.reasoning import split_reasoning
+from bowstring.models.server_errors import ServerError, Unsupported, unsupported_setting
 from bowstring.models.transport import NotFound, Patience, Rejected, Transport, tokens
-from bowstring.records import Completion, Finish, Message, Prompt, Sampling, Trunk, Usage
+from bowstring.records import Completion, Message, Prompt, Provenance, Sampling, Trunk, Usage
 
 if TYPE_CHECKING:
     import httpx
 
-_FINISH: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
 _OPTIONAL = ("temperature", "top_k", "top_p", "seed")
+_LARGEST_FILE = 1 << 30  # bytes of a file with the results of a batch
 
 
 class Endpoint:
-    """A model behind a URL. `dropped` names settings that the server rejected and that are no longer sent."""
+    """A model behind a URL. Settings that it says it does not support are no longer sent."""
 
     def __init__(
         self,
@@ -42,12 +44,11 @@ class Endpoint:
         self.name = name
         self.identity = identity
         self.concurrency = concurrency
-        self.dropped: list[str] = []
         self._model = model
         self.url = url.rstrip("/")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._transport = Transport(name, headers, patience, secrets=[key or "", *credentials_in_url(url)])
-        self._leave_out = set(leave_out)
+        self._unsupported = {Unsupported(setting) for setting in leave_out}
         self._length_field = length_field
         self._encoded: weakref.WeakKeyDictionary[Trunk, bytes] = weakref.WeakKeyDictionary()
 
@@ -55,19 +56,42 @@ class Endpoint:
         while True:
             sent = self.settings(sampling)
             try:
-                completion: Completion = await self._transport.post(
-                    f"{self.url}/chat/completions", self.body(prompt, sent), read_completion
+                completion = await self._transport.post(
+                    f"{self.url}/chat/completions", self.body(prompt, sent), self._read_completion
                 )
-                return completion
+                return self._with_provenance(completion, sent)
             except Rejected as rejected:
-                if not self.adapt(rejected.message, sent):
+                if not self.adapt(rejected.errors, sent, prompt):
                     raise RequestFailed("rejected", f"{self.name}: 400 {rejected.message}") from rejected
+
+    def _with_provenance(self, completion: Completion, sent: Mapping[str, Any]) -> Completion:
+        """Return a completion that says where it came from and which settings were sent."""
+        settings = {name: value for name, value in sent.items() if name != "model"}
+        as_text = json.dumps(settings) if settings else ""
+        made = replace(completion.provenance, address=without_credentials(self.url), sent=as_text)
+        return replace(completion, provenance=made)
+
+    def _read_completion(self, answer: Any) -> Completion:
+        return read_completion(answer, self._model)
+
+    def read(self, answer: Any, sent: Mapping[str, Any]) -> Completion:
+        """Parse a completion that came in a file; raise ValueError or similar, or RequestFailed, if it is not one."""
+        try:
+            return self._with_provenance(self._transport.cleaned(self._read_completion(answer)), sent)
+        except AnswerFailed as failed:
+            raise self._transport.failure_inside(failed) from failed
+
+    def redacted(self, text: str) -> str:
+        return self._transport.redacted(text)
 
     async def close(self) -> None:
         await self._transport.close()
 
     def stop(self) -> None:
         self._transport.stop()
+
+    def before_retry(self, wait: Callable[[], Awaitable[None]]) -> None:
+        self._transport.before_retry = wait
 
     async def get(self, path: str) -> dict[str, Any]:
         return await self._exchange("GET", path)
@@ -95,7 +119,9 @@ class Endpoint:
         """Return a file's text; None if the server no longer has it."""
         url = f"{self.url}/files/{quote(file, safe='')}/content"
         try:
-            found = await self._transport.exchange(lambda: self._transport.plain_request("GET", url), lambda r: r.text)
+            found = await self._transport.exchange(
+                lambda: self._transport.plain_request("GET", url), lambda r: r.text, largest=_LARGEST_FILE
+            )
         except (NotFound, Rejected):
             return None
         except RequestFailed as failed:
@@ -108,33 +134,41 @@ class Endpoint:
         url = f"{self.url}/{path}"
         try:
             found = await self._transport.exchange(
-                lambda: self._transport.plain_request(method, url, **content), _read_object, attempts
+                lambda: self._transport.plain_request(method, url, **content), self._read_object, attempts
             )
         except (Rejected, RequestFailed) as failed:
             raise ModelError(f"{self.name}: {method} {path.partition('?')[0]}: {failed}") from failed
         return dict(found)
 
+    def _read_object(self, response: httpx.Response) -> dict[str, Any]:
+        found = self._transport.cleaned_json(response.json())
+        if not isinstance(found, dict):
+            raise ValueError("not a JSON object")
+        return found
+
     def settings(self, sampling: Sampling) -> dict[str, Any]:
         settings: dict[str, Any] = {"model": self._model, self._length_field: sampling.max_tokens}
         for field in _OPTIONAL:
             value = getattr(sampling, field)
-            if value is not None and field not in self._leave_out:
+            if value is not None and not {Unsupported(field), Unsupported(field, value)} & self._unsupported:
                 settings[field] = value
         return settings
 
-    def adapt(self, message: str, sent: dict[str, Any]) -> bool:
-        """Stop sending a setting that the server's error names as unsupported; return whether there was one."""
-        if self._length_field == "max_tokens" and "max_completion_tokens" in message:
-            self._length_field = "max_completion_tokens"
+    def adapt(self, errors: Sequence[ServerError], sent: Mapping[str, Any], prompt: Prompt) -> bool:
+        """Stop sending a setting, or one value of it, that the server says it does not support; return whether there
+        was one. An earlier request may fail with an error that was already handled."""
+        text = "\n".join(m.text for m in prompt.messages)
+        optional = {name: value for name, value in sent.items() if name in (*_OPTIONAL, "max_tokens")}
+        found = unsupported_setting(errors, optional, text)
+        if found is None:
+            return False
+        if found.setting != "max_tokens":
+            self._unsupported.add(found)
             return True
-        for field in _OPTIONAL:
-            # An earlier request may fail with the same error that was already handled.
-            if re.search(rf"\b{field}\b", message) and field in sent:
-                if field not in self._leave_out:
-                    self._leave_out.add(field)
-                    self.dropped.append(field)
-                return True
-        return False
+        if not any("max_completion_tokens" in error.message for error in errors):
+            return False
+        self._length_field = "max_completion_tokens"
+        return True
 
     def body(self, prompt: Prompt, settings: dict[str, Any]) -> bytes:
         trunk = self._encoded.get(prompt.trunk)
@@ -142,13 +176,6 @@ class Endpoint:
             trunk = self._encoded[prompt.trunk] = encode_trunk(prompt.trunk)
         head = json.dumps(settings, separators=(",", ":")).encode()[:-1]
         return head + b',"messages":[' + trunk + encode_branch(prompt) + b"]}"
-
-
-def _read_object(response: httpx.Response) -> dict[str, Any]:
-    found = response.json()
-    if not isinstance(found, dict):
-        raise ValueError("not a JSON object")
-    return found
 
 
 def encode_trunk(trunk: Trunk) -> bytes:
@@ -176,28 +203,42 @@ def _escape(text: str) -> bytes:
     return json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")[1:-1]
 
 
-def read_completion(answer: Any) -> Completion:
-    """Parse a chat completion in any dialect; raise ValueError or similar if it is not one."""
+def read_completion(answer: Any, asked: str = "") -> Completion:
+    """Parse a chat completion in any dialect; raise ValueError or similar if it is not one, and AnswerFailed if it
+    reports the server's failure."""
+    check_error(answer.get("error"))
     choice = answer["choices"][0]
+    check_error(choice.get("error"))
     message = choice["message"]
     content = message.get("content")
     if isinstance(content, list):
         content = "".join(part.get("text", "") for part in content if part.get("type") in ("text", None))
-    refusal = message.get("refusal")
-    if content is None and refusal is None and choice.get("finish_reason") is None:
-        raise ValueError("neither content nor a finish reason that explains its absence")
     if not isinstance(content, str | None):
         raise ValueError("content is not text")
     text, thought = split_reasoning(content or "")
     reasoning = message.get("reasoning_content") or message.get("reasoning") or thought
-    finish = _FINISH.get(choice.get("finish_reason") or "stop", "stop")
-    if isinstance(refusal, str) and not text:
-        text, finish = refusal, "refusal"
-    return Completion(text, finish, reasoning if isinstance(reasoning, str) else None, _usage(answer))
+    raw, refusal = choice.get("finish_reason"), message.get("refusal")
+    refused = isinstance(refusal, str) and not text
+    finish = finish_of(raw, refusal if refused else text)
+    return Completion(
+        refusal if refused else text,
+        "refusal" if refused else finish,
+        reasoning if isinstance(reasoning, str) else None,
+        _usage(answer),
+        Provenance(raw_finish=label(raw), response_id=label(answer.get("id")), engine=_engine(answer, asked)),
+    )
+
+
+def _engine(answer: Any, asked: str) -> str:
+    """Return what the server says of the model that answered: its name, if it is not the name asked for, and the
+    fingerprint of its configuration."""
+    names = (label(answer.get("model")), label(answer.get("system_fingerprint")))
+    return ", ".join(name for name in names if name and name != asked)
 
 
 def _usage(answer: Any) -> Usage:
     usage = answer.get("usage") or {}
     details = usage.get("prompt_tokens_details") or {}
-    cached = details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or 0
-    return Usage(tokens(usage.get("prompt_tokens")), tokens(cached), tokens(usage.get("completion_tokens")))
+    prompt = tokens(usage.get("prompt_tokens"))
+    cached = tokens(details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens"))
+    return Usage(prompt, min(cached, prompt), tokens(usage.get("completion_tokens")))

@@ -32,7 +32,8 @@ class Model(Protocol):
 
     async def close(self) -> None: ...
 
-    # A model may also have stop(), called when a run is ending, so that nothing is retried.
+    # A model may also have stop(), called when a run is ending, so that nothing is retried; and before_retry(wait),
+    # called with a function to await before a request is sent again.
 
 
 class NotYet(Exception):

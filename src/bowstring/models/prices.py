@@ -6,18 +6,22 @@ openai/my-model: {input: 1.0, cached: 0.25, output: 4.0}
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 
 from bowstring.errors import UsageError
-from bowstring.files.redaction import error_line
+from bowstring.files.redaction import error_line, redact, without_credentials
 from bowstring.files.safe_yaml import ParseError, parse_safe_yaml
+from bowstring.models.interface import Model
 from bowstring.records import Usage
 
+_LOCAL = ("embedded/", "python:", "hf/", "vllm/")
 _MOST = 1e9  # dollars; larger prices could overflow sums
 
 
@@ -34,8 +38,9 @@ class Price:
         return Price(self.input * factor, self.input * factor, self.output * factor)
 
     def of(self, usage: Usage) -> float:
-        fresh = usage.prompt - usage.cached
-        return (fresh * self.input + usage.cached * self.cached + usage.completion * self.output) / 1e6
+        cached = min(usage.cached, usage.prompt)  # a server may count them differently
+        fresh = usage.prompt - cached
+        return (fresh * self.input + cached * self.cached + usage.completion * self.output) / 1e6
 
 
 class Prices:
@@ -43,11 +48,12 @@ class Prices:
         self.dated = dated
         self._table = table
 
-    def of(self, model: str) -> Price | None:
-        """Return the price of a model by its identity; None if unknown. Local models are free."""
-        if model.startswith(("embedded/", "python:", "hf/", "vllm/")):
-            return Price(0, 0, 0)
-        return self._table.get(model)
+    def of(self, model: Model) -> Price | None:
+        """Return the price of a model by its name as given, its identity, or its name with the server's host and path
+        alone; None if unknown. Local models are free."""
+        names = (model.name, model.identity, _without_port(model.name))
+        listed = (price for name in names if (price := self._table.get(_public(name))) is not None)
+        return next(listed, Price(0, 0, 0) if model.identity.startswith(_LOCAL) else None)
 
     def named(self, name: str) -> list[str]:
         """Return the listed models that have this name at some provider."""
@@ -69,8 +75,30 @@ def load_prices(override: Path | None = None) -> Prices:
             f"{override}: expected one line per model: openai/NAME: {{input: 1.0, cached: 0.5, output: 4.0}}"
         )
     for name, row in rows.items():
-        table[str(name)] = _price(override, str(name), row)
+        table[_public(str(name))] = _price(override, redact(str(name)), row)
     return Prices(table, f"{dated}, with {override.name}")
+
+
+def _public(name: str) -> str:
+    """Return a model name as models carry it: its server's URL without user, password and final slash."""
+    model, url = _model_and_url(name)
+    try:
+        url = without_credentials(url).rstrip("/").removesuffix("/chat/completions")
+    except ValueError:  # not a URL
+        return name
+    return f"{model}@{url}" if url else name
+
+
+def _without_port(name: str) -> str:
+    """Return a model name with its server's host and path: one price for a server on any port."""
+    model, url = _model_and_url(name)
+    parts = urlsplit(url)
+    return f"{model}@{parts.hostname or ''}{parts.path.rstrip('/')}" if url else name
+
+
+def _model_and_url(name: str) -> tuple[str, str]:
+    model, *url = re.split(r"@(?=https?://)", name, maxsplit=1)
+    return model, "".join(url)
 
 
 def _price(path: Path, name: str, row: Any) -> Price:

@@ -9,16 +9,20 @@ import random
 import re
 import ssl
 import time
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
 
 from bowstring.errors import ModelError
-from bowstring.files.redaction import byte_patterns, redact, replace_secrets
+from bowstring.files.redaction import redact, remove_secrets
+from bowstring.models.finish_reasons import AnswerFailed
 from bowstring.models.interface import RequestFailed, is_too_long
+from bowstring.models.server_errors import ServerError, read_errors
+from bowstring.records import Completion
 
 _RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _QUOTA = re.compile(r"insufficient_quota|credit balance is too low|billing", re.IGNORECASE)
@@ -34,9 +38,12 @@ class Patience:
     timeout: float = 600.0
 
 
+_CODED = ("content-encoding", "content-length", "transfer-encoding")
 _OUT_OF_FORM = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError)
 _CONNECT_ATTEMPTS = 3  # attempts to reach a server that has never answered
 _MOST_SAID = 100_000  # characters of an error that are searched
+_LARGEST = 64 << 20  # bytes of a response after decompression: many times the longest answer
+_STEP = 1 << 20  # bytes that are decompressed at a time
 _UNMISTAKABLE = 16  # minimum key length that no answer contains by chance; "EMPTY" and "test" are words
 
 
@@ -45,17 +52,23 @@ class NotFound(ModelError):
 
 
 class Rejected(Exception):
-    """The server says that the request itself is invalid (400, 422); `message` is its error message."""
+    """The server says that the request itself is invalid (400, 422); `message` is its error message in one line."""
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, errors: Sequence[ServerError] = ()) -> None:
         super().__init__(message)
         self.message = message
+        self.errors = errors
+
+
+class TooLarge(Exception):
+    """A response that exceeds the size limit: it is not read to the end."""
 
 
 class Transport:
     """Posts prepared bodies to one server. A pause that the server requests applies to all requests.
 
-    The `secrets` sent to the server are removed from its responses before anything else reads them: servers echo them.
+    The `secrets` sent to the server are removed from what is kept of its responses: servers echo them. They are removed
+    from decoded text, because a body may spell a key in many ways, or split it.
     """
 
     def __init__(
@@ -65,7 +78,7 @@ class Transport:
         self.patience = patience or Patience()
         self._headers = {"Content-Type": "application/json", **headers}
         self._secrets = tuple(secrets)
-        self._sought = [form for secret in secrets if len(secret) >= _UNMISTAKABLE for form in byte_patterns(secret)]
+        self._unmistakable = [secret for secret in secrets if len(secret) >= _UNMISTAKABLE]
         # One client per connection: httpx's pool scans all of its connections on every request.
         self._idle: list[httpx.AsyncClient] = []
         self._urls: dict[str, httpx.URL] = {}
@@ -73,6 +86,7 @@ class Transport:
         self._not_before = 0.0
         self._reached = False
         self._stopped = asyncio.Event()
+        self.before_retry: Callable[[], Awaitable[None]] | None = None  # a rate limit
 
     async def close(self) -> None:
         while self._idle:
@@ -82,32 +96,49 @@ class Transport:
         """End the run: requests in flight may finish, and nothing is retried."""
         self._stopped.set()
 
-    async def post(self, url: str, body: bytes, read: Callable[[Any], Any], **headers: str) -> Any:
-        """Post until `read` can parse the answer (it raises ValueError otherwise)."""
-        return await self.exchange(lambda: self._request(url, body, headers), lambda response: read(response.json()))
+    async def post(self, url: str, body: bytes, read: Callable[[Any], Completion], **headers: str) -> Completion:
+        """Post until `read` can parse the answer (it raises ValueError or AnswerFailed otherwise)."""
+        completion: Completion = await self.exchange(
+            lambda: self._request(url, body, headers), lambda response: self.cleaned(read(response.json()))
+        )
+        return completion
 
     async def exchange(
-        self, request: Callable[[], httpx.Request], read: Callable[[httpx.Response], Any], attempts: int | None = None
+        self,
+        request: Callable[[], httpx.Request],
+        read: Callable[[httpx.Response], Any],
+        attempts: int | None = None,
+        *,
+        largest: int = _LARGEST,
     ) -> Any:
-        """Send until `read` can parse the answer; `request` builds a new request for every attempt."""
+        """Send until `read` can parse the answer, of at most `largest` bytes; `request` builds a new request for every
+        attempt."""
         attempts = attempts or self.patience.attempts
         for attempt in range(1, attempts + 1):
+            if attempt > 1 and self.before_retry is not None:
+                await self.before_retry()
             await self._sleep(self._not_before - time.monotonic())
             pause: float | None = None
             client = self._idle.pop() if self._idle else self._open()
             try:
                 async with asyncio.timeout(self.patience.timeout):
-                    response = self._cleaned(await client.send(request()))
+                    response = await _receive(client, request(), largest)
                 self._reached = True
                 if response.status_code < 300:
                     return read(response)
                 failure, pause = self._classify(response)
+            except AnswerFailed as failed:
+                failure = self.failure_inside(failed)
+                if failure.kind == "context":
+                    raise failure from failed
+            except TooLarge as error:  # not again: it may be paid for
+                raise RequestFailed("protocol", f"{self.name} sent {error}") from error
             except _OUT_OF_FORM as error:
-                failure = RequestFailed("protocol", self._redacted(f"{self.name} sent a malformed answer: {error!r}"))
+                failure = RequestFailed("protocol", self.redacted(f"{self.name} sent a malformed answer: {error!r}"))
             except (httpx.TimeoutException, TimeoutError):
                 failure = RequestFailed("timeout", f"{self.name} did not answer in time")
             except httpx.HTTPError as error:
-                reason = self._redacted(f"{self.name}: {str(error) or type(error).__name__}")
+                reason = self.redacted(f"{self.name}: {str(error) or type(error).__name__}")
                 failure = RequestFailed("server", reason)
                 if isinstance(error, httpx.ConnectError) and not self._reached and attempt >= _CONNECT_ATTEMPTS:
                     raise ModelError(f"{reason} (is the server running, and is its address correct?)") from error
@@ -147,26 +178,54 @@ class Transport:
         try:
             return httpx.AsyncClient(verify=self._certificates, limits=limits)
         except (ValueError, ImportError, httpx.InvalidURL) as error:  # an invalid proxy in the environment
-            raise ModelError(self._redacted(f"{self.name}: cannot connect: {error}")) from error
+            raise ModelError(self.redacted(f"{self.name}: cannot connect: {error}")) from error
 
-    def _cleaned(self, response: httpx.Response) -> httpx.Response:
-        content = replace_secrets(response.content, self._sought)
-        if content is response.content:
-            return response
-        coded = ("content-encoding", "content-length", "transfer-encoding")
-        headers = {name: value for name, value in response.headers.items() if name not in coded}
-        return httpx.Response(response.status_code, headers=headers, content=content, request=response.request)
+    def cleaned(self, completion: Completion) -> Completion:
+        """Return a completion without the secrets sent to the server."""
+        if not self._unmistakable:
+            return completion
+        made = completion.provenance
+        return replace(
+            completion,
+            text=self._clean(completion.text),
+            reasoning=None if completion.reasoning is None else self._clean(completion.reasoning),
+            provenance=replace(
+                made,
+                raw_finish=None if made.raw_finish is None else self._clean(made.raw_finish),
+                response_id=None if made.response_id is None else self._clean(made.response_id),
+                engine=self._clean(made.engine),
+            ),
+        )
 
-    def _redacted(self, text: str) -> str:
+    def _clean(self, text: str) -> str:
+        return remove_secrets(text, self._unmistakable)
+
+    def cleaned_json(self, value: Any) -> Any:
+        """Return decoded JSON without the secrets sent to the server."""
+        if isinstance(value, str):
+            return self._clean(value)
+        if isinstance(value, list):
+            return [self.cleaned_json(one) for one in value]
+        if isinstance(value, dict):
+            return {self._clean(name): self.cleaned_json(one) for name, one in value.items()}
+        return value
+
+    def failure_inside(self, failed: AnswerFailed) -> RequestFailed:
+        """Return the failure that a response with status 200 holds."""
+        said = self.redacted(str(failed))[:300]
+        return RequestFailed("context" if is_too_long(said) else "server", f"{self.name}: {said}")
+
+    def redacted(self, text: str) -> str:
         """Return a reason that is safe to store and show."""
-        return redact(text, self._secrets)
+        return redact(text[:_MOST_SAID], self._secrets)
 
     def _classify(self, response: httpx.Response) -> tuple[RequestFailed, float | None]:
         """Return a retryable failure and the pause the server requested; raise all other failures."""
-        status, message = response.status_code, _message(response, self._redacted)
+        status, answer = response.status_code, _error_in(response)
+        message = _message(answer, self.redacted)
         said = f"{self.name}: {status} {message}".rstrip()
         if 300 <= status < 400:
-            place = self._redacted(response.headers.get("location", "?"))[:300]
+            place = self.redacted(response.headers.get("location", "?"))[:300]
             raise ModelError(f"{said} redirects to {place}: use that URL instead")
         if status in (401, 403):
             raise ModelError(f"{said} (is the key correct, and allowed to use this model?)")
@@ -179,7 +238,7 @@ class Transport:
         if status == 413 or (status == 400 and is_too_long(message)):
             raise RequestFailed("context", said)
         if status in (400, 422):
-            raise Rejected(message)
+            raise Rejected(message, read_errors(answer))
         raise RequestFailed("rejected", said)
 
     async def pause(self, attempt: int, asked: float | None = None) -> None:
@@ -199,19 +258,63 @@ class Transport:
                 await asyncio.wait_for(self._stopped.wait(), seconds)
 
 
-def _message(response: httpx.Response, redact: Callable[[str], str]) -> str:
+async def _receive(client: httpx.AsyncClient, request: httpx.Request, largest: int) -> httpx.Response:
+    """Return a response with its whole body; raise TooLarge before it takes more memory than that."""
+    response = await client.send(request, stream=True)
+    try:
+        coding = response.headers.get("content-encoding", "").strip().lower() or "identity"
+        if coding not in ("identity", "gzip", "x-gzip", "deflate"):  # httpx would decompress without a limit
+            raise ValueError(f"content encoding {coding[:40]!r} is not supported")
+        decoder = None if coding == "identity" else zlib.decompressobj(zlib.MAX_WBITS | 32)
+        content = bytearray()
+        received = 0
+        async for chunk in response.aiter_raw():
+            received += len(chunk)
+            if received > largest:
+                raise TooLarge(f"more than {largest >> 20:,} MiB")
+            for part in _decompressed(decoder, chunk) if decoder else (chunk,):
+                content += part
+                if len(content) > largest:
+                    raise TooLarge(f"more than {largest >> 20:,} MiB")
+    finally:
+        await response.aclose()
+    kept = {name: value for name, value in response.headers.items() if name not in _CODED}
+    return httpx.Response(response.status_code, headers=kept, content=bytes(content), request=request)
+
+
+def _decompressed(decoder: zlib._Decompress, chunk: bytes) -> Iterator[bytes]:
+    try:
+        while chunk:
+            yield decoder.decompress(chunk, _STEP)
+            chunk = decoder.unconsumed_tail
+    except zlib.error as error:
+        raise ValueError(f"the compressed body is damaged: {error}") from error
+
+
+def _error_in(response: httpx.Response) -> Any:
+    """Return the body of an error: decoded JSON, or else text."""
+    try:
+        return response.json()
+    except (ValueError, RecursionError):
+        # Without a charset, UTF-16 is known by its zero bytes.
+        content = response.content[:_MOST_SAID]
+        coding = response.charset_encoding or json.detect_encoding(content)
+        try:
+            return content.decode(coding, "replace").strip()
+        except LookupError:
+            return content.decode("latin-1").strip()
+
+
+def _message(answer: Any, redact: Callable[[str], str]) -> str:
     """Return the server's error message on one line; HTML pages are not quoted. Truncated after redaction, so that no
     partial key remains."""
-    try:
-        answer = response.json()
-    except (ValueError, RecursionError):
-        text = redact(response.text[:_MOST_SAID].strip())
-        return "" if text.startswith("<") else " ".join(text.split())[:300]
     error = answer.get("error", answer) if isinstance(answer, dict) else answer
     if isinstance(error, dict):
         parts = [str(error[k]) for k in ("code", "type", "message", "Message") if isinstance(error.get(k), str)]
         error = ": ".join(dict.fromkeys(parts)) or json.dumps(error)
-    return " ".join(redact(str(error)[:_MOST_SAID]).split())[:300]
+    if isinstance(answer, str) and answer.startswith("<"):
+        return ""
+    return " ".join(redact(str(error)).split())[:300]
 
 
 def _retry_after(response: httpx.Response) -> float | None:

@@ -13,8 +13,10 @@ from typing import Any
 from bowstring.files.escaping import replace_surrogates
 from bowstring.models.interface import Model, NotYet, RequestFailed
 from bowstring.models.prices import Price
+from bowstring.models.rates import RateLimiter
 from bowstring.records import STAGE_ROLE, Completion, Prompt, Sampling, Usage, request_key
-from bowstring.runs.budget import Budget
+from bowstring.runs.budget import Budget, estimated_tokens, estimated_usage
+from bowstring.runs.remarks import Remarks
 from bowstring.runs.schedule import Schedule, Turn
 from bowstring.runs.store import Response, Store
 
@@ -55,6 +57,7 @@ class Tally:
     usage: Usage = field(default_factory=Usage)  # of requests made by this process
     shareable: float = 0.0  # prompt tokens after a warm trunk, which could have been served from cache
     stored_usage: Usage = field(default_factory=Usage)  # of requests made by earlier processes
+    estimated: int = 0  # requests made by this process whose tokens are estimated
     cost: float | None = None
 
 
@@ -70,6 +73,7 @@ class Asker:
         concurrency: int | None = None,
         price: Price | None = None,
         budget: Budget | None = None,
+        limiter: RateLimiter | None = None,
         fresh: bool = False,
         role: str = "",
         vary: Callable[[Sampling], Sampling] = lambda sampling: sampling,
@@ -79,6 +83,7 @@ class Asker:
         self._role = role
         self._vary = vary
         self.tally = Tally(cost=0.0 if price else None)
+        self.remarks = Remarks()
         self._stopping = False
         self._store = store
         self.places = concurrency or model.concurrency
@@ -89,17 +94,24 @@ class Asker:
         self._answered: set[str] = beside._answered if beside else set()
         self._price = price
         self._budget = budget
+        self._limiter: RateLimiter | None = beside._limiter if beside else limiter
+        if self._limiter is not None and (before_retry := getattr(model, "before_retry", None)) is not None:
+            before_retry(self._limiter.take)
         self._fresh = fresh
 
     def stop(self) -> None:
         """Send nothing more. Requests in flight may finish."""
         self._stopping = True
+        if self._limiter is not None:
+            self._limiter.stop()
         if (stop := getattr(self.model, "stop", None)) is not None:
             stop()
 
     async def ask(self, prompt: Prompt, sampling: Sampling) -> Completion:
         """Return the model's answer. Raises RequestFailed if there is none, Stopped if the run is ending."""
-        completion = await self._answer(prompt, self._vary(sampling))
+        sampling = self._vary(sampling)
+        completion = await self._answer(prompt, sampling)
+        self.remarks.add(sampling, completion)
         note_source(self._role, completion)
         return completion
 
@@ -107,7 +119,7 @@ class Asker:
         key = request_key(self.model.identity, prompt, sampling)
         if (same := self._in_flight.get(key)) is not None:
             return await asyncio.shield(same)
-        if (known := self._known(key)) is not None:
+        if (known := self._known(key, prompt, sampling)) is not None:
             return known
         future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         self._in_flight[key] = future
@@ -122,14 +134,14 @@ class Asker:
         finally:
             del self._in_flight[key]
 
-    def _known(self, key: str) -> Completion | None:
+    def _known(self, key: str, prompt: Prompt, sampling: Sampling) -> Completion | None:
         """Return a stored answer; with `fresh`, only one that this process stored."""
         if self._fresh and key not in self._answered:
             return None
         known = self._store.get(key)
         if known is not None and key not in self._answered:
             self.tally.stored += 1
-            self.tally.stored_usage += known.usage
+            self.tally.stored_usage += self._usage(prompt, sampling, known)[0]
         return known
 
     async def _ask_model(self, key: str, prompt: Prompt, sampling: Sampling) -> Completion:
@@ -140,7 +152,7 @@ class Asker:
                 # Another process may be asking: only one sends a request, and nobody uses an answer that is not stored.
                 if self._store.leases.take(key):
                     try:
-                        if (known := self._known(key)) is not None:
+                        if (known := self._known(key, prompt, sampling)) is not None:
                             return known
                         return await self._send(key, prompt, sampling, turn)
                     finally:
@@ -160,7 +172,7 @@ class Asker:
             self.tally.replaced += self._fresh and self._store.get(key) is not None
             stored = await self._store.put(response)
             self._answered.add(key)
-            self._count(prompt, completion, follows=turn.follows)
+            self._count(prompt, sampling, completion, follows=turn.follows)
         finally:
             # Only after its cost is counted: an amount neither spent nor reserved could be spent twice.
             if reserved is not None and self._budget:
@@ -168,8 +180,11 @@ class Asker:
         return stored
 
     async def _complete(self, prompt: Prompt, sampling: Sampling, turn: Turn) -> Completion:
+        expected = await self._wait(prompt, sampling)
+        used = 0
         try:
             completion = await self.model.complete(prompt, sampling)
+            used = completion.usage.prompt + completion.usage.completion or expected
         except NotYet as pending:
             raise Stopped from pending
         except RequestFailed as failed:
@@ -177,6 +192,9 @@ class Asker:
             # A trunk that is too long for one branch is too long for all: let them fail at once.
             turn.warms = failed.kind == "context"
             raise
+        finally:
+            if self._limiter is not None:
+                self._limiter.correct(expected, used)
         turn.warms = True
         # What is used must equal what is stored, and files cannot hold lone surrogates.
         text = replace_surrogates(completion.text)
@@ -184,17 +202,36 @@ class Asker:
         as_it_is = text == completion.text and reasoning == completion.reasoning
         return completion if as_it_is else replace(completion, text=text, reasoning=reasoning)
 
-    def _count(self, prompt: Prompt, completion: Completion, *, follows: bool) -> None:
+    async def _wait(self, prompt: Prompt, sampling: Sampling) -> int:
+        """Wait until the rate limits let a request through; return its expected tokens."""
+        if self._limiter is None:
+            return 0
+        expected = estimated_tokens(prompt.messages) + sampling.max_tokens
+        await self._limiter.take(expected)
+        if self._stopping:
+            raise Stopped
+        return expected
+
+    def _usage(self, prompt: Prompt, sampling: Sampling, completion: Completion) -> tuple[Usage, bool]:
+        """Return the usage of a request, and whether it is estimated: where tokens cost something, they must count."""
+        costs = self._price is not None and self._price.of(Usage(1, 0, 1)) > 0
+        estimate = estimated_usage(prompt, sampling, completion) if costs else None
+        self.remarks.estimated |= estimate is not None
+        return estimate or completion.usage, estimate is not None
+
+    def _count(self, prompt: Prompt, sampling: Sampling, completion: Completion, *, follows: bool) -> None:
+        usage, estimated = self._usage(prompt, sampling, completion)
         self.tally.asked += 1
-        self.tally.usage += completion.usage
+        self.tally.usage += usage
+        self.tally.estimated += estimated
         # The trunk's share is an estimate; tokens actually served from cache always count.
-        estimate = completion.usage.prompt * trunk_share(prompt) if follows else 0.0
-        self.tally.shareable += max(estimate, completion.usage.cached)
+        estimate = usage.prompt * trunk_share(prompt) if follows else 0.0
+        self.tally.shareable += max(estimate, usage.cached)
         if self._price and self.tally.cost is not None:
-            cost = self._price.of(completion.usage)
+            cost = self._price.of(usage)
             self.tally.cost += cost
             if self._budget:
-                self._budget.spend(self._price, cost, prompt, completion.usage)
+                self._budget.spend(self._price, cost, prompt, usage)
 
 
 def trunk_share(prompt: Prompt) -> float:

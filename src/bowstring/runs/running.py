@@ -27,6 +27,7 @@ from bowstring.files.strict_json import parse_strict_json
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price, Prices
+from bowstring.models.rates import rate_limiter
 from bowstring.records import STAGE_ROLE, item_and_answer
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
@@ -36,6 +37,7 @@ from bowstring.runs.folder import RunFolder, fingerprint, read_records, with_che
 from bowstring.runs.items import Items, chosen_groups
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 from bowstring.runs.progress import Progress
+from bowstring.runs.remarks import Remarks
 from bowstring.runs.repeats import Repeated, as_repeated, open_repeated, repeats_of
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
 from bowstring.runs.store import Store
@@ -87,6 +89,12 @@ class RunOptions:
     prompts: Path | None = field(default=None, metadata=option("Folder of prompts that override the built-in ones."))
     timeout: float = field(default=600.0, metadata=option("Seconds to wait for one response.", min=1))
     attempts: int = field(default=6, metadata=option("Attempts per request.", min=1))
+    requests_per_minute: float | None = field(
+        default=None, metadata=option("Requests sent to each model per minute, spread evenly.", above=0)
+    )
+    tokens_per_minute: float | None = field(
+        default=None, metadata=option("Tokens of prompts and answers of each model per minute.", above=0)
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -108,6 +116,8 @@ class RequestKeywords(TypedDict, total=False):
     prompts: str | Path | None
     timeout: float
     attempts: int
+    requests_per_minute: float | None
+    tokens_per_minute: float | None
 
 
 class RunKeywords(RequestKeywords, total=False):
@@ -246,15 +256,17 @@ class Running:
         for _ in self.evaluations:
             askers = {}
             for role, model in self.models.items():
-                beside = first.get(model.name)
+                beside, at_once = first.get(model.name), getattr(model, "at_once", False)
+                options = self.options
                 askers[role] = Asker(
                     beside.model if beside else model,
                     store,
                     beside=beside,
-                    concurrency=None if getattr(model, "at_once", False) else self.options.concurrency,
+                    concurrency=None if at_once else options.concurrency,
                     price=self.price(model),
                     budget=budget,
-                    fresh=self.options.fresh,
+                    limiter=None if at_once else rate_limiter(options.requests_per_minute, options.tokens_per_minute),
+                    fresh=options.fresh,
                     role=role,
                     vary=partial(as_repeated, role),
                 )
@@ -263,7 +275,7 @@ class Running:
         return found
 
     def price(self, model: Model) -> Price | None:
-        price, discount = self.prices.of(model.identity), getattr(model, "discount", None)
+        price, discount = self.prices.of(model), getattr(model, "discount", None)
         return price.in_batches(discount) if price and discount is not None else price
 
     def _finish(
@@ -286,7 +298,7 @@ class Running:
             "records": len(records),  # more than items if there are several answers or judgements
             "failures": count_failures(records),
             "usage": _usages(askers),
-            "notes": [*self._notes(evaluation, None if complete else stopped), *_replaced_note(askers)],
+            "notes": [*self._notes(evaluation, askers, None if complete else stopped), *_replaced_note(askers)],
             "versions": _versions(),
             "config": evaluation.configuration,
         }
@@ -303,14 +315,12 @@ class Running:
         answers, judgements = self.options.answers, self.options.judgements
         return {"repeats": {"answers": answers, "judgements": judgements}} if answers * judgements > 1 else {}
 
-    def _notes(self, evaluation: Evaluation, stopped: str | None) -> list[str]:
+    def _notes(self, evaluation: Evaluation, askers: Mapping[str, Asker], stopped: str | None) -> list[str]:
         notes = [f"incomplete: {stopped}"] if stopped else []
         if evaluation.configuration["judge"] == builtin.NAME:
             notes.append(builtin.WARNING)
-        notes += [*self.notes, *evaluation.items.notes()]
+        notes += [*self.notes, *evaluation.items.notes(), *_remarks(askers)]
         for model in {id(model): model for model in self.models.values()}.values():
-            if dropped := getattr(model, "dropped", None):
-                notes.append(f"{model.name} rejected {', '.join(dropped)}: requests were sent without")
             asked, trained = evaluation.configuration["prompts"], getattr(model, "trained_prompts", {})
             if changed := [name for name, words in trained.items() if asked.get(name, words) != words]:
                 notes.append(
@@ -377,6 +387,14 @@ def _check_folder(evaluation: Evaluation) -> None:
         raise UsageError(f"{evaluation.folder} contains a run with a different configuration; choose another --out")
 
 
+def _remarks(askers: Mapping[str, Asker]) -> list[str]:
+    """Return the remarks on the answers of each model, whatever its roles."""
+    found: dict[str, Remarks] = {}
+    for asker in askers.values():
+        found[asker.model.name] = found.get(asker.model.name, Remarks()) | asker.remarks
+    return [note for model, remarks in found.items() for note in remarks.notes(model)]
+
+
 def _replaced_note(askers: Mapping[str, Asker]) -> list[str]:
     n = sum(asker.tally.replaced for asker in askers.values())
     return [f"--fresh replaced {n:,} responses in the store"] if n else []
@@ -402,6 +420,7 @@ def _usage(asker: Asker) -> dict[str, Any]:
         "cached_tokens": tally.usage.cached,
         "shareable_tokens": round(tally.shareable),
         "completion_tokens": tally.usage.completion,
+        "estimated_requests": tally.estimated,
         "cost": tally.cost,
         "stored_prompt_tokens": tally.stored_usage.prompt,
         "stored_completion_tokens": tally.stored_usage.completion,
@@ -420,5 +439,5 @@ def _versions() -> dict[str, str]:
 
 def check_budget(options: RunOptions, prices: Prices, models: Sequence[Model]) -> None:
     for model in models if options.max_cost is not None else ():
-        if prices.of(model.identity) is None:
+        if prices.of(model) is None:
             raise UsageError(f"--max-cost needs the price of {model.identity}: set it with --prices FILE")

@@ -39,6 +39,8 @@ class SynthesisKeywords(TypedDict, total=False):
     prompts: str | Path | None
     timeout: float
     attempts: int
+    requests_per_minute: float | None
+    tokens_per_minute: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,12 @@ class SynthesisOptions:
     prompts: Path | None = field(default=None, metadata=option("A folder of prompts that override the built-in ones."))
     timeout: float = field(default=600.0, metadata=option("Seconds to wait for one response.", min=1))
     attempts: int = field(default=6, metadata=option("Attempts per request.", min=1))
+    requests_per_minute: float | None = field(
+        default=None, metadata=option("Requests sent to each model per minute, spread evenly.", above=0)
+    )
+    tokens_per_minute: float | None = field(
+        default=None, metadata=option("Tokens of prompts and answers of each model per minute.", above=0)
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)

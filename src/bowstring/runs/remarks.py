@@ -1,0 +1,61 @@
+"""Remarks on a model's answers, for the notes of a run.
+
+They come from what is stored with each answer, not from what this process saw: a run that is resumed says the same.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from bowstring.files.escaping import one_line
+from bowstring.models.finish_reasons import is_known_finish
+from bowstring.records import Completion, Sampling
+
+_SETTINGS = ("temperature", "top_k", "top_p", "seed")
+
+
+@dataclass(slots=True)
+class Remarks:
+    """What a reader must know about the answers of one model."""
+
+    not_sent: set[str] = field(default_factory=set)  # settings that were asked for
+    unknown_finishes: set[str] = field(default_factory=set)
+    empty: set[str] = field(default_factory=set)  # keys of answers without text
+    estimated: bool = False  # whether tokens are estimated, because the server does not count them
+
+    def add(self, sampling: Sampling, completion: Completion) -> None:
+        made = completion.provenance
+        if made.sent:
+            # Protocols spell names differently: top_p is topP in Bedrock's.
+            sent = {name.replace("_", "").lower() for name in json.loads(made.sent)}
+            asked = (name for name in _SETTINGS if getattr(sampling, name) is not None)
+            self.not_sent.update(name for name in asked if name.replace("_", "") not in sent)
+        if made.raw_finish and not is_known_finish(made.raw_finish):
+            self.unknown_finishes.add(made.raw_finish)
+        if completion.finish in ("stop", "length") and not completion.text.strip():
+            self.empty.add(made.key)
+
+    def __or__(self, other: Remarks) -> Remarks:
+        return Remarks(
+            self.not_sent | other.not_sent,
+            self.unknown_finishes | other.unknown_finishes,
+            self.empty | other.empty,
+            self.estimated or other.estimated,
+        )
+
+    def notes(self, model: str) -> list[str]:
+        """Return the remarks in words, once per run, however many answers they are about."""
+        found = []
+        if self.not_sent:
+            settings = ", ".join(name for name in _SETTINGS if name in self.not_sent)
+            found.append(f"{model} does not support {settings}: requests were sent without")
+        if self.unknown_finishes:
+            reasons = ", ".join(f'"{one_line(reason)}"' for reason in sorted(self.unknown_finishes)[:5])
+            found.append(f"{model} ended answers with {reasons}, which is not known; they are kept")
+        if self.empty:
+            answers = "answer" if len(self.empty) == 1 else "answers"
+            found.append(f"{model} gave {len(self.empty):,} {answers} without text; they count as empty answers")
+        if self.estimated:
+            found.append(f"{model} reports no token counts: tokens and cost are estimated from characters")
+        return found
