@@ -84,8 +84,8 @@ def _joined(thoughts: list[str]) -> str | None:
 
 
 def _partition(inside: str, close: str) -> tuple[str, bool, str]:
-    """Return the thought, whether it is closed, and what follows. A marker that is only quoted does not close it, unless
-    there is no other one."""
+    """Return the thought, whether it is closed, and what follows. A marker that is only quoted does not close it,
+    unless there is no other one."""
     places = [match.start() for match in re.finditer(re.escape(close), inside)]
     if not places:
         return inside, False, ""
