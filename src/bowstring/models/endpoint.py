@@ -6,13 +6,15 @@ import json
 import re
 import weakref
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from bowstring.errors import ModelError
 from bowstring.files.redaction import credentials_in_url
-from bowstring.models.interface import RequestFailed
+from bowstring.models.interface import THINKING, RequestFailed
 from bowstring.models.reasoning import split_reasoning
+from bowstring.models.served import ServedTemplate
 from bowstring.models.transport import NotFound, Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Finish, Message, Prompt, Sampling, Trunk, Usage
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     import httpx
 
 _FINISH: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
+_NO_THINKING = "takes no such setting; servers given as openai/NAME@http://host:port/v1 do"
 _OPTIONAL = ("temperature", "top_k", "top_p", "seed")
 
 
@@ -37,8 +40,10 @@ class Endpoint:
         concurrency: int = 16,
         leave_out: tuple[str, ...] = (),
         length_field: str = "max_tokens",
+        has_template: bool = False,
         patience: Patience | None = None,
     ) -> None:
+        """`has_template` says that the server renders chats with a template that requests may give arguments to."""
         self.name = name
         self.identity = identity
         self.concurrency = concurrency
@@ -49,6 +54,10 @@ class Endpoint:
         self._transport = Transport(name, headers, patience, secrets=[key or "", *credentials_in_url(url)])
         self._leave_out = set(leave_out)
         self._length_field = length_field
+        self._template = ServedTemplate(self._transport, self.url, model) if has_template else None
+        self._has_thought = False
+        self._unclear = 0  # answers that may be thoughts
+        self.refused = {} if has_template else dict.fromkeys(THINKING, _NO_THINKING)
         self._encoded: weakref.WeakKeyDictionary[Trunk, bytes] = weakref.WeakKeyDictionary()
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
@@ -58,10 +67,31 @@ class Endpoint:
                 completion: Completion = await self._transport.post(
                     f"{self.url}/chat/completions", self.body(prompt, sent), read_completion
                 )
-                return completion
+                return await self.resolved(completion, sampling)
             except Rejected as rejected:
                 if not self.adapt(rejected.message, sent):
                     raise RequestFailed("rejected", f"{self.name}: 400 {rejected.message}") from rejected
+
+    async def resolved(self, completion: Completion, sampling: Sampling) -> Completion:
+        """Return an answer that ended at its limit as a thought, if the server says that answers begin in one."""
+        self._has_thought = self._has_thought or bool(completion.reasoning)
+        if not (self._template and completion.finish == "length" and completion.text and completion.reasoning is None):
+            return completion
+        opening = await self._template.opening(sampling.template_args)
+        if opening.format is None:
+            self._unclear += not opening.known
+            return completion
+        text, thought = split_reasoning(completion.text, opened=opening.format)
+        return replace(completion, text=text, reasoning=thought)
+
+    @property
+    def notes(self) -> list[str]:
+        if not (self._unclear and self._has_thought):
+            return []
+        return [
+            f"{self.name} thinks, and {self._unclear:,} of its answers ended at their limit without a marker: they may "
+            "be thoughts (let the server separate them, with a reasoning parser)"
+        ]
 
     async def close(self) -> None:
         await self._transport.close()
@@ -120,6 +150,11 @@ class Endpoint:
             value = getattr(sampling, field)
             if value is not None and field not in self._leave_out:
                 settings[field] = value
+        if sampling.template_args is not None:
+            settings["chat_template_kwargs"] = json.loads(sampling.template_args)
+        if (budget := sampling.thinking_tokens) is not None:
+            settings[self._length_field] += budget
+            settings |= {"thinking_token_budget": budget, "thinking_budget_tokens": budget}  # vLLM's name, llama.cpp's
         return settings
 
     def adapt(self, message: str, sent: dict[str, Any]) -> bool:
@@ -188,12 +223,15 @@ def read_completion(answer: Any) -> Completion:
         raise ValueError("neither content nor a finish reason that explains its absence")
     if not isinstance(content, str | None):
         raise ValueError("content is not text")
-    text, thought = split_reasoning(content or "")
-    reasoning = message.get("reasoning_content") or message.get("reasoning") or thought
+    text, thought = split_reasoning(content or "", cut=choice.get("finish_reason") == "length")
+    # A server that separates thoughts may leave a rest of them in the text.
+    apart = [said for field in ("reasoning_content", "reasoning") if isinstance(said := message.get(field), str)]
+    thoughts = dict.fromkeys(filter(None, [*apart, thought]))
+    reasoning = "\n\n".join(thoughts) if thoughts or apart else None  # "" says that thoughts are separated
     finish = _FINISH.get(choice.get("finish_reason") or "stop", "stop")
     if isinstance(refusal, str) and not text:
         text, finish = refusal, "refusal"
-    return Completion(text, finish, reasoning if isinstance(reasoning, str) else None, _usage(answer))
+    return Completion(text, finish, reasoning, _usage(answer))
 
 
 def _usage(answer: Any) -> Usage:
