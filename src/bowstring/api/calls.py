@@ -35,6 +35,8 @@ class EvaluationKeywords(RunKeywords, total=False):
     judge: ModelLike
     matcher: ModelLike
     history_model: ModelLike
+    template_args: str | Mapping[str, Any] | None
+    thinking_tokens: int | None
     data: str | None
     revision: str | None
     like: str | PathLike[str] | Run | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import weakref
-from typing import Any
+from typing import Any, ClassVar
 
 from bowstring.files.redaction import credentials_in_url
 from bowstring.models.interface import RequestFailed
@@ -20,6 +20,9 @@ _FINISH: dict[str, Finish] = {
 
 
 class Anthropic:
+    refused: ClassVar = {"template_args": "has no template that requests can give arguments to"}
+    least_thinking = 1024  # tokens, or none at all
+
     def __init__(
         self, name: str, identity: str, model: str, url: str, key: str, *, patience: Patience | None = None
     ) -> None:
@@ -49,7 +52,11 @@ class Anthropic:
 
     def _body(self, prompt: Prompt, sampling: Sampling) -> bytes:
         settings: dict[str, Any] = {"model": self._model, "max_tokens": sampling.max_tokens}
-        for field in ("temperature", "top_k", "top_p"):  # this protocol has no seed
+        if (budget := sampling.thinking_tokens) is not None:
+            settings["thinking"] = {"type": "enabled", "budget_tokens": budget} if budget else {"type": "disabled"}
+            settings["max_tokens"] += budget
+        # This protocol has no seed, and does not let a model that thinks be sampled in another way than its own.
+        for field in () if budget else ("temperature", "top_k", "top_p"):
             if (value := getattr(sampling, field)) is not None:
                 settings[field] = value
         trunk = self._encoded.get(prompt.trunk)

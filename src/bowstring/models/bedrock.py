@@ -8,11 +8,11 @@ import hmac
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
 
 from bowstring.files.redaction import credentials_in_url
-from bowstring.models.interface import RequestFailed
+from bowstring.models.interface import THINKING, RequestFailed
 from bowstring.models.transport import Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Finish, Prompt, Sampling, Trunk, Usage
 
@@ -40,6 +40,8 @@ class Credentials:
 
 
 class Bedrock:
+    refused: ClassVar = dict.fromkeys(THINKING, "is asked by Converse, which has no such setting for all models")
+
     def __init__(
         self,
         name: str,

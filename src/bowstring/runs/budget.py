@@ -47,7 +47,7 @@ class Budget:
 
     def _most(self, price: Price, prompt: Prompt, sampling: Sampling) -> float:
         tokens = round(_characters(prompt) * self._density.get(price, _DENSITY) * _MARGIN) + 8
-        return price.of(Usage(prompt=tokens, completion=sampling.max_tokens))
+        return price.of(Usage(prompt=tokens, completion=sampling.max_tokens + (sampling.thinking_tokens or 0)))
 
     def release(self, reserved: float) -> None:
         self._reserved -= reserved

@@ -27,7 +27,8 @@ from bowstring.files.strict_json import parse_strict_json
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price, Prices
-from bowstring.records import STAGE_ROLE, item_and_answer
+from bowstring.models.thinking import ThinkingSettings
+from bowstring.records import STAGE_ROLE, Sampling, item_and_answer
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
 from bowstring.runs.codec import KEYS_ONLY, SCHEMA, Codec, problem_with_schema
@@ -36,7 +37,7 @@ from bowstring.runs.folder import RunFolder, fingerprint, read_records, with_che
 from bowstring.runs.items import Items, chosen_groups
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 from bowstring.runs.progress import Progress
-from bowstring.runs.repeats import Repeated, as_repeated, open_repeated, repeats_of
+from bowstring.runs.repeats import MODEL_ROLE, Repeated, as_repeated, open_repeated, repeats_of
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
 from bowstring.runs.store import Store
 from bowstring.settings import check_settings, option
@@ -161,6 +162,7 @@ class Running:
     options: RunOptions
     prices: Prices
     watch: Callable[[Snapshot], None] = field(default=lambda snapshot: None)
+    thinking: ThinkingSettings = field(default_factory=ThinkingSettings)  # of the evaluated model
     notes: tuple[str, ...] = ()  # what a reader of the results must know about how they came about
     _runner: Runner[Any] | None = None
 
@@ -255,11 +257,20 @@ class Running:
                     budget=budget,
                     fresh=self.options.fresh,
                     role=role,
-                    vary=partial(as_repeated, role),
+                    vary=partial(self._varied, role),
                 )
                 first.setdefault(model.name, askers[role])
             found.append(askers)
         return found
+
+    def _varied(self, role: str, sampling: Sampling) -> Sampling:
+        return self.completed(role, as_repeated(role, sampling))
+
+    def completed(self, role: str, sampling: Sampling) -> Sampling:
+        """Return the settings of a request to a role, with those of thoughts if the evaluated model is asked."""
+        own = self.models.get(MODEL_ROLE)
+        asks_model = role == MODEL_ROLE or (role == STAGE_ROLE and own and self.models[role].name == own.name)
+        return self.thinking.completed(sampling) if asks_model else sampling
 
     def price(self, model: Model) -> Price | None:
         price, discount = self.prices.of(model.identity), getattr(model, "discount", None)
@@ -308,6 +319,7 @@ class Running:
             notes.append(builtin.WARNING)
         notes += [*self.notes, *evaluation.items.notes()]
         for model in {id(model): model for model in self.models.values()}.values():
+            notes += getattr(model, "notes", ())
             if dropped := getattr(model, "dropped", None):
                 notes.append(f"{model.name} rejected {', '.join(dropped)}: requests were sent without")
             asked, trained = evaluation.configuration["prompts"], getattr(model, "trained_prompts", {})
