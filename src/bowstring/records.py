@@ -178,7 +178,9 @@ class Sampling:
 
     def as_json(self) -> str:
         """Return everything that a request's result depends on, as text."""
-        beside = {name: value for name in _BESIDE if (value := getattr(self, name))}
+        beside = {name: value for name in _BESIDE if (value := getattr(self, name)) is not None}
+        if not self.sample:
+            del beside["sample"]
         return json.dumps(self.settings() | beside, sort_keys=True)
 
 

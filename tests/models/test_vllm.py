@@ -16,9 +16,9 @@ from bowstring.models.interface import NotYet, RequestFailed
 from bowstring.models.names import open_model
 from bowstring.models.rendering import Rendering
 from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, Usage
-from tests.support.tiny import write_model
+from tests.support.tiny import TEMPLATE, THINKING_TEMPLATE, write_model
 
-LIMIT = 60
+LIMIT, LAST = 120, 9
 
 
 @dataclass
@@ -47,12 +47,16 @@ class StandIn:
     prompts: list = field(default_factory=list)
     settings: list = field(default_factory=list)
     adapters: list = field(default_factory=list)
-    says: str = ""  # its answer; otherwise the prompt's tokens
+    says: str = ""  # its answer; otherwise the last tokens of the prompt
+    then_says: str = ""  # in the second call, if it says something else there
     finish: str = "stop"
     before: Callable[[], str] = str  # called before it generates; what it returns, it breaks with
 
     def engine(self, model, **options):
+        from transformers import AutoTokenizer
+
         self.options = {"model": model, **options}
+        self.tokenizer = AutoTokenizer.from_pretrained(model)
         config = SimpleNamespace(max_model_len=LIMIT)
         return SimpleNamespace(
             llm_engine=SimpleNamespace(model_config=config),
@@ -71,8 +75,13 @@ class StandIn:
         return [self.output(prompt["prompt_token_ids"]) for prompt in prompts]
 
     def output(self, tokens):
-        made = SimpleNamespace(text=self.says or str(tokens), token_ids=(7, 8, 9), finish_reason=self.finish)
+        says = self.then_says if len(self.prompts) > 1 and self.then_says else self.says
+        ids = tuple(self.tokenizer(says)["input_ids"] if says else self.echo(tokens))
+        made = SimpleNamespace(token_ids=ids, finish_reason=self.finish, stop_reason=None)
         return SimpleNamespace(prompt_token_ids=tokens, num_cached_tokens=len(tokens) // 2, outputs=[made])
+
+    def echo(self, tokens):
+        return [token for token in tokens if token not in self.tokenizer.all_special_ids][-LAST:]
 
 
 @pytest.fixture
@@ -88,7 +97,18 @@ def vllm(monkeypatch):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return write_model(tmp_path_factory.mktemp("tiny"))
+    return write(tmp_path_factory.mktemp("tiny"))
+
+
+def write(folder, template=TEMPLATE):
+    words = "I like coffee rain 0 1 2.They avoid beetroot.Try lentils."
+    return write_model(folder, template=template, words=words, spaced=True, tokens=["<think>", "</think>"])
+
+
+@pytest.fixture(scope="module")
+def thinking(tmp_path_factory):
+    """A model whose template opens a thought."""
+    return write(tmp_path_factory.mktemp("thinking"), THINKING_TEMPLATE)
 
 
 @pytest.fixture
@@ -128,7 +148,9 @@ def test_requests_go_out_in_one_call_trunk_by_trunk_and_each_gets_its_own_answer
     by_trunk = sorted(asked, key=lambda prompt: prompt.trunk.digest)
     assert asked != by_trunk
     assert vllm.prompts == [[rendering.tokens(prompt) for prompt in by_trunk]]
-    assert [answer.text for answer in answers] == [str(rendering.tokens(prompt)) for prompt in asked]
+    last = [vllm.tokenizer.decode(vllm.echo(rendering.tokens(prompt))).strip() for prompt in asked]
+    assert [answer.text for answer in answers] == last
+    assert len(set(last)) == len(asked)
 
 
 def test_the_prefix_cache_is_on_and_code_of_a_model_is_not_run(vllm, folder):
@@ -179,7 +201,7 @@ def test_a_prompt_that_the_template_refuses_fails_alone(vllm, tmp_path):
     talk = Prompt(trunk, (hi, Message("assistant", ("Hi",)), bye))
     failed, answered = ask(f"vllm/{folder}", [talk, Prompt(trunk, (hi,))], Sampling(10))
     assert failed.kind == "protocol"
-    assert answered.text
+    assert isinstance(answered, Completion)
 
 
 def test_nothing_is_generated_where_no_prompt_fits(vllm, folder):
@@ -191,8 +213,36 @@ def test_reasoning_is_kept_apart_and_cached_tokens_are_those_vllm_reports(vllm, 
     vllm.says, vllm.finish = "<think>They avoid beetroot.</think>Try lentils. ", "length"
     [prompt] = prompts("I like tea", questions=1)
     n = len(rendering.tokens(prompt))
-    [answer] = ask(f"vllm/{folder}", [prompt], Sampling(10))
-    assert answer == Completion("Try lentils.", "length", "They avoid beetroot.", Usage(n, n // 2, 3))
+    [answer] = ask(f"vllm/{folder}", [prompt], Sampling(20))
+    assert answer == Completion("Try lentils.", "length", "They avoid beetroot.", Usage(n, n // 2, 10))
+
+
+def test_an_answer_cut_in_a_thought_that_the_template_opened_is_empty(vllm, thinking):
+    vllm.says, vllm.finish = "They avoid beetroot.", "length"
+    [cut] = ask(f"vllm/{thinking}", prompts("I like tea", questions=1), Sampling(4))
+    assert (cut.text, cut.finish, cut.reasoning) == ("", "length", "They avoid beetroot.")
+    plain = Sampling(4, template_args='{"enable_thinking": false}')
+    [answered] = ask(f"vllm/{thinking}", prompts("I like tea", questions=1), plain)
+    assert (answered.text, answered.reasoning) == ("They avoid beetroot.", None)
+
+
+def test_a_thought_whose_budget_is_spent_is_closed_and_the_answer_goes_on(vllm, thinking):
+    vllm.says, vllm.finish, vllm.then_says = "They avoid beetroot. They avoid", "length", "Try lentils."
+    [prompt] = prompts("I like tea", questions=1)
+    [answer] = ask(f"vllm/{thinking}", [prompt], Sampling(9, seed=3, thinking_tokens=4))
+    assert (answer.text, answer.reasoning, answer.finish) == ("Try lentils.", "They avoid beetroot.", "length")
+    thought, close = (vllm.tokenizer(text)["input_ids"] for text in ("They avoid beetroot.", "</think>"))
+    [[first], [second]] = vllm.prompts
+    assert second == [*first, *thought, *close]
+    assert [settings.max_tokens for [settings] in vllm.settings] == [4, 9]
+    assert vllm.settings[0][0].seed == 3 != vllm.settings[1][0].seed
+
+
+def test_a_thought_that_ends_within_its_budget_takes_one_call(vllm, thinking):
+    vllm.says = "They avoid beetroot.</think>Try lentils."
+    [answer] = ask(f"vllm/{thinking}", prompts("I like tea", questions=1), Sampling(9, thinking_tokens=20))
+    assert (answer.text, answer.reasoning, answer.finish) == ("Try lentils.", "They avoid beetroot.", "stop")
+    assert len(vllm.prompts) == 1
 
 
 def test_an_answer_that_vllm_gave_up_is_none(vllm, folder):

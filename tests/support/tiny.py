@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,11 @@ END = 2
 TEMPLATE = (
     "{{ strftime_now('%d %b %Y') }}{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}<|end|>{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+# Opens a thought itself, unless it is told not to.
+THINKING_TEMPLATE = TEMPLATE.replace(
+    "<|assistant|>{% endif %}",
+    "<|assistant|><think>{% if enable_thinking is defined and not enable_thinking %}</think>{% endif %}{% endif %}",
 )
 
 
@@ -49,10 +55,17 @@ def tiny_model(family: str, *, seed: int = 0, **more: Any) -> Any:
 
 
 def write_model(
-    folder: Path, *, template: str = TEMPLATE, words: str = "", spaced: bool = False, **config: Any
+    folder: Path,
+    *,
+    template: str = TEMPLATE,
+    words: str = "",
+    spaced: bool = False,
+    tokens: Sequence[str] = (),
+    **config: Any,
 ) -> Path:
     """A folder with a tiny Llama and a word-level vocabulary of the bundled set, and of more words. `spaced` words have
-    the space before them, so that what the model says is what it learned, to the letter."""
+    the space before them, so that what the model says is what it learned, to the letter. `tokens` are further special
+    tokens."""
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
@@ -64,7 +77,7 @@ def write_model(
     if spaced:
         splits = pre_tokenizers.Split(Regex(r"\s?\w+|\s?[^\w\s]|\s"), "isolated")
     known = sorted({word for word, _ in splits.pre_tokenize_str(f"{said} {words}")})
-    special = ["<pad>", "<unk>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>"]
+    special = ["<pad>", "<unk>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>", *tokens]
     vocabulary = {word: n for n, word in enumerate([*special, *known])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     tokenizer.pre_tokenizer = splits

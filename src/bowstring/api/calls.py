@@ -36,6 +36,8 @@ class EvaluationKeywords(RunKeywords, total=False):
     matcher: ModelLike
     history_model: ModelLike
     served_as: Sequence[str]
+    template_args: str | Mapping[str, Any] | None
+    thinking_tokens: int | None
     data: str | None
     revision: str | None
     like: str | PathLike[str] | Run | None

@@ -29,6 +29,7 @@ from bowstring.models.endpoint import Endpoint
 from bowstring.models.interface import Model
 from bowstring.models.names import name_of_identity, open_model
 from bowstring.models.prices import load_prices
+from bowstring.models.thinking import ThinkingSettings
 from bowstring.models.transport import Patience
 from bowstring.records import STAGE_ROLE
 from bowstring.reports.items import histories_of
@@ -38,7 +39,7 @@ from bowstring.runs.folder import EndedRun, fingerprint, names_of_run, read_mani
 from bowstring.runs.runner import Record, Snapshot
 from bowstring.runs.running import Evaluation, Run, Running, RunOptions, check_budget
 from bowstring.runs.sweep import Sweep, run_folders, slug, variant_name
-from bowstring.settings import Option, option, options_of, split_keywords
+from bowstring.settings import Option, check_option, option, options_of, split_keywords
 from bowstring.studies.validity import with_audit
 
 LEDGER_NAME = "batches"
@@ -85,8 +86,27 @@ class Subject:
             metavar="[ROLE=]NAME",
         ),
     )
+    template_args: Any = field(
+        default=None,
+        metadata=option(
+            "Arguments of the evaluated model's chat template, such as '{\"enable_thinking\": false}'.",
+            metavar="JSON",
+        ),
+    )
+    thinking_tokens: int | None = field(
+        default=None,
+        metadata=option(
+            "Budget of the evaluated model's thoughts, in tokens; --max-tokens is then the budget of the answer alone.",
+            min=0,
+            shown_default="one limit for both",
+        ),
+    )
     data: str = field(default="mini", metadata=option("Data set: a hub id, a folder, a file, or mini."))
     revision: str | None = field(default=None, metadata=option("Branch, tag or commit of a hub data set."))
+
+    def __post_init__(self) -> None:
+        budget = next(one for one in options_of(type(self)) if one.field == "thinking_tokens")
+        check_option(budget, self.thinking_tokens)
 
 
 def eval_options(benchmark: Benchmark) -> list[Option]:
@@ -155,12 +175,15 @@ def _prepare(
         raise UsageError("--history-model is only for histories that use a model: summary, or your own stage")
     if subject.history_model is not None and named:
         named[STAGE_ROLE] = subject.history_model
+    thinking = ThinkingSettings.parse(subject.template_args, subject.thinking_tokens)
     patience = Patience(attempts=options.attempts, timeout=options.timeout)
     served = served_names(subject.served_as, named)
     models = {
         role: open_model(n, patience=patience, tell=tell, with_key=with_keys, served_as=served.get(role))
         for role, n in named.items()
     }
+    if models:
+        thinking.check(models["model"])
     if options.batch:
         models = _in_batches(models, options, tell)
     if asks_before and models:
@@ -191,6 +214,7 @@ def _prepare(
             "judge": models["judge"].identity if "judge" in models else str(subject.judge) if models else None,
             **({"matcher": models["matcher"].identity} if "matcher" in models else {}),
             **({"history_model": models[STAGE_ROLE].identity} if other else {}),
+            **(thinking.configuration() if models else {}),
             "data": {"name": data, "revision": subject.revision, "fingerprint": loaded.fingerprint},
             "settings": json.loads(json.dumps(one.configuration())),
             **items.identities(),
@@ -199,7 +223,7 @@ def _prepare(
         folder = _folder(options, configuration, one, chosen)
         page = partial(_page, loaded, folder)
         evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page))
-    return Running(evaluations, models, options, prices, watch, served_as=served), chosen
+    return Running(evaluations, models, options, prices, watch, thinking, served_as=served), chosen
 
 
 def served_names(given: Sequence[str], roles: Collection[str]) -> dict[str, str]:
@@ -247,11 +271,12 @@ def _like(run: EndedRun, name: str | None, given: dict[str, Any]) -> tuple[str, 
     served = [f"{role}={name}" for role, name in known.served_as.items() if role != "model" and role not in given]
     if served and "served_as" not in given:
         named["served_as"] = tuple(served)
+    thinking = ThinkingSettings.of_configuration(configuration).configuration()
     data = {"data": run.data_name, "revision": configuration["data"]["revision"]}
     data = {key: value for key, value in data.items() if value is not None}
     if "data" in given:
         data = {}
-    return benchmark, {**options, **named, **data, **configuration["settings"], **given}
+    return benchmark, {**options, **named, **data, **thinking, **configuration["settings"], **given}
 
 
 def _page(data: DataSet, folder: Path, metrics: dict[str, Any], records: Sequence[Record]) -> str:

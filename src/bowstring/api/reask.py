@@ -77,7 +77,7 @@ def reask(
     models = {identity: _open(identity, settings, tell, dry_run) for identity in dict.fromkeys(r.model for r in rows)}
     costs = []
     for row in rows:
-        price = prices.of(row.model)
+        price = prices.of(models[row.model])
         usage = Usage(row.prompt_tokens, row.cached_tokens, row.completion_tokens)
         costs.append(None if price is None else price.of(usage))
     known = [cost for cost in costs if cost is not None]
@@ -132,7 +132,7 @@ class _Asking:
                     model,
                     store,
                     concurrency=settings.concurrency,
-                    price=prices.of(identity),
+                    price=prices.of(model),
                     budget=budget,
                     fresh=True,
                     role=role,

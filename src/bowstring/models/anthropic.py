@@ -6,7 +6,7 @@ import json
 import weakref
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from bowstring.files.redaction import credentials_in_url, without_credentials
 from bowstring.models.finish_reasons import check_error, finish_of, label
@@ -18,6 +18,9 @@ _VERSION = "2023-06-01"
 
 
 class Anthropic:
+    refused: ClassVar = {"template_args": "has no template that requests can give arguments to"}
+    least_thinking = 1024  # tokens, or none at all
+
     def __init__(
         self, name: str, identity: str, model: str, url: str, key: str, *, patience: Patience | None = None
     ) -> None:
@@ -61,8 +64,13 @@ class Anthropic:
 
 
 def _settings(sampling: Sampling) -> dict[str, Any]:
+    """Return the settings that are sent. This protocol has no seed, and does not let a model that thinks be sampled in
+    another way than its own."""
     settings: dict[str, Any] = {"max_tokens": sampling.max_tokens}
-    for field in ("temperature", "top_k", "top_p"):  # this protocol has no seed
+    if (budget := sampling.thinking_tokens) is not None:
+        settings["thinking"] = {"type": "enabled", "budget_tokens": budget} if budget else {"type": "disabled"}
+        settings["max_tokens"] += budget
+    for field in () if budget else ("temperature", "top_k", "top_p"):
         if (value := getattr(sampling, field)) is not None:
             settings[field] = value
     return settings

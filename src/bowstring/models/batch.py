@@ -84,6 +84,7 @@ class Batch:
     ) -> None:
         self.name = endpoint.name
         self.identity = endpoint.identity
+        self.refused = endpoint.refused
         self._endpoint = endpoint
         self._ledger = ledger
         self._tell = tell
@@ -97,6 +98,10 @@ class Batch:
         self._last = 0.0
         self._stopped = asyncio.Event()
 
+    @property
+    def notes(self) -> list[str]:
+        return self._endpoint.notes
+
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
         if self._stopped.is_set():
             raise NotYet
@@ -104,7 +109,7 @@ class Batch:
         if key not in self._requests:
             self._requests[key] = _Request(prompt, sampling, asyncio.get_running_loop().create_future())
             self._gather(key)
-        return await asyncio.shield(self._requests[key].answer)
+        return await self._endpoint.resolved(await asyncio.shield(self._requests[key].answer), sampling)
 
     def stop(self) -> None:
         """End the run: batches continue at the server, and callers that wait for them are notified."""

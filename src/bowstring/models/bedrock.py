@@ -8,12 +8,12 @@ import hmac
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
 
 from bowstring.files.redaction import credentials_in_url, without_credentials
 from bowstring.models.finish_reasons import check_error, finish_of, label
-from bowstring.models.interface import RequestFailed
+from bowstring.models.interface import THINKING, RequestFailed
 from bowstring.models.transport import Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Prompt, Provenance, Sampling, Trunk, Usage
 
@@ -34,6 +34,8 @@ class Credentials:
 
 
 class Bedrock:
+    refused: ClassVar = dict.fromkeys(THINKING, "is asked by Converse, which has no such setting for all models")
+
     def __init__(
         self,
         name: str,

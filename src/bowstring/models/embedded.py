@@ -13,10 +13,11 @@ from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from bowstring.models import weights
 from bowstring.models.endpoint import Endpoint
+from bowstring.models.interface import THINKING
 from bowstring.models.transport import Patience
 from bowstring.records import Completion, Prompt, Sampling
 
@@ -26,6 +27,7 @@ CONTEXT = 8192
 class Embedded:
     name = "embedded"
     identity = f"embedded/{weights.MEMBER.rsplit('/', 1)[-1]}"
+    refused: ClassVar = dict.fromkeys(THINKING, "does not think")
     concurrency = 1  # one slot, so that the cached trunk is the one in use
 
     def __init__(self, tell: Callable[[str], None] = lambda line: None, *, patience: Patience | None = None) -> None:

@@ -12,8 +12,9 @@ from urllib.parse import quote
 from bowstring.errors import ModelError
 from bowstring.files.redaction import credentials_in_url, without_credentials
 from bowstring.models.finish_reasons import AnswerFailed, check_error, finish_of, label
-from bowstring.models.interface import RequestFailed
+from bowstring.models.interface import THINKING, RequestFailed
 from bowstring.models.reasoning import split_reasoning
+from bowstring.models.served import ServedTemplate
 from bowstring.models.server_errors import ServerError, Unsupported, unsupported_setting
 from bowstring.models.transport import NotFound, Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Message, Prompt, Provenance, Sampling, Trunk, Usage
@@ -21,6 +22,7 @@ from bowstring.records import Completion, Message, Prompt, Provenance, Sampling,
 if TYPE_CHECKING:
     import httpx
 
+_NO_THINKING = "takes no such setting; servers given as openai/NAME@http://host:port/v1 do"
 _OPTIONAL = ("temperature", "top_k", "top_p", "seed")
 _LARGEST_FILE = 1 << 30  # bytes of a file with the results of a batch
 
@@ -39,8 +41,10 @@ class Endpoint:
         concurrency: int = 16,
         leave_out: tuple[str, ...] = (),
         length_field: str = "max_tokens",
+        has_template: bool = False,
         patience: Patience | None = None,
     ) -> None:
+        """`has_template` says that the server renders chats with a template that requests may give arguments to."""
         self.name = name
         self.identity = identity
         self.concurrency = concurrency
@@ -50,6 +54,10 @@ class Endpoint:
         self._transport = Transport(name, headers, patience, secrets=[key or "", *credentials_in_url(url)])
         self._unsupported = {Unsupported(setting) for setting in leave_out}
         self._length_field = length_field
+        self._template = ServedTemplate(self._transport, self.url, model) if has_template else None
+        self._has_thought = False
+        self._unclear = 0  # answers that may be thoughts
+        self.refused = {} if has_template else dict.fromkeys(THINKING, _NO_THINKING)
         self._encoded: weakref.WeakKeyDictionary[Trunk, bytes] = weakref.WeakKeyDictionary()
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
@@ -59,7 +67,7 @@ class Endpoint:
                 completion = await self._transport.post(
                     f"{self.url}/chat/completions", self.body(prompt, sent), self._read_completion
                 )
-                return self._with_provenance(completion, sent)
+                return self._with_provenance(await self.resolved(completion, sampling), sent)
             except Rejected as rejected:
                 if not self.adapt(rejected.errors, sent, prompt):
                     raise RequestFailed("rejected", f"{self.name}: 400 {rejected.message}") from rejected
@@ -83,6 +91,27 @@ class Endpoint:
 
     def redacted(self, text: str) -> str:
         return self._transport.redacted(text)
+
+    async def resolved(self, completion: Completion, sampling: Sampling) -> Completion:
+        """Return an answer that ended at its limit as a thought, if the server says that answers begin in one."""
+        self._has_thought = self._has_thought or bool(completion.reasoning)
+        if not (self._template and completion.finish == "length" and completion.text and completion.reasoning is None):
+            return completion
+        opening = await self._template.opening(sampling.template_args)
+        if opening.format is None:
+            self._unclear += not opening.known
+            return completion
+        text, thought = split_reasoning(completion.text, opened=opening.format)
+        return replace(completion, text=text, reasoning=thought)
+
+    @property
+    def notes(self) -> list[str]:
+        if not (self._unclear and self._has_thought):
+            return []
+        return [
+            f"{self.name} thinks, and {self._unclear:,} of its answers ended at their limit without a marker: they may "
+            "be thoughts (let the server separate them, with a reasoning parser)"
+        ]
 
     async def close(self) -> None:
         await self._transport.close()
@@ -152,6 +181,11 @@ class Endpoint:
             value = getattr(sampling, field)
             if value is not None and not {Unsupported(field), Unsupported(field, value)} & self._unsupported:
                 settings[field] = value
+        if sampling.template_args is not None:
+            settings["chat_template_kwargs"] = json.loads(sampling.template_args)
+        if (budget := sampling.thinking_tokens) is not None:
+            settings[self._length_field] += budget
+            settings |= {"thinking_token_budget": budget, "thinking_budget_tokens": budget}  # vLLM's name, llama.cpp's
         return settings
 
     def adapt(self, errors: Sequence[ServerError], sent: Mapping[str, Any], prompt: Prompt) -> bool:
@@ -215,15 +249,17 @@ def read_completion(answer: Any, asked: str = "") -> Completion:
         content = "".join(part.get("text", "") for part in content if part.get("type") in ("text", None))
     if not isinstance(content, str | None):
         raise ValueError("content is not text")
-    text, thought = split_reasoning(content or "")
-    reasoning = message.get("reasoning_content") or message.get("reasoning") or thought
     raw, refusal = choice.get("finish_reason"), message.get("refusal")
+    text, thought = split_reasoning(content or "", cut=raw == "length")
+    # A server that separates thoughts may leave a rest of them in the text.
+    apart = [said for field in ("reasoning_content", "reasoning") if isinstance(said := message.get(field), str)]
+    thoughts = dict.fromkeys(filter(None, [*apart, thought]))
     refused = isinstance(refusal, str) and not text
     finish = finish_of(raw, refusal if refused else text)
     return Completion(
         refusal if refused else text,
         "refusal" if refused else finish,
-        reasoning if isinstance(reasoning, str) else None,
+        "\n\n".join(thoughts) if thoughts or apart else None,  # "" says that thoughts are separated
         _usage(answer),
         Provenance(raw_finish=label(raw), response_id=label(answer.get("id")), engine=_engine(answer, asked)),
     )

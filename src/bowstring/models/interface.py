@@ -17,6 +17,8 @@ from typing import Protocol
 
 from bowstring.records import Completion, FailureKind, Prompt, Sampling
 
+THINKING = ("template_args", "thinking_tokens")  # settings of thoughts, which not all models take
+
 
 class Model(Protocol):
     name: str  # as the user wrote it
@@ -32,8 +34,12 @@ class Model(Protocol):
 
     async def close(self) -> None: ...
 
-    # A model may also have stop(), called when a run is ending, so that nothing is retried; and before_retry(wait),
-    # called with a function to await before a request is sent again.
+    # A model may also have:
+    #   stop(), called when a run is ending, so that nothing is retried
+    #   before_retry(wait), called with a function to await before a request is sent again
+    #   refused: why it cannot take settings of thoughts (THINKING), by their names
+    #   least_thinking: the least size of a budget of thoughts, in tokens
+    #   notes: what a reader of the results must know
 
 
 class NotYet(Exception):

@@ -16,11 +16,12 @@ from bowstring.models.gathering import GatheringModel, Request
 from bowstring.models.hubfiles import model_files
 from bowstring.models.interface import NotYet, RequestFailed
 from bowstring.models.loading import Weights, as_load_error, load_weights, require_torch
-from bowstring.models.reasoning import split_reasoning
+from bowstring.models.rendering import RenderedPrompt
 from bowstring.records import Completion, Prompt, Sampling, Usage
+from bowstring.tree.limits import Generated, Growth
 
 if TYPE_CHECKING:
-    from bowstring.tree.decoding import Generated
+    from bowstring.tree.choosing import DecodingSettings
 
 TOGETHER = 64  # maximum branches decoded together
 _ROOM = 65_536  # maximum branch tokens decoded together, including tokens to be generated: bounds the key-value cache
@@ -83,22 +84,23 @@ class LocalGenerator:
     ) -> list[Completion | Exception]:
         """Return a completion for every prompt, or an error."""
         found = self.rendering.tokens_within_limit(prompts, samplings, self.limit)
-        ids = {n: tokens for n, tokens in enumerate(found) if not isinstance(tokens, RequestFailed)}
+        asked = {n: prompt for n, prompt in enumerate(found) if not isinstance(prompt, RequestFailed)}
         answers: dict[int, Completion | Exception] = {
             n: failed for n, failed in enumerate(found) if isinstance(failed, RequestFailed)
         }
-        if ids:
+        if asked:
             way = self._one_by_one if self.no_tree_reason else self._as_tree
-            drawn = way(list(ids.values()), [samplings[n] for n in ids], stopped)
+            draws = [self._draw(samplings[n], prompt) for n, prompt in asked.items()]
+            drawn = way([prompt.tokens for prompt in asked.values()], draws, stopped)
             if stopped():
                 return [NotYet() for _ in prompts]
-            for (n, tokens), (one, cached) in zip(ids.items(), drawn, strict=True):
-                text, thought = split_reasoning(self.tokenizer.decode(one.tokens, skip_special_tokens=True).strip())
-                answers[n] = Completion(text, one.finish, thought, Usage(len(tokens), cached, len(one.tokens)))
+            for (n, prompt), (one, cached) in zip(asked.items(), drawn, strict=True):
+                text, thought = self.rendering.thoughts.split(one.tokens, prompt.opened)
+                answers[n] = Completion(text, one.finish, thought, Usage(len(prompt.tokens), cached, len(one.tokens)))
         return [answers[n] for n in range(len(prompts))]
 
     def _as_tree(
-        self, ids: Sequence[Sequence[int]], samplings: Sequence[Sampling], stopped: Callable[[], bool]
+        self, ids: Sequence[Sequence[int]], draws: Sequence[DecodingSettings], stopped: Callable[[], bool]
     ) -> list[tuple[Generated, int]]:
         """Return the generated tokens of each prompt, and how many of its prompt tokens were prefilled for another
         one."""
@@ -107,21 +109,22 @@ class LocalGenerator:
 
         found: dict[int, tuple[Generated, int]] = {}
         for lot in _split_batches(
-            [len(branch) + s.max_tokens for branch, s in zip(build_tree(ids).branches, samplings, strict=True)]
+            [len(branch) + draw.most_tokens for branch, draw in zip(build_tree(ids).branches, draws, strict=True)]
         ):
             if stopped():
                 break
             tree = build_tree([ids[n] for n in lot])
-            drawn = decode(self.model, tree, [self._draw(samplings[n]) for n in lot], self.ends, stopped=stopped)
+            drawn = decode(self.model, tree, [draws[n] for n in lot], self.ends, stopped=stopped)
             for n, one in zip(lot, drawn, strict=True):
                 found[n] = (one, len(tree.trunk) if n != lot[0] else 0)
         return [found[n] for n in sorted(found)]
 
-    def _draw(self, sampling: Sampling) -> Any:
+    def _draw(self, sampling: Sampling, prompt: RenderedPrompt) -> DecodingSettings:
         """Return the request's settings, with the model's defaults for those left open."""
         from bowstring.tree.choosing import DecodingSettings
 
         own = self.model.generation_config
+        budget = None if self.model.config.is_encoder_decoder else sampling.thinking_tokens
         return DecodingSettings(
             sampling.max_tokens,
             sampling.temperature if sampling.temperature is not None else (own.temperature or 1.0),
@@ -129,37 +132,43 @@ class LocalGenerator:
             sampling.top_p if sampling.top_p is not None else own.top_p,
             sampling.seed or 0,
             own.repetition_penalty or 1.0,
+            None if budget is None else self.rendering.thoughts.budget(budget, prompt.opened),
         )
 
     def _one_by_one(
-        self, ids: Sequence[Sequence[int]], samplings: Sequence[Sampling], stopped: Callable[[], bool]
+        self, ids: Sequence[Sequence[int]], draws: Sequence[DecodingSettings], stopped: Callable[[], bool]
     ) -> list[tuple[Generated, int]]:
-        torch = require_torch()
-        from bowstring.tree.decoding import Generated
-
         found = []
-        for prompt, sampling in zip(ids, samplings, strict=True):
+        for prompt, draw in zip(ids, draws, strict=True):
             if stopped():
                 break
-            draw = self._draw(sampling)
-            torch.manual_seed(draw.seed)
-            given = torch.tensor([prompt], device=self.model.device)
-            how: dict[str, Any] = {"do_sample": False}
-            if draw.temperature:
-                how = {"do_sample": True, "temperature": draw.temperature, "top_k": draw.top_k, "top_p": draw.top_p}
-            with torch.inference_mode():
-                out = self.model.generate(
-                    given,
-                    attention_mask=torch.ones_like(given),
-                    max_new_tokens=draw.max_tokens,
-                    eos_token_id=sorted(self.ends) or None,
-                    **how,
-                )
-            # A decoder-only model continues the prompt; an encoder-decoder model begins with its own start token.
-            tokens = out[0, 1 if self.model.config.is_encoder_decoder else len(prompt) :].tolist()
-            ended = next((n for n, token in enumerate(tokens) if token in self.ends), None)
-            found.append((Generated(tokens[:ended], "length" if ended is None else "stop"), 0))
+            require_torch().manual_seed(draw.seed)
+            growth = Growth(draw.max_tokens, draw.thinking)
+            growth.extend(())
+            while not growth.ended:  # more than once if a thought is closed by force
+                made = self._continued([*prompt, *growth.drawn.tokens], growth.room, draw)
+                growth.extend(made, self.ends)
+            found.append((growth.drawn, 0))
         return found
+
+    def _continued(self, tokens: Sequence[int], n: int, draw: DecodingSettings) -> list[int]:
+        """Return up to `n` tokens that follow, the last one an end token if the model has ended its answer."""
+        torch = require_torch()
+        given = torch.tensor([tokens], device=self.model.device)
+        how: dict[str, Any] = {"do_sample": False}
+        if draw.temperature:
+            how = {"do_sample": True, "temperature": draw.temperature, "top_k": draw.top_k, "top_p": draw.top_p}
+        with torch.inference_mode():
+            out = self.model.generate(
+                given,
+                attention_mask=torch.ones_like(given),
+                max_new_tokens=n,
+                eos_token_id=sorted(self.ends) or None,
+                **how,
+            )
+        # A decoder-only model continues the prompt; an encoder-decoder model begins with its own start token.
+        made: list[int] = out[0, 1 if self.model.config.is_encoder_decoder else len(tokens) :].tolist()
+        return made
 
 
 def _split_batches(lengths: Sequence[int]) -> list[list[int]]:

@@ -195,6 +195,7 @@ def _of_provider(
         key,
         leave_out=() if url else provider.leave_out,
         length_field="max_tokens" if url else provider.length_field,
+        has_template=bool(url),
         patience=patience,
     )
 

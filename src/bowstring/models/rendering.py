@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from bowstring.models.interface import RequestFailed
+from bowstring.models.reasoning import ThoughtFormat, opened_format
+from bowstring.models.thoughts import ThoughtTokens
 from bowstring.records import Prompt, Sampling
 
 _DATE = "26 Jul 2024"  # the date given to templates, so that prompts do not change from day to day
 _TODAY = re.compile(r"strftime_now\([^()]*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedPrompt:
+    """A prompt's tokens, and the format of the thought that its template has opened at the end, if it has."""
+
+    tokens: list[int]
+    opened: ThoughtFormat | None = None
 
 
 class Rendering:
@@ -21,6 +33,7 @@ class Rendering:
         """`ends` are the tokens with which the model ends an answer."""
         self._tokenizer = tokenizer
         self._ends = ends
+        self.thoughts = ThoughtTokens(tokenizer)
         if isinstance(tokenizer.chat_template, str):
             tokenizer.chat_template = _TODAY.sub(f'"{_DATE}"', tokenizer.chat_template)
         # Text before and after a special token is tokenized independently.
@@ -39,17 +52,21 @@ class Rendering:
 
     def tokens_within_limit(
         self, prompts: Sequence[Prompt], samplings: Sequence[Sampling], limit: int
-    ) -> list[list[int] | RequestFailed]:
-        """Return the tokens of each prompt, or an error if prompt and answer exceed `limit` positions."""
-        found: dict[int, list[int] | RequestFailed] = {}
+    ) -> list[RenderedPrompt | RequestFailed]:
+        """Return each prompt as tokens, or an error if prompt, thoughts and answer exceed `limit` positions."""
+        found: dict[int, RenderedPrompt | RequestFailed] = {}
         texts: dict[int, str] = {}
         for n, prompt in enumerate(prompts):
             try:
-                texts[n] = self._text(prompt)
+                texts[n] = self._text(prompt, samplings[n].template_args)
             except RequestFailed as failed:
                 found[n] = failed
         for n, ids in zip(texts, self._all_encoded(list(texts.values())), strict=True):
-            found[n] = ids if len(ids) + samplings[n].max_tokens <= limit else _too_long(ids, samplings[n], limit)
+            room = samplings[n].max_tokens
+            if (thinking := samplings[n].thinking_tokens) is not None:
+                room += thinking + self.thoughts.markers
+            fits = len(ids) + room <= limit
+            found[n] = RenderedPrompt(ids, opened_format(texts[n])) if fits else _too_long(ids, room, limit)
         return [found[n] for n in range(len(prompts))]
 
     def _all_encoded(self, texts: Sequence[str]) -> list[list[int]]:
@@ -67,8 +84,15 @@ class Rendering:
         return [self._encoded(text) for text in texts]
 
     def answer(self, text: str) -> list[int]:
-        """Return an answer's tokens as the model would generate them after a prompt, including the end token."""
+        """Return an answer's tokens as the model would generate them after a prompt, including the end token. A thought
+        that the template opens is closed at once."""
+        if self._opened is not None:
+            text = f"{self._opened.close}\n\n{text}"
         return [*self._encoded(text, first=False), self.end]
+
+    @cached_property
+    def _opened(self) -> ThoughtFormat | None:
+        return opened_format(self._rendered([{"role": "user", "content": "Q"}]))
 
     @cached_property
     def end(self) -> int:
@@ -82,7 +106,7 @@ class Rendering:
         found: int = self._tokenizer.eos_token_id
         return found
 
-    def _text(self, prompt: Prompt) -> str:
+    def _text(self, prompt: Prompt, template_args: str | None = None) -> str:
         messages = [{"role": m.role, "content": m.text} for m in prompt.messages]
         ways = [messages]
         if messages[0]["role"] == "system" and len(messages) > 1:
@@ -91,16 +115,17 @@ class Rendering:
             ways.append([{"role": "user", "content": f"{system['content']}\n\n{first['content']}"}, *rest])
         for chat in ways:
             try:
-                return self._rendered(chat)
+                return self._rendered(chat, template_args)
             except Exception as error:  # templates raise many kinds of errors
                 refusal = error
         raise RequestFailed("protocol", f"its chat template rejects the prompt: {refusal}") from refusal
 
-    def _rendered(self, messages: Sequence[dict[str, str]]) -> str:
+    def _rendered(self, messages: Sequence[dict[str, str]], template_args: str | None = None) -> str:
         if self._tokenizer.chat_template is None:
             return "".join(f"{m['role']}: {m['content']}\n" for m in messages) + "assistant:"
+        given = {"date_string": _DATE} | (json.loads(template_args) if template_args else {})
         text: str = self._tokenizer.apply_chat_template(
-            list(messages), tokenize=False, add_generation_prompt=True, date_string=_DATE
+            list(messages), tokenize=False, add_generation_prompt=True, **given
         )
         return text
 
@@ -116,8 +141,7 @@ def _common(texts: Sequence[str]) -> str:
     return first[: next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
 
 
-def _too_long(tokens: Sequence[int], sampling: Sampling, limit: int) -> RequestFailed:
-    to_come = sampling.max_tokens
+def _too_long(tokens: Sequence[int], to_come: int, limit: int) -> RequestFailed:
     return RequestFailed(
         "context", f"{len(tokens):,} prompt tokens and {to_come} answer tokens exceed its limit of {limit:,}"
     )

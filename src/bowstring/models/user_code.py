@@ -26,7 +26,7 @@ from typing import Any, get_args
 
 from bowstring.errors import UsageError
 from bowstring.files.redaction import error_line
-from bowstring.models.interface import RequestFailed, is_too_long
+from bowstring.models.interface import THINKING, RequestFailed, is_too_long
 from bowstring.models.reasoning import split_reasoning
 from bowstring.records import Completion, FailureKind, Finish, Prompt, Sampling, Usage, fields_of
 
@@ -37,6 +37,8 @@ class UserModel:
         self._call = function
         self._is_async = inspect.iscoroutinefunction(call)
         self._takes_sampling = _takes_sampling(function)
+        why = "takes no settings: give it a second argument, sampling"
+        self.refused = {} if self._takes_sampling else dict.fromkeys(THINKING, why)
         self.name = name
         self.identity = identity
         # Blocking code may not be thread-safe, so it runs one call at a time unless --concurrency is given.

@@ -20,9 +20,10 @@ from bowstring.files.strict_json import parse_strict_json
 from bowstring.models.gathering import GatheringModel, Request
 from bowstring.models.hubfiles import ModelFiles, model_files
 from bowstring.models.interface import RequestFailed
-from bowstring.models.reasoning import split_reasoning
-from bowstring.models.rendering import Rendering
+from bowstring.models.rendering import RenderedPrompt, Rendering
 from bowstring.records import Completion, Sampling, Usage
+from bowstring.seeding import seeded_number
+from bowstring.tree.limits import Growth
 
 _OWN = (
     "temperature",
@@ -78,7 +79,8 @@ class _Engine:
         self._lora = LoRARequest("adapter", 1, str(files.adapter)) if files.adapter else None
         with _as_model_error(f"{name} cannot be loaded"):
             more = {"enable_lora": True, "max_lora_rank": _rank(files.adapter)} if files.adapter else {}
-            self._rendering = Rendering(AutoTokenizer.from_pretrained(files.folder, trust_remote_code=False))
+            tokenizer = AutoTokenizer.from_pretrained(files.folder, trust_remote_code=False)
+            self._rendering, self._end = Rendering(tokenizer), tokenizer.eos_token_id
             self._llm = vllm.LLM(str(files.folder), enable_prefix_caching=True, trust_remote_code=False, **more)
             own = self._llm.get_default_sampling_params()
         self._own = {setting: getattr(own, setting) for setting in _OWN}
@@ -87,50 +89,98 @@ class _Engine:
     def answer(self, batch: Sequence[Request]) -> list[Completion | Exception]:
         """Return a completion for every request, or an error."""
         answers: dict[Request, Completion | Exception] = {}
-        sent: dict[Request, list[int]] = {}
+        sent: dict[Request, RenderedPrompt] = {}
         for _, of_a_trunk in groupby(batch, key=_trunk):
             requests = list(of_a_trunk)
             found = self._rendering.tokens_within_limit(
                 [request.prompt for request in requests], [request.sampling for request in requests], self._limit
             )
-            for request, tokens in zip(requests, found, strict=True):
-                if isinstance(tokens, RequestFailed):  # vLLM would reject the whole batch
-                    answers[request] = tokens
+            for request, prompt in zip(requests, found, strict=True):
+                if isinstance(prompt, RequestFailed):  # vLLM would reject the whole batch
+                    answers[request] = prompt
                 else:
-                    sent[request] = tokens
+                    sent[request] = prompt
         if sent:
             answers |= self._generated(sent)
         return [answers[request] for request in batch]
 
-    def _generated(self, sent: dict[Request, list[int]]) -> dict[Request, Completion | Exception]:
-        vllm = _vllm()
-        with _as_model_error(f"{self._name}: vLLM failed"):
-            outputs = self._llm.generate(
-                [vllm.TokensPrompt(prompt_token_ids=tokens) for tokens in sent.values()],
-                [vllm.SamplingParams(**self._settings(request.sampling)) for request in sent],
-                use_tqdm=False,
-                lora_request=self._lora,
-            )
-        # vLLM returns outputs in the order of the prompts, whichever ends first.
-        return {request: _completion(output) for request, output in zip(sent, outputs, strict=True)}
+    def _generated(self, sent: dict[Request, RenderedPrompt]) -> dict[Request, Completion | Exception]:
+        growing = {request: self._growing(request.sampling, prompt) for request, prompt in sent.items()}
+        while open_ones := {r: answer for r, answer in growing.items() if not answer.ended}:
+            vllm = _vllm()
+            with _as_model_error(f"{self._name}: vLLM failed"):
+                outputs = self._llm.generate(
+                    [vllm.TokensPrompt(prompt_token_ids=answer.tokens) for answer in open_ones.values()],
+                    [vllm.SamplingParams(**self._settings(r.sampling, answer)) for r, answer in open_ones.items()],
+                    use_tqdm=False,
+                    lora_request=self._lora,
+                )
+            # vLLM returns outputs in the order of the prompts, whichever ends first.
+            for answer, output in zip(open_ones.values(), outputs, strict=True):
+                answer.add(output, self._end)
+        return {request: answer.completion(self._rendering) for request, answer in growing.items()}
 
-    def _settings(self, sampling: Sampling) -> dict[str, Any]:
+    def _growing(self, sampling: Sampling, prompt: RenderedPrompt) -> _Growing:
+        budget = sampling.thinking_tokens
+        thinking = None if budget is None else self._rendering.thoughts.budget(budget, prompt.opened)
+        return _Growing(prompt, Growth(sampling.max_tokens, thinking))
+
+    def _settings(self, sampling: Sampling, answer: _Growing) -> dict[str, Any]:
         """Return the request's settings, under vLLM's names (the same), with the model's defaults for those left
         open."""
-        return self._own | {name: value for name, value in sampling.settings().items() if value is not None}
+        given = {name: value for name, value in sampling.settings().items() if value is not None}
+        if answer.parts and sampling.seed is not None:
+            given["seed"] = seeded_number(sampling.seed, "part", str(answer.parts)) % 2**31
+        return self._own | given | {"max_tokens": answer.room}
+
+
+class _Growing:
+    """An answer, generated in one part, or in several if a thought is closed by force."""
+
+    def __init__(self, prompt: RenderedPrompt, growth: Growth) -> None:
+        self.parts = 0
+        self._prompt = prompt
+        self._growth = growth
+        self._usage = Usage(len(prompt.tokens))
+        self._failed: RequestFailed | None = None
+        growth.extend(())
+
+    @property
+    def ended(self) -> bool:
+        return self._growth.ended or self._failed is not None
+
+    @property
+    def room(self) -> int:
+        return self._growth.room
+
+    @property
+    def tokens(self) -> list[int]:
+        """The prompt, and what has been generated."""
+        return [*self._prompt.tokens, *self._growth.drawn.tokens]
+
+    def add(self, output: Any, end: int | None) -> None:
+        made, room = output.outputs[0], self.room
+        cached = 0 if self.parts else output.num_cached_tokens or 0
+        self._usage += Usage(0, cached, len(made.token_ids))
+        self.parts += 1
+        if made.finish_reason not in ("stop", "length"):
+            self._failed = RequestFailed("server", f"vLLM ended with {made.finish_reason!r}")
+            return
+        ends = [token for token in (end, made.stop_reason) if isinstance(token, int)]
+        all_taken = self._growth.extend(made.token_ids, ends)
+        if all_taken and (made.finish_reason == "stop" or len(made.token_ids) < room):
+            self._growth.drawn.finish = made.finish_reason
+            self._growth.ended = True
+
+    def completion(self, rendering: Rendering) -> Completion | RequestFailed:
+        if self._failed is not None:
+            return self._failed
+        text, thought = rendering.thoughts.split(self._growth.drawn.tokens, self._prompt.opened)
+        return Completion(text, self._growth.drawn.finish, thought, self._usage)
 
 
 def _trunk(request: Request) -> str:
     return request.prompt.trunk.digest
-
-
-def _completion(output: Any) -> Completion | RequestFailed:
-    made = output.outputs[0]
-    if made.finish_reason not in ("stop", "length"):
-        return RequestFailed("server", f"vLLM ended with {made.finish_reason!r}")
-    text, thought = split_reasoning(made.text.strip())
-    usage = Usage(len(output.prompt_token_ids), output.num_cached_tokens or 0, len(made.token_ids))
-    return Completion(text, made.finish_reason, thought, usage)
 
 
 def _precision(folder: Path) -> str:

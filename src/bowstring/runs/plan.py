@@ -92,6 +92,12 @@ def _repeated(planned: Planned, repeats: Sequence[Repeat]) -> Iterator[Planned]:
             yield replace(planned, sampling=planned.sampling.again(sample), estimated=planned.estimated or unknown)
 
 
+def _with_thoughts(planned: Planned, running: Running) -> Planned:
+    """Return a request with the settings of thoughts; a model may use all of its budget."""
+    sampling = running.completed(planned.role, planned.sampling)
+    return replace(planned, sampling=sampling, answer_tokens=planned.answer_tokens + (sampling.thinking_tokens or 0))
+
+
 def make_plan(running: Running) -> Plan:
     """Return what a run would request and cost; nothing is sent."""
     options = running.options
@@ -109,13 +115,14 @@ def make_plan(running: Running) -> Plan:
     def known(role: str, prompt: Prompt, sampling: Sampling) -> str | None:
         if store is None or options.fresh:
             return None
-        found = store.get(request_key(roles[role].model, prompt, sampling))
+        found = store.get(request_key(roles[role].model, prompt, running.completed(role, sampling)))
         return found.text if found else None
 
     repeats = repeats_of(options.answers, options.judgements)
     for items, group in groups:
         for planned in (again for one in items.plan(group, list(roles), known) for again in _repeated(one, repeats)):
             role = roles[planned.role]
+            planned = _with_thoughts(planned, running)
             if not planned.estimated:
                 key = request_key(role.model, planned.prompt, planned.sampling)
                 if key in asked:

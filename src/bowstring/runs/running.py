@@ -28,7 +28,8 @@ from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price, Prices
 from bowstring.models.rates import rate_limiter
-from bowstring.records import STAGE_ROLE, item_and_answer
+from bowstring.models.thinking import ThinkingSettings
+from bowstring.records import STAGE_ROLE, Sampling, item_and_answer
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
 from bowstring.runs.codec import KEYS_ONLY, SCHEMA, Codec, problem_with_schema
@@ -38,7 +39,7 @@ from bowstring.runs.items import Items, chosen_groups
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 from bowstring.runs.progress import Progress
 from bowstring.runs.remarks import Remarks
-from bowstring.runs.repeats import Repeated, as_repeated, open_repeated, repeats_of
+from bowstring.runs.repeats import MODEL_ROLE, Repeated, as_repeated, open_repeated, repeats_of
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
 from bowstring.runs.store import Store
 from bowstring.settings import check_settings, option
@@ -171,6 +172,7 @@ class Running:
     options: RunOptions
     prices: Prices
     watch: Callable[[Snapshot], None] = field(default=lambda snapshot: None)
+    thinking: ThinkingSettings = field(default_factory=ThinkingSettings)  # of the evaluated model
     notes: tuple[str, ...] = ()  # what a reader of the results must know about how they came about
     served_as: Mapping[str, str] = field(default_factory=dict)  # names of models that servers have, by role
     _runner: Runner[Any] | None = None
@@ -268,11 +270,20 @@ class Running:
                     limiter=None if at_once else rate_limiter(options.requests_per_minute, options.tokens_per_minute),
                     fresh=options.fresh,
                     role=role,
-                    vary=partial(as_repeated, role),
+                    vary=partial(self._varied, role),
                 )
                 first.setdefault(model.name, askers[role])
             found.append(askers)
         return found
+
+    def _varied(self, role: str, sampling: Sampling) -> Sampling:
+        return self.completed(role, as_repeated(role, sampling))
+
+    def completed(self, role: str, sampling: Sampling) -> Sampling:
+        """Return the settings of a request to a role, with those of thoughts if the evaluated model is asked."""
+        own = self.models.get(MODEL_ROLE)
+        asks_model = role == MODEL_ROLE or (role == STAGE_ROLE and own and self.models[role].name == own.name)
+        return self.thinking.completed(sampling) if asks_model else sampling
 
     def price(self, model: Model) -> Price | None:
         price, discount = self.prices.of(model), getattr(model, "discount", None)
@@ -321,6 +332,7 @@ class Running:
             notes.append(builtin.WARNING)
         notes += [*self.notes, *evaluation.items.notes(), *_remarks(askers)]
         for model in {id(model): model for model in self.models.values()}.values():
+            notes += getattr(model, "notes", ())
             asked, trained = evaluation.configuration["prompts"], getattr(model, "trained_prompts", {})
             if changed := [name for name, words in trained.items() if asked.get(name, words) != words]:
                 notes.append(

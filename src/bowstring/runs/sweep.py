@@ -81,7 +81,8 @@ class Sweep:
     def _fingerprint(self) -> str:
         """Return the fingerprint of what all points have in common."""
         first = next(iter(self.evaluations.values())).configuration
-        return fingerprint({k: first[k] for k in ("benchmark", "model", "judge", "data")})
+        thinking = {k: first[k] for k in ("template_args", "thinking_tokens") if k in first}
+        return fingerprint({k: first[k] for k in ("benchmark", "model", "judge", "data")} | thinking)
 
     def _summary(self, runs: Mapping[str, Run]) -> dict[str, Any]:
         counter = counter_or_none("embedded", self.tell)

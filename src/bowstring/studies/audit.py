@@ -25,6 +25,7 @@ from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.names import name_of_identity, open_model
 from bowstring.models.prices import load_prices
+from bowstring.models.thinking import ThinkingSettings
 from bowstring.models.transport import Patience
 from bowstring.prompts import PromptFolder
 from bowstring.records import is_repeated
@@ -221,7 +222,10 @@ def prepare_audit(
     if linked := next((place for place in (folder.parent, folder) if place.is_symlink()), None):
         raise UsageError(f"{linked} is a symbolic link; Bowstring does not write through links: remove it")
     evaluation = Evaluation(benchmark.name, items, audited, folder)
-    running = Running([evaluation], roles.models, opened.options, opened.prices, watch)
+    thinking = ThinkingSettings.of_configuration(configuration)
+    if "model" in roles.models:
+        thinking.check(roles.models["model"])
+    running = Running([evaluation], roles.models, opened.options, opened.prices, watch, thinking)
     return Audit(path, running, about)
 
 

@@ -14,12 +14,14 @@ from typing import Any
 
 Configuration = Mapping[str, Any]
 _ROLES = ("model", "judge", "matcher", "retriever")
+_OF_THOUGHTS = ("template_args", "thinking_tokens")
 
 
 def short_names(configurations: Sequence[Configuration], folders: Sequence[str]) -> list[str]:
     """A unique name for each run; runs with the same configuration are named by their folders."""
     parts_by_source = [
         *(_of_role(role, [c.get(role) for c in configurations]) for role in _ROLES),
+        *(_of_setting(name, [c.get(name) for c in configurations]) for name in _OF_THOUGHTS),
         *(_of_setting(name, [c["settings"].get(name) for c in configurations]) for name in _settings(configurations)),
         _of_prompts([c.get("prompts", {}) for c in configurations]),
     ]
@@ -64,6 +66,8 @@ def _setting_label(name: str, value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return words if value else "one order" if name == "both_orders" else f"no {words}"
+    if isinstance(value, dict):
+        return " ".join(f"{key}={json.dumps(one)}" for key, one in value.items())
     if isinstance(value, list | tuple):
         return "+".join(map(str, value)) or f"all {words}"
     match name:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from bowstring.tree.limits import ThinkingBudget, most_tokens
 from bowstring.tree.packing import Tree
 
 
@@ -26,6 +27,11 @@ class DecodingSettings:
     top_p: float | None = None
     seed: int = 0
     repetition_penalty: float = 1.0
+    thinking: ThinkingBudget | None = None
+
+    @property
+    def most_tokens(self) -> int:
+        return most_tokens(self.max_tokens, self.thinking)
 
 
 class TokenSampler:
@@ -34,7 +40,7 @@ class TokenSampler:
     def __init__(self, draws: Sequence[DecodingSettings], tree: Tree, device: torch.device) -> None:
         self._draws, self._device = list(draws), device
         self._step = 0
-        most = max(draw.max_tokens for draw in draws)
+        most = max(draw.most_tokens for draw in draws)
         self._numbers = torch.tensor([_numbers(draw, most) for draw in draws], device=device)
         self._tree = tree if any(draw.repetition_penalty != 1.0 for draw in draws) else None
         self._seen: Tensor | None = None
@@ -65,12 +71,15 @@ class TokenSampler:
         self._most = max(d.top_k or 1 for d in draws) if limited else None
         self._top_k = column([float(d.top_k or 2**30) for d in draws])
 
-    def sample(self, logits: Tensor) -> list[int]:
-        """Return one token per row of (branches, vocabulary)."""
+    def sample(self, logits: Tensor, forced: Sequence[int | None] = ()) -> list[int]:
+        """Return one token per row of (branches, vocabulary); `forced` has the tokens of rows that are not sampled."""
         logits = self._penalised(logits)
         found = logits.argmax(dim=-1, keepdim=True)
         if self._draws_at_all:
             found = torch.where(self._greedy, found, self._drawn(logits / self._heat))
+        for row, token in enumerate(forced):
+            if token is not None:
+                found[row] = token
         self._step += 1
         if self._seen is not None:
             self._seen.scatter_(1, found, value=True)

@@ -7,15 +7,15 @@ batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from bowstring.tree.cache import TreeState
 from bowstring.tree.choosing import DecodingSettings, TokenSampler
+from bowstring.tree.limits import Generated, Growth
 from bowstring.tree.packing import Tree
 
 # Finished branches are removed once at most this share is still growing. On a GPU, removal requires a new CUDA graph.
@@ -26,32 +26,12 @@ _GRID = 8_192  # branch tokens
 _SCORES = 1 << 22  # attention scores per head: masked attention within branches materializes all of them
 
 
-@dataclass(slots=True)
-class Generated:
-    tokens: list[int] = field(default_factory=list)
-    finish: Literal["stop", "length"] = "length"
-
-
-class _Branch:
+class _Branch(Growth):
     """A branch during decoding."""
 
-    def __init__(self, length: int, most: int) -> None:
-        self.drawn = Generated()
+    def __init__(self, length: int, draw: DecodingSettings) -> None:
+        super().__init__(draw.max_tokens, draw.thinking)
         self.length = length
-        self.ended = False
-        self._most = most
-
-    def take(self, token: int, ends: Collection[int]) -> bool:
-        """Add a token; return whether the branch continues."""
-        if self.ended:
-            return False
-        if token in ends:
-            self.drawn.finish = "stop"
-            self.ended = True
-            return False
-        self.drawn.tokens.append(token)
-        self.ended = len(self.drawn.tokens) >= self._most
-        return not self.ended
 
 
 @torch.inference_mode()
@@ -66,8 +46,8 @@ def decode(
 ) -> list[Generated]:
     """Decode an answer for every branch. The model must use the tree attention (`layers`)."""
     device = model.device
-    everyone = [_Branch(len(own), draw.max_tokens) for own, draw in zip(tree.branches, draws, strict=True)]
-    width = max(len(own) + draw.max_tokens for own, draw in zip(tree.branches, draws, strict=True))
+    everyone = [_Branch(len(own), draw) for own, draw in zip(tree.branches, draws, strict=True)]
+    width = max(len(own) + draw.most_tokens for own, draw in zip(tree.branches, draws, strict=True))
     chooser = TokenSampler(draws, tree, device)
     state = TreeState(trunk=len(tree.trunk), branches=len(everyone), width=width)
     # Copying tensors to a GPU waits for pending work, so everything is copied before the first forward pass.
@@ -77,10 +57,10 @@ def decode(
     branches = everyone
     logits = _prefill_branches(model, state, grid, last, len(tree.trunk), width)
     step: _Step | None = None
-    if any(draw.max_tokens > 1 for draw in draws):
+    if any(draw.most_tokens > 1 for draw in draws):
         step = _Step(model, state, len(branches), len(tree.trunk))
     while not stopped():
-        tokens = chooser.sample(logits)
+        tokens = chooser.sample(logits, [branch.forced for branch in branches])
         goes_on = [branch.take(token, ends) for branch, token in zip(branches, tokens, strict=True)]
         rows = [n for n, on in enumerate(goes_on) if on]
         if not rows:

@@ -223,6 +223,7 @@ def _settings(entry: Entry) -> dict[str, str]:
         "data fingerprint": shown(data.get("fingerprint"))[:8],
         "matcher": shown(config.get("matcher")),
         "retriever": shown(config.get("retriever")),
+        **{name: shown(config[name]) for name in ("template_args", "thinking_tokens") if name in config},
         **found,
         **({"prompts": _digest(prompts)} if (prompts := config.get("prompts")) else {}),
     }
