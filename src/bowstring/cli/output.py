@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -35,5 +36,13 @@ def counted(n: int, what: str) -> str:
 
 
 def tell(line: str) -> None:
-    """Print a progress message to stderr; it is not part of the result."""
-    print(line, file=sys.stderr, flush=True)
+    """Print a message to stderr; it is not part of the result."""
+    print_to_stderr(f"{line}\n")
+
+
+def print_to_stderr(text: str) -> None:
+    try:
+        print(text, end="", file=sys.stderr, flush=True)
+    except OSError:
+        # Nobody reads it any more, or its disk is full. The work continues; the rest goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())

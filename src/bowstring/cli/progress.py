@@ -6,6 +6,7 @@ import shutil
 import sys
 import time
 
+from bowstring.cli.output import print_to_stderr, tell
 from bowstring.runs.runner import Snapshot
 
 _EVERY = 10.0  # seconds between two lines if there is no terminal
@@ -22,11 +23,11 @@ class MovingLine:
         if self._moves:
             # Cut to the width of the terminal: a wrapped line cannot be overwritten.
             line = line[: max(10, shutil.get_terminal_size().columns - 1)]
-            print("\r" + line.ljust(self._width), end="\n" if last else "", file=sys.stderr, flush=True)
+            print_to_stderr("\r" + line.ljust(self._width) + ("\n" if last else ""))
             self._width = len(line)
         elif last or now - self._last >= _EVERY:
             self._last = now
-            print(line, file=sys.stderr, flush=True)
+            tell(line)
 
 
 class ProgressLine:

@@ -33,7 +33,7 @@ def error_line(error: BaseException, *, with_type: bool = False, limit: int | No
     """Return an exception as one redacted line, cut at `limit` characters; its type's name if it has no message."""
     name = type(error).__name__
     message = " ".join(redact(str(error)).split())  # cut after redaction, so that no partial key remains
-    return (f"{name}: {message}" if with_type else message or name)[:limit]
+    return (f"{name}: {message}" if with_type and message else message or name)[:limit]
 
 
 def encoded_forms(secret: str) -> tuple[str, ...]:
