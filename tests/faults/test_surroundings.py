@@ -1,0 +1,191 @@
+"""Faults of what surrounds a run: code of its user, signals, streams, files that others move, programs beside it.
+
+Nothing that was committed is lost, what went wrong is said in one line, and the exit code is not that of a success.
+"""
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.faults.oracle import committed
+from tests.support.command import bowstring, bowstring_process
+from tests.support.processes import LIMIT, is_stopping, start, wait_until
+
+MODELS = '''
+import asyncio, sys, time
+
+class Odd(BaseException):
+    """Not an Exception, as few errors are."""
+
+def failing(messages):
+    raise ValueError(f"no answer to {len(messages)} messages")
+
+async def cancelled(messages):
+    raise asyncio.CancelledError("not by the run")
+
+async def cancelling(messages):
+    asyncio.current_task().cancel()
+    await asyncio.sleep(0)
+    return "never"
+
+async def with_a_cancelled_task(messages):
+    task = asyncio.create_task(asyncio.sleep(3600))
+    task.cancel()
+    await task
+
+def cancelled_on_its_thread(messages):
+    raise asyncio.CancelledError
+
+def leaving(messages):
+    sys.exit()
+
+async def leaving_too(messages):
+    sys.exit(0)
+
+def interrupting(messages):
+    raise KeyboardInterrupt
+
+async def interrupting_too(messages):
+    raise KeyboardInterrupt
+
+def odd(messages):
+    raise Odd("a rare one")
+
+def sleeping(messages):
+    print("asked", flush=True)
+    time.sleep(86400)
+
+async def sleeping_async(messages):
+    print("asked", flush=True)
+    await asyncio.sleep(86400)
+
+async def blocking(messages):
+    print("asked", flush=True)
+    time.sleep(86400)
+
+async def deaf(messages):
+    print("asked", flush=True)
+    while True:
+        try:
+            await asyncio.sleep(86400)
+        except asyncio.CancelledError:
+            pass
+'''
+CANCELLED = ("cancelled", "cancelling", "with_a_cancelled_task", "cancelled_on_its_thread")
+RAISING = ("failing", *CANCELLED, "leaving", "leaving_too", "interrupting", "interrupting_too", "odd")
+STUCK = ("sleeping", "sleeping_async", "blocking", "deaf")
+
+
+@pytest.fixture
+def models(tmp_path) -> Path:
+    (tmp_path / "models.py").write_text(MODELS)
+    return tmp_path
+
+
+def of_model(name: str, folder: Path, *more: str) -> list[str]:
+    return ["eval", "hicupid", "--model", f"python:models:{name}", "--out", str(folder / "r"), *more]
+
+
+def records(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / "r" / "records.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("name", RAISING)
+def test_a_model_raises(name, models, record_property):
+    """Whatever it raises, every item is there, failed by the code, and the log has the traceback once."""
+    ran = bowstring(*of_model(name, models, "--limit", "5"), cwd=models)
+    assert ran.code == 1, ran.err
+    assert "5 of 5 items failed; run the same command again to retry them." in ran.err
+    assert [r["failure"]["kind"] for r in records(models)] == ["code"] * 5
+    log = (models / "r" / "log.txt").read_text()
+    assert log.count("Traceback") == 1
+    assert log.startswith(f"5 times, the first of them: python:models:{name} raised:\n")
+    assert f", in {name}\n" in log
+    record_property("tally", {"items": 5, "failed, and said so": 5, "lost": 0})
+
+
+@pytest.mark.parametrize("name", STUCK)
+def test_a_model_never_answers(name, models, record_property):
+    ran = bowstring_process(*of_model(name, models, "--limit", "2", "--timeout", "1"), cwd=models)
+    assert ran.code == 1, ran.err
+    assert f"2 of them: python:models:{name} did not answer within 1 s" in ran.err
+    assert [r["failure"]["kind"] for r in records(models)] == ["timeout"] * 2
+    assert not (models / "r" / "log.txt").exists(), "there is nothing to say"
+    record_property("tally", {"items": 2, "given up, and said so": 2, "lost": 0})
+
+
+@pytest.mark.parametrize("name", STUCK)
+def test_ctrl_c_while_a_model_never_answers(name, models):
+    process = start(*of_model(name, models), cwd=models)
+    assert process.stdout.readline() == "asked\n"
+    process.send_signal(signal.SIGINT)
+    wait_until(lambda: is_stopping(models / "r"), process)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "stopped"
+
+
+STAGE = """
+import signal, time
+
+class Blocking:
+    def open(self, user): ...
+    def ingest(self, dialogue): ...
+    async def retrieve(self, question):
+        handle = signal.getsignal(signal.SIGINT)
+
+        def noticed(*given):
+            print("noticed", flush=True)
+            handle(*given)
+
+        signal.signal(signal.SIGINT, noticed)
+        print("asked", flush=True)
+        time.sleep(86400)
+"""
+
+
+def test_ctrl_c_while_a_stage_blocks_the_event_loop(models):
+    """Nothing can handle the first one; the second ends the process."""
+    (models / "stages.py").write_text(STAGE)
+    process = start(*of_model("failing", models, "--history", "python:stages:Blocking"), cwd=models)
+    for line in ("asked\n", "noticed\n"):
+        assert process.stdout.readline() == line
+        process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 130, err
+    assert json.loads((models / "r" / "run.json").read_text())["reason"] == "interrupted"
+
+
+def test_ctrl_c_twice_with_the_embedded_model(tmp_path, record_property):
+    out = tmp_path / "r"
+    words = ("eval", "hicupid", "--model", "embedded", "--split", "test_2", "--history", "none", "--max-tokens", "2000")
+    process = start(*words, "--out", out)
+    wait_until(lambda: committed(tmp_path / "responses.sqlite"), process)
+    before = committed(tmp_path / "responses.sqlite")
+    process.send_signal(signal.SIGINT)
+    wait_until(lambda: is_stopping(out), process)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 130, err
+    assert before
+    assert before.items() <= committed(tmp_path / "responses.sqlite").items()
+    record_property("tally", {"committed": len(before), "lost": 0})
+
+
+def test_ctrl_c_twice_in_the_demo(tmp_path):
+    process = start("demo", "--out", tmp_path)
+
+    def embedded() -> Path | None:
+        return next((p.parent for p in tmp_path.glob("*embedded*/progress.json")), None)
+
+    wait_until(lambda: embedded() is not None, process)
+    run = embedded()
+    process.send_signal(signal.SIGINT)
+    wait_until(lambda: is_stopping(run), process)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 130, err
+    assert "CUPID, small" not in out.replace("HiCUPID, small", ""), "what comes after it is not started"
