@@ -4,13 +4,19 @@ Nothing that was committed is lost, what went wrong is said in one line, and the
 """
 
 import json
+import resource
 import signal
+import sqlite3
+import subprocess
+from contextlib import closing
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.faults.oracle import committed
-from tests.support.command import bowstring, bowstring_process
+from tests.support.command import PROGRAM, bowstring, bowstring_process
 from tests.support.processes import LIMIT, is_stopping, start, wait_until
 
 MODELS = '''
@@ -176,16 +182,45 @@ def test_ctrl_c_twice_with_the_embedded_model(tmp_path, record_property):
 
 
 def test_ctrl_c_twice_in_the_demo(tmp_path):
+    """It ends the demo, whether it comes in time for the request in flight or not."""
     process = start("demo", "--out", tmp_path)
+    store = tmp_path / "responses.sqlite"
 
-    def embedded() -> Path | None:
-        return next((p.parent for p in tmp_path.glob("*embedded*/progress.json")), None)
+    def embedded_has_answered() -> bool:
+        if not store.exists():
+            return False
+        with closing(sqlite3.connect(store)) as db:
+            found = db.execute("SELECT name FROM sqlite_master WHERE name = 'responses'").fetchone()
+            return bool(found and db.execute("SELECT 1 FROM responses WHERE model LIKE 'embedded%'").fetchone())
 
-    wait_until(lambda: embedded() is not None, process)
-    run = embedded()
+    wait_until(embedded_has_answered, process)
+    (run,) = (path.parent for path in tmp_path.glob("*embedded*/progress.json"))
     process.send_signal(signal.SIGINT)
     wait_until(lambda: is_stopping(run), process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 130, err
     assert "CUPID, small" not in out.replace("HiCUPID, small", ""), "what comes after it is not started"
+
+
+def test_a_small_file_holds_a_large_table(hicupid_folder):
+    """50,000 answers of 100 kB each in a file of a few kB. The limit of memory protects the machine from the test."""
+    path = hicupid_folder / "qa" / "test_2.parquet"
+    table = pq.read_table(path)
+    rows = pa.array([0] * 50_000, pa.int32())
+    long = pa.DictionaryArray.from_arrays(rows, pa.array(["z" * 100_000]))
+    columns = {name: long if name == "question" else table[name].take(rows) for name in table.column_names}
+    pq.write_table(pa.table(columns), path, compression="zstd", store_schema=False)
+    assert path.stat().st_size < 30_000
+    gigabytes = 4 << 30
+    done = subprocess.run(
+        [PROGRAM, "data", "info", hicupid_folder, "--tokenizer", "none"],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (gigabytes, gigabytes)),
+    )
+    assert done.returncode == 2
+    assert "qa/test_2.parquet: cannot be read as parquet: its table takes more than 2 GB of memory" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
