@@ -4,6 +4,7 @@ Nothing that was committed is lost, what went wrong is said in one line, and the
 """
 
 import json
+import re
 import resource
 import signal
 import sqlite3
@@ -11,11 +12,13 @@ import subprocess
 from contextlib import closing
 from pathlib import Path
 
+import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from tests.faults.oracle import committed
+from tests.support.annotating import AnnotatingProcess, exported
 from tests.support.command import PROGRAM, bowstring, bowstring_process
 from tests.support.processes import LIMIT, is_stopping, start, wait_until
 
@@ -224,3 +227,55 @@ def test_a_small_file_holds_a_large_table(hicupid_folder):
     assert done.returncode == 2
     assert "qa/test_2.parquet: cannot be read as parquet: its table takes more than 2 GB of memory" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+GONE = "This is not saved: the file of the study is missing. Tell the owner of the study, leave this page open"
+
+
+def disappear(how: str, db: Path) -> None:
+    """What people do to a file: with or without the files that SQLite has beside it."""
+    beside = [db.with_name(f"{db.name}{end}") for end in ("-wal", "-shm")]
+    if how == "deleted":
+        db.unlink()
+    elif how == "deleted with what is beside it":
+        for path in (db, *beside):
+            path.unlink(missing_ok=True)
+    elif how == "moved":
+        db.rename(db.with_name("elsewhere.sqlite"))
+    elif how == "its folder moved":
+        db.parent.rename(db.parent.with_name("elsewhere"))
+    elif how == "its log deleted":
+        beside[0].unlink()
+    else:
+        content = db.read_bytes()
+        db.unlink()
+        db.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "how",
+    ["deleted", "deleted with what is beside it", "moved", "its folder moved", "its log deleted", "replaced by a copy"],
+)
+def test_the_file_of_a_study_disappears(how, asked, tmp_path, record_property):
+    """An annotator who answers meanwhile is told so, and what was saved before is found again."""
+    db = tmp_path / "study" / "s.sqlite"
+    arguments = (asked["secret-alpha"], "--annotators", "anna", "--limit", "4", "--db", db)
+    with AnnotatingProcess(*arguments) as study, httpx.Client(follow_redirects=True, timeout=LIMIT) as anna:
+        page = anna.get(study.links["anna"]).url.join("/next")
+        first = anna.get(page)
+        ours = {"Origin": study.origin}
+        second = anna.post(first.url, data={"choice": "A", "comment": "plums"}, headers=ours)
+        assert second.status_code == 200
+        disappear(how, db)
+        lost = anna.post(second.url, data={"choice": "B", "comment": "my <thoughts>"}, headers=ours)
+        assert lost.status_code == 503
+        assert GONE in lost.text
+        assert "my &lt;thoughts&gt;" in lost.text, "what was entered is in the form"
+        assert anna.get(second.url).status_code == (200 if how == "its log deleted" else 503)
+        study.process.send_signal(signal.SIGINT)
+        _, err = study.process.communicate(timeout=LIMIT)
+        assert f"{db} was moved, deleted or replaced while it was open, so nothing more is saved" in err
+    copy = re.search(r"all that was saved before is in (\S+);", err)
+    saved = Path(copy[1]) if copy else db.parent.with_name("elsewhere") / db.name
+    assert [line["comment"] for line in exported(saved)[:1]] == ["plums"]
+    record_property("tally", {"annotations": 2, "saved": 1, "refused, and said so": 1, "lost": 0})
