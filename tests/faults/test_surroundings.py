@@ -20,6 +20,7 @@ import pytest
 from tests.faults.oracle import committed
 from tests.support.annotating import AnnotatingProcess, exported
 from tests.support.command import PROGRAM, bowstring, bowstring_process
+from tests.support.listening import Listening
 from tests.support.processes import LIMIT, is_stopping, start, wait_until
 
 MODELS = '''
@@ -279,3 +280,49 @@ def test_the_file_of_a_study_disappears(how, asked, tmp_path, record_property):
     saved = Path(copy[1]) if copy else db.parent.with_name("elsewhere") / db.name
     assert [line["comment"] for line in exported(saved)[:1]] == ["plums"]
     record_property("tally", {"annotations": 2, "saved": 1, "refused, and said so": 1, "lost": 0})
+
+
+class OtherProgram(Listening):
+    """It answers every request with cookies."""
+
+    def __init__(self, cookies: list[str]) -> None:
+        super().__init__()
+        self._cookies = cookies
+
+    async def _serve_one(self, reader, writer) -> bool:
+        await reader.readuntil(b"\r\n\r\n")
+        fields = ["HTTP/1.1 200 OK", *(f"Set-Cookie: {one}" for one in self._cookies), "Content-Length: 0", "", ""]
+        writer.write("\r\n".join(fields).encode())
+        await writer.drain()
+        return True
+
+
+@pytest.mark.parametrize("command", ["view", "annotate"])
+def test_other_programs_have_set_cookies(browser, command, asked, tmp_path):
+    """A program on another port of the same machine fills the browser with cookies, malformed and of our own name."""
+    run = asked["secret-alpha"]
+    words = (
+        ("view", run.parent) if command == "view" else ("annotate", run, "--db", tmp_path / "s.sqlite", "--port", "0")
+    )
+    process = start(*words)
+    said = ""
+    while not (link := re.search(r"(http://127\.0\.0\.1:(\d+))/\S*\?token=\S+", said)):
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        said += line
+    with closing(browser.new_context()) as session:
+        page = session.new_page()
+        page.goto(link[0])
+        heading = page.inner_text("h1")
+        (ours,) = (cookie for cookie in session.cookies() if cookie["name"].startswith("bowstring_"))
+        odd = ['session={"user": "ann"}', "odd name=x", "=nameless", "bowstring=y", f"bowstring_{link[2]}=z", 'q="open']
+        same = [f"{ours['name']}=wrong; Path={path}" for path in ("/item", "/run", "/next")]
+        with OtherProgram([*odd, *same, *(f"large{n}={'w' * 3900}" for n in range(30))]) as other:
+            page.goto(f"http://127.0.0.1:{other.port}/")
+        assert len(session.cookies()) > 30
+        page.goto(f"{link[1]}/")
+        assert page.inner_text("h1") == heading
+        page.goto(f"{link[1]}/next" if command == "annotate" else f"{link[1]}/run/{run.name}")
+        assert page.locator("h1").count() == 1, page.inner_text("body")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=LIMIT)

@@ -148,7 +148,7 @@ def _serve(study: Study, app: FastAPI, address: Address, afterwards: str) -> Non
         print(f"{plain(standing.annotator):{width}}   {state}   {address.link(tokens[standing.annotator])}")
     print(f"Press Ctrl-C to stop; run the same command again to resume. Next: {afterwards}", flush=True)
     try:
-        serve(app, address, who=study.who, most=MOST_BYTES)
+        serve(app, address, people=study.people, most=MOST_BYTES)
     finally:
         study.close()
 

@@ -152,7 +152,7 @@ class Study:
             rows = connection.execute("SELECT name, value FROM study").fetchall()
         try:
             self.about: dict[str, Any] = {name: parse_strict_json(value) for name, value in rows}
-            self._who = {token: name for name, token in self.links().items()}
+            self.people = {token: name for name, token in self.links().items()}
             about = _ABOUT.validate_python(self.about)
             self.task: Task = task_of_study(about.settings.task, about.benchmark)
         except _MALFORMED as error:
@@ -177,9 +177,6 @@ class Study:
     def close(self) -> None:
         with self._lock:
             self._connection.close()
-
-    def who(self, token: str) -> str | None:
-        return self._who.get(token)
 
     def links(self) -> dict[str, str]:
         """The tokens by annotator, in the order of the names."""
