@@ -18,9 +18,15 @@ plain = escape_control_characters  # for all text that comes from data sets and 
 def console() -> Console:
     from rich.console import Console
 
+    from bowstring.cli.narrow import fitted
+
     class OurConsole(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # rich would exit with 1; main() handles it
+
+        def print(self, *objects: Any, **how: Any) -> None:
+            """Print as rich does, but never cut a number in a table."""
+            super().print(*(fitted(shown, self) for shown in objects), **how)
 
     return OurConsole(highlight=False, emoji=False)  # python:m:answer is a name
 
