@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import bowstring as package
 from tests.faults.oracle import committed
 from tests.support.annotating import AnnotatingProcess, exported
 from tests.support.command import PROGRAM, bowstring, bowstring_process
@@ -326,3 +327,81 @@ def test_other_programs_have_set_cookies(browser, command, asked, tmp_path):
         assert page.locator("h1").count() == 1, page.inner_text("body")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=LIMIT)
+
+
+PRINTING = """
+import os
+
+def answer(messages):
+    os.system("echo from the shell; echo from the shell >&2")
+    return "Try plums."
+"""
+
+
+@pytest.mark.parametrize(
+    "streams", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full", "2> >(true)", "> >(true) 2> >(true)"]
+)
+def test_a_stream_is_closed_or_nobody_reads_it(streams, models, record_property):
+    """The run is complete, and nothing that was printed is in its files."""
+    (models / "fine.py").write_text(PRINTING)
+    words = " ".join(map(str, (PROGRAM, "eval", "hicupid", "--model", "python:fine:answer", "--out", models / "r")))
+    done = subprocess.run(["bash", "-c", f"{words} --limit 20 {streams}"], cwd=models, timeout=LIMIT, check=False)
+    assert done.returncode == 0
+    assert len(records(models)) == 20
+    assert len(committed(models / "responses.sqlite")) == 20
+    with closing(sqlite3.connect(models / "responses.sqlite")) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    written = [path for path in models.rglob("*") if path.is_file() and "fine" not in path.name]
+    assert not any(b"from the shell" in path.read_bytes() for path in written)
+    record_property("tally", {"committed": 20, "lost": 0})
+
+
+NOT_UTF8 = b"caf\xe9"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        b"eval hicupid --model embedded --out %s",
+        b"eval hicupid --model embedded --store %s/s.sqlite",
+        b"eval hicupid --model python:%s:answer",
+        b"eval hicupid --like %s",
+        b"synth hicupid --offline --users 3 --out %s",
+        b"compare %s %s --out %s.html",
+        b"report %s",
+        b"view %s",
+        b"annotate %s",
+        b"data info %s",
+        b"data export mini/hicupid %s",
+        b"%s",
+        b"eval --debug %s",
+    ],
+)
+def test_a_name_is_not_utf8(words, tmp_path):
+    arguments = words.replace(b"%s", NOT_UTF8).split()
+    done = subprocess.run([PROGRAM, *arguments], cwd=tmp_path, capture_output=True, timeout=LIMIT, check=False)
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.endswith(b" is not UTF-8; rename the file or folder\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_page_of_a_comparison_cannot_be_written(tmp_path):
+    """The page that was there stays, whole."""
+    for name, answer in (("a", "Try plums."), ("b", "Try pears instead.")):
+        package.evaluate("hicupid", model=lambda messages, answer=answer: answer, out=tmp_path / name, limit=20)
+    page = tmp_path / "compare.html"
+    page.write_text("earlier")
+    done = subprocess.run(
+        [PROGRAM, "compare", tmp_path / "a", tmp_path / "b", "--out", page],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)),
+    )
+    assert done.returncode == 1
+    assert done.stderr == "bowstring: File too large\n"
+    assert page.read_text() == "earlier"
+    assert [path.name for path in tmp_path.iterdir() if "compare" in path.name] == ["compare.html"], "no draft is left"

@@ -408,3 +408,13 @@ def test_a_run_of_a_benchmark_that_is_not_installed_is_listed_and_says_so(runs):
         beside = seen.get("/compare", params={"run": ["foreign", "gold"]})
         assert beside.status_code == 200
         assert "1,235" in text(beside.text)
+
+
+def test_a_run_of_the_year_1_is_listed_with_the_others(runs):
+    copied(runs / "gold", runs / "first", written="0001-01-01T00:00:00+14:00")
+    copied(runs / "gold", runs / "last", written="9999-12-31T23:59:59-12:00")
+    with Viewer(runs) as seen:
+        listed = seen.get("/")
+        assert seen.get("/run/first").status_code == 200
+    assert listed.status_code == 200
+    assert all(f"/run/{name}" in listed.text for name in ("first", "last", "gold", "sweep"))

@@ -190,7 +190,7 @@ def export(
     import json
 
     from bowstring.cli.output import counted, tell
-    from bowstring.files.writing import make_parent
+    from bowstring.files.writing import save_file
     from bowstring.web.annotating.opening import find_study
     from bowstring.web.annotating.results import export as lines
 
@@ -200,8 +200,7 @@ def export(
         for text in texts:
             print(text)
     else:
-        make_parent(out)
-        out.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+        save_file(out, "".join(f"{text}\n" for text in texts))
         tell(f"{out}: {counted(len(texts), 'line')}")
 
 

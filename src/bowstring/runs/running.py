@@ -24,6 +24,7 @@ from bowstring.errors import RunError, UsageError
 from bowstring.files.redaction import redact
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
+from bowstring.files.writing import check_file
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price, Prices
@@ -91,6 +92,7 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        check_file("--store", self.store)
         if self.limit is not None and self.users is not None:
             raise UsageError("--limit and --users exclude each other; give one of them")
 
