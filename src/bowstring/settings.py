@@ -204,7 +204,7 @@ def check_value(one: Option, value: Any) -> None:
         if not sound or not math.isfinite(value) or not one.limits.allow(value):
             raise UsageError(f"{one.flag} {quote_value(value)}: expected {wanted}{_in_words(one.limits)}")
     elif one.kind is Path:
-        if not isinstance(value, str | Path):
+        if not isinstance(value, str | Path) or value == "":
             raise UsageError(f"{one.flag} {quote_value(value)}: expected a path")
     elif one.kind is not None and not isinstance(value, one.kind):
         wanted = "True or False" if one.kind is bool else "text"
@@ -261,7 +261,8 @@ def convert_value(one: Option, value: Any) -> Any:
 def _scalar(one: Option, value: Any) -> Any:
     if one.kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    return Path(value) if one.kind is Path and isinstance(value, str) else value
+    # Path("") would be the current folder.
+    return Path(value) if one.kind is Path and isinstance(value, str) and value else value
 
 
 P = ParamSpec("P")

@@ -128,6 +128,7 @@ def test_an_option_can_be_another_one_for_a_command():
         ({"share": 0}, "--share 0.0: expected a number above 0 and at most 1"),
         ({"share": float("nan")}, "--share nan: expected a number above 0 and at most 1"),
         ({"order": "none"}, "--order none: expected random or sorted"),
+        ({"out": ""}, "--out '': expected a path"),
         ({"splits": (1,)}, "--split 1: expected text"),
         ({"exact": "yes"}, "--exact 'yes': expected True or False"),
         ({"out": 3}, "--out 3: expected a path"),
@@ -205,6 +206,7 @@ def test_a_function_states_its_settings_in_its_signature():
         ({"seed": -1}, "--seed -1: expected a whole number of at least 0"),
         ({"splits": [1]}, "--split 1: expected text"),
         ({"order": "none"}, "--order none: expected random or sorted"),
+        ({"out": ""}, "--out '': expected a path"),
         ({"sede": 3}, "draw() has no setting 'sede'; did you mean seed?"),
     ],
 )

@@ -1,13 +1,14 @@
 """Edge cases of `bowstring eval`: interrupts, unusual models and servers, secrets, contradictory settings."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 import bowstring as package
 import bowstring.records
 from tests.e2e.test_eval import command, metrics
-from tests.support.command import bowstring
+from tests.support.command import bowstring, bowstring_process
 from tests.support.server import Reply, Server, digest_answer
 
 
@@ -168,3 +169,34 @@ def test_a_lone_surrogate_in_an_answer_is_asked_once(tmp_path):
         for _ in range(2):
             assert bowstring(*command(server, tmp_path / "r", "--limit", "3")).code == 0
     assert len(server.requests) == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--store", "."), "--store . is a folder; expected a file"),
+        (("--store", "/"), "--store / is a folder; expected a file"),
+        (("--store", ""), "'--store': expected a path, got an empty text"),
+        (("--out", ""), "'--out': expected a path, got an empty text"),
+        (("--out=",), "'--out': expected a path, got an empty text"),
+        (("--like", ""), "'--like': expected a path, got an empty text"),
+    ],
+)
+def test_a_path_that_cannot_be_meant_is_refused(words, message, tmp_path):
+    ran = bowstring("eval", "hicupid", "--model", "embedded", *words, cwd=tmp_path)
+    assert ran.code == 2
+    assert message in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_to_write_may_be_a_device_or_a_link(tmp_path):
+    """A draft takes the place of a file; it must not take that of /dev/stdout."""
+    done = bowstring_process("data", "card", "mini/cupid", "--tokenizer", "none", "--out", "/dev/stdout")
+    assert done.code == 0, done.err
+    assert done.out.startswith("---\n")
+    assert Path("/dev/stdout").is_symlink()
+    (tmp_path / "link.md").symlink_to(tmp_path / "target.md")
+    assert bowstring("data", "card", "mini/cupid", "--tokenizer", "none", "--out", tmp_path / "link.md").code == 0
+    assert (tmp_path / "link.md").is_symlink()
+    assert (tmp_path / "target.md").read_text().startswith("---\n")

@@ -5,6 +5,9 @@ from collections import Counter
 
 import pytest
 
+from tests.web.conftest import asked
+
+__all__ = ["asked"]
 LONG = os.environ.get("BOWSTRING_FAULTS") == "long"
 COLUMNS = ("requests", "faults", "retries", "processes", "kills", "committed", "lost", "asked twice")
 

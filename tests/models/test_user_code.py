@@ -2,12 +2,17 @@
 
 import asyncio
 import sys
+import time
 
 import pytest
 
+import bowstring as package
+from bowstring.errors import RunError
 from bowstring.models.interface import RequestFailed
 from bowstring.models.names import open_model
+from bowstring.models.transport import Patience
 from bowstring.records import Completion, Message, Prompt, Sampling, Trunk
+from tests.support.command import bowstring
 
 PROMPT = Prompt(Trunk([Message("system", ("s",))]), (Message("user", ("hello",)),))
 
@@ -82,6 +87,123 @@ def test_a_failure_of_its_code_is_told_from_one_of_what_it_connects_to(error, ki
     with pytest.raises(RequestFailed) as failed:
         complete(open_model(fail))
     assert failed.value.kind == kind
+
+
+def never(messages):
+    time.sleep(86400)
+
+
+async def never_async(messages):
+    await asyncio.sleep(86400)
+
+
+async def never_blocking(messages):
+    time.sleep(86400)
+
+
+@pytest.mark.parametrize("own", [never, never_async, never_blocking])
+def test_an_answer_that_does_not_come_in_time_is_a_failed_request(own):
+    with pytest.raises(RequestFailed) as failed:
+        complete(open_model(own, patience=Patience(timeout=0.05)))
+    assert (failed.value.kind, str(failed.value)) == (
+        "timeout",
+        f"python:{__name__}:{own.__name__} did not answer within 0.05 s",
+    )
+
+
+async def cancels(messages):
+    raise asyncio.CancelledError
+
+
+def test_a_cancellation_that_is_not_the_runs_is_a_failed_request():
+    with pytest.raises(RequestFailed) as failed:
+        complete(open_model(cancels))
+    assert failed.value.kind == "code"
+
+
+@pytest.mark.parametrize("own", [never, never_async, never_blocking])
+def test_a_cancellation_of_the_run_stays_one(own):
+    async def cancelled() -> None:
+        asking = asyncio.create_task(open_model(own).complete(PROMPT, Sampling(10)))
+        await asyncio.sleep(0)
+        asking.cancel()
+        await asking
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+
+
+def test_async_code_has_one_event_loop_for_all_its_calls():
+    loops = []
+
+    async def remembers(messages):
+        loops.append(asyncio.get_running_loop())
+        return "text"
+
+    async def several() -> None:
+        model = open_model(remembers)
+        for _ in range(2):
+            await model.complete(PROMPT, Sampling(10))
+        await model.close()
+        await model.complete(PROMPT, Sampling(10))  # a race closes a model, and its runs ask it again
+        await model.close()
+
+    asyncio.run(several())
+    assert loops[0] is loops[1] is not loops[2]
+
+
+@pytest.mark.parametrize("code", ["import sys\nsys.exit()", "raise SystemExit(0)", "exit(3)", "class answer: exit(0)"])
+def test_code_that_ends_the_program_when_it_is_imported_is_a_wrong_usage(code, tmp_path):
+    (tmp_path / "leaving.py").write_text(code)
+    ran = bowstring("eval", "hicupid", "--model", "python:leaving:answer", "--out", tmp_path / "r", cwd=tmp_path)
+    assert ran.code == 2
+    assert ran.err.startswith("python:leaving:answer: leaving cannot be imported: SystemExit")
+    assert len(ran.err.splitlines()) == 1
+    ran = bowstring("eval", "hicupid", "--model", "python:leaving:answer", "--debug", cwd=tmp_path)
+    assert f'File "{tmp_path / "leaving.py"}", line' in ran.err
+
+
+def test_debug_prints_each_traceback_once_wherever_it_stands(tmp_path):
+    (tmp_path / "faulty.py").write_text("def answer(messages):\n    raise ValueError('\\x1b[31mred')\n")
+    words = ["eval", "hicupid", "--model", "python:faulty:answer", "--out", "r", "--limit", "3"]
+    for place in (0, 1, 2, len(words)):
+        ran = bowstring(*words[:place], "--debug", *words[place:], cwd=tmp_path)
+        assert ran.code == 1
+        assert ran.err.count("Traceback") == 1
+        assert 'faulty.py", line 2, in answer\n' in ran.err
+        assert "\x1b" not in ran.err
+    ran = bowstring(*words, cwd=tmp_path)
+    assert "Traceback" not in ran.err
+
+
+def test_the_log_is_that_of_the_last_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["eval", "hicupid", "--model", "python:sometimes:answer", "--out", "r", "--limit", "2"]
+    code = "import os\ndef answer(messages):\n    if 'FAULTY' in os.environ: raise OSError('x' * 10**6)\n    return ''"
+    (tmp_path / "sometimes.py").write_text(code)
+    assert bowstring(*words, env={"FAULTY": "1"}).code == 1
+    log = (tmp_path / "r" / "log.txt").read_text()
+    assert log.startswith("2 times, the first of them: python:sometimes:answer raised:\n")
+    assert len(log) < 100_000
+    assert bowstring(*words).code == 0
+    assert not (tmp_path / "r" / "log.txt").exists()
+
+
+class Cancelling:
+    """A model of the interface, not a function of one's own: it says itself what went wrong."""
+
+    name = identity = "cancelling"
+    concurrency = 2
+
+    async def complete(self, prompt, sampling):
+        raise asyncio.CancelledError
+
+    async def close(self): ...
+
+
+def test_an_object_that_cancels_requests_ends_the_run_with_an_error(tmp_path):
+    with pytest.raises(RunError, match="a model raised CancelledError, although the run was not cancelled"):
+        package.evaluate("hicupid", model=Cancelling(), out=tmp_path / "r", limit=3)
 
 
 def test_a_module_of_the_current_folder_is_found_and_other_code_is_another_model(tmp_path, monkeypatch):

@@ -66,25 +66,30 @@ def served(*arguments: str | Path, pages: Sequence[str] = ()) -> str:
 
 
 def test_a_process_that_ends_in_a_trace(tmp_path):
-    """An unexpected error has a traceback without a key."""
+    """An unexpected error is one line; --debug and the log have its traceback, without a key."""
     (tmp_path / "own.py").write_text(OWN)
     (tmp_path / "main.py").write_text(
         "import sys\nimport bowstring.models.user_code, own\nfrom bowstring.cli import main\n"
-        "bowstring.models.user_code.load_user_model = lambda name: own.Ending()\nmain(sys.argv[1:])\n"
+        "bowstring.models.user_code.load_user_model = lambda *given: own.Ending()\nmain(sys.argv[1:])\n"
     )
-    done = subprocess.run(
-        [sys.executable, "main.py", *("eval", "hicupid", "--model", "python:own:Ending", "--limit", "2", "--out", "r")],
-        cwd=tmp_path,
-        env=os.environ | KEYS,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "Traceback" in done.stderr
-    assert "unforeseen" in done.stderr
-    assert_clean(done.stdout + done.stderr, "the trace")
+    words = ("eval", "hicupid", "--model", "python:own:Ending", "--limit", "2", "--out", "r")
+    for more, trace in (((), False), (("--debug",), True)):
+        done = subprocess.run(
+            [sys.executable, "main.py", *words, *more],
+            cwd=tmp_path,
+            env=os.environ | KEYS,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert ("Traceback" in done.stderr) == trace
+        *_, last = done.stderr.splitlines()
+        assert re.match(r"bowstring: unexpected error \(own.py line \d+\): RuntimeError: unforeseen", last)
+        assert last.endswith("; for a traceback to report, run the command again with --debug") == (not trace)
+        assert_clean(done.stdout + done.stderr, "the trace")
+    assert "unforeseen" in (tmp_path / "r" / "log.txt").read_text()
     assert_clean_folder(tmp_path)
 
 

@@ -152,3 +152,15 @@ def test_what_was_made_of_a_file_is_kept_until_it_changes(tmp_path):
     path.unlink()
     with pytest.raises(Unreadable, match=r"a\.json is missing"):
         kept.of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "written", ["0001-01-01T00:00:00+14:00", "0001-01-01", "9999-12-31T23:59:59-12:00", "1969-12-31T23:59:59+00:00"]
+)
+def test_a_date_that_cannot_be_is_replaced_by_that_of_the_file(tmp_path, written):
+    write_run(tmp_path / "sound", written="2026-02-01T00:00:00+00:00")
+    write_run(tmp_path / "odd", written=written)
+    changed = datetime(2026, 3, 1, tzinfo=UTC)
+    os.utime(tmp_path / "odd" / "run.json", (changed.timestamp(),) * 2)
+    entries = Catalogue(tmp_path).entries()
+    assert [(entry.name, entry.when.year) for entry in entries] == [("odd", 2026), ("sound", 2026)]

@@ -15,11 +15,12 @@ from playwright.sync_api import expect
 import bowstring
 from bowstring.benchmarks.baselines import general_answers, gold_answers, gold_preferences
 from bowstring.benchmarks.loading import load_cupid, load_hicupid
-from bowstring.web.serving import bind, guard
+from bowstring.web.serving import bind, cookie_name, guard
 from bowstring.web.viewing import viewer
 from tests.support.run_files import without_sums
 
 TOKEN = "t" * 32
+PEOPLE = {TOKEN: "viewer"}
 expect.set_options(timeout=300_000)  # a machine may be slow
 
 
@@ -29,7 +30,7 @@ class Viewer:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.address = bind("127.0.0.1", 0)
-        guarded = guard(viewer(folder), self.address, who={TOKEN: "viewer"}.get, most=1000)
+        guarded = guard(viewer(folder), self.address, people=PEOPLE, most=1000)
         config = uvicorn.Config(guarded, log_level="error", lifespan="off", server_header=False)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self.address.listening]})
@@ -46,7 +47,7 @@ class Viewer:
         self.address.listening.close()
 
     def get(self, path: str, **asked: object) -> httpx.Response:
-        cookies = {f"bowstring_{self.address.port}": TOKEN}
+        cookies = {cookie_name(self.address, PEOPLE): TOKEN}
         with httpx.Client(base_url=self.url, cookies=cookies, timeout=300) as client:
             return client.get(path, **asked)
 

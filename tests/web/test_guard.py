@@ -9,9 +9,10 @@ import uvicorn
 from fastapi import Request
 
 from bowstring.errors import UsageError
-from bowstring.web.serving import application, bind, guard
+from bowstring.web.serving import application, bind, cookie_name, guard
 
 TOKEN = "t" * 32
+PEOPLE = {TOKEN: "anna"}
 
 
 class Serving:
@@ -32,10 +33,11 @@ class Serving:
             return {"bytes": len(self.taken[-1])}
 
         self.address = bind("127.0.0.1", 0, public)
-        guarded = guard(app, self.address, who={TOKEN: "anna"}.get, most=most)
+        guarded = guard(app, self.address, people=PEOPLE, most=most)
         config = uvicorn.Config(guarded, log_level="error", lifespan="off", server_header=False)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self.address.listening]})
+        self.cookie = cookie_name(self.address, PEOPLE)
         self.url = f"http://127.0.0.1:{self.address.port}"
 
     def __enter__(self):
@@ -48,7 +50,7 @@ class Serving:
         self.address.listening.close()
 
     def client(self, *, entered=True):
-        cookies = {f"bowstring_{self.address.port}": TOKEN} if entered else {}
+        cookies = {self.cookie: TOKEN} if entered else {}
         return httpx.Client(base_url=self.url, follow_redirects=False, cookies=cookies)
 
 
@@ -71,8 +73,44 @@ def test_without_a_token_there_is_nothing(served):
         for path in ("/", "/page/x", "/nothing", "/docs", "/openapi.json"):
             assert client.get(path).status_code == 403
         assert client.get("/page/x", params={"token": "wrong"}).status_code == 403
-        client.cookies.set(f"bowstring_{served.address.port}", "wrong")
+        client.cookies.set(served.cookie, "wrong")
         assert client.get("/page/x").status_code == 403
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        'session={"user": "ann", "n": [1, 2]}',
+        "a b=c",
+        "café=crème",
+        "@@@",
+        ";;;=;=x; =",
+        '"unclosed',
+        "x=\\",
+        "bowstring_{port}=wrong",
+        "bowstring=wrong; {ours}=wrong",
+        "{ours}=; {ours}",
+        'many="' + "y" * 60_000 + '"',
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_cookies_of_other_programs_do_not_matter(served, others, first):
+    """A browser sends them to all ports of a host, in any order, and does not say who set them."""
+    others = others.replace("{port}", str(served.address.port)).replace("{ours}", served.cookie)
+    ours = f"{served.cookie}={TOKEN}"
+    sent = f"{others}; {ours}" if first else f"{ours}; {others}"
+    with served.client(entered=False) as client:
+        found = client.get("/page/x", headers={"Cookie": sent.encode("utf-8")})
+        assert found.status_code == 200, found.text
+        assert client.get("/page/x", headers={"Cookie": others.encode("utf-8")}).status_code == 403
+        twice = [("Cookie", others.encode("utf-8")), ("Cookie", ours)]
+        assert client.get("/page/x", headers=twice if first else twice[::-1]).status_code == 200
+
+
+def test_two_studies_have_two_cookies(served):
+    other = cookie_name(served.address, {"u" * 32: "anna"})
+    assert other != served.cookie
+    assert all(str(served.address.port) in name for name in (other, served.cookie))
 
 
 def test_a_link_becomes_a_cookie_and_the_token_leaves_the_address(served):
@@ -132,7 +170,7 @@ def test_bodies_have_a_limit_whatever_they_say(served):
 
 def test_a_request_that_is_cut_off_is_dropped():
     with Serving() as served, served.client() as client:
-        ours = {"Origin": served.url, "Cookie": f"bowstring_{served.address.port}={TOKEN}"}
+        ours = {"Origin": served.url, "Cookie": f"{served.cookie}={TOKEN}"}
         head = {"Host": f"127.0.0.1:{served.address.port}", "Content-Length": "100", **ours}
         lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
         with socket.create_connection(("127.0.0.1", served.address.port)) as connection:

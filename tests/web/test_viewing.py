@@ -13,7 +13,8 @@ from markupsafe import escape
 import bowstring
 from bowstring.files.escaping import escape_control_characters
 from bowstring.reports import page
-from tests.support.viewer import TOKEN, Viewer, copied
+from bowstring.web.serving import cookie_name
+from tests.support.viewer import PEOPLE, TOKEN, Viewer, copied
 
 EVIL = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{ 7 * 7 }}"
 
@@ -171,7 +172,8 @@ def raw(seen, path):
     """The server's answer to a path that no library has normalized."""
     with socket.create_connection(("127.0.0.1", seen.address.port)) as connection:
         port = seen.address.port
-        lines = [f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", f"Cookie: bowstring_{port}={TOKEN}"]
+        cookie = f"{cookie_name(seen.address, PEOPLE)}={TOKEN}"
+        lines = [f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", f"Cookie: {cookie}"]
         connection.sendall("\r\n".join([*lines, "Connection: close", "", ""]).encode())
         return connection.makefile("rb").read()
 
@@ -406,3 +408,13 @@ def test_a_run_of_a_benchmark_that_is_not_installed_is_listed_and_says_so(runs):
         beside = seen.get("/compare", params={"run": ["foreign", "gold"]})
         assert beside.status_code == 200
         assert "1,235" in text(beside.text)
+
+
+def test_a_run_of_the_year_1_is_listed_with_the_others(runs):
+    copied(runs / "gold", runs / "first", written="0001-01-01T00:00:00+14:00")
+    copied(runs / "gold", runs / "last", written="9999-12-31T23:59:59-12:00")
+    with Viewer(runs) as seen:
+        listed = seen.get("/")
+        assert seen.get("/run/first").status_code == 200
+    assert listed.status_code == 200
+    assert all(f"/run/{name}" in listed.text for name in ("first", "last", "gold", "sweep"))

@@ -13,6 +13,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -44,12 +45,14 @@ def manual() -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The console script. Always raises SystemExit."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # A character that the terminal cannot encode is escaped; it must not end the program.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    words, debug = _without_debug(list(sys.argv[1:] if arguments is None else arguments))
     try:
-        code = _main(list(sys.argv[1:] if arguments is None else arguments))
+        code = _main(words, debug=debug)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader of our output closed the pipe (| head). Prevent a complaint of the interpreter at exit.
@@ -57,13 +60,38 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = 0
     except OSError as error:
         at = f"{error.filename}: " if error.filename else ""
-        code = _print_error(f"bowstring: {at}{error.strerror or error}", 1)
-    except Exception:
-        code = _print_unexpected()
+        code = _print_error(f"bowstring: {at}{error.strerror or error}", 1, error if debug else None)
+    except Exception as error:
+        code = _print_unexpected(error, debug=debug)
     sys.exit(code)
 
 
-def _main(words: list[str]) -> int:
+def _open_closed_streams() -> None:
+    """Let a standard stream that the shell has closed (>&-) lead to nowhere. Otherwise the next file to be opened
+    would get its number, and what libraries print would be written into that file."""
+    for number, name in ((0, "stdin"), (1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            with suppress(OSError):
+                os.fstat(number)
+                continue  # a file has got the number already
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False))
+
+
+def _without_debug(words: list[str]) -> tuple[list[str], bool]:
+    """The arguments without --debug, which every command has, and whether it was among them."""
+    end = words.index("--") if "--" in words else len(words)
+    kept = [word for word in words[:end] if word != "--debug"]
+    return kept + words[end:], len(kept) < end
+
+
+def _main(words: list[str], *, debug: bool) -> int:
+    for word in words:
+        if any("\udc80" <= c <= "\udcff" for c in word):  # how Python keeps bytes that it cannot decode
+            return _print_error(f"bowstring: {word!r} is not UTF-8; rename the file or folder", 2)
     if not words or words[0] in ("-h", "--help", "help"):
         print(manual(), end="")
         return 0 if words else 2
@@ -76,17 +104,22 @@ def _main(words: list[str]) -> int:
         close = difflib.get_close_matches(words[0], COMMANDS, n=1)
         hint = f"did you mean {close[0]}?" if close else "bowstring --help lists the commands"
         return _print_error(f"bowstring: {words[0]!r} is not a command; {hint}", 2)
-    return _run(words[0], words[1:])
+    if not debug:
+        return _run(words[0], words[1:], debug=False)
+    from bowstring.cli.debugging import printing_tracebacks
+
+    with printing_tracebacks():
+        return _run(words[0], words[1:], debug=True)
 
 
-def _run(command: str, arguments: list[str]) -> int:
+def _run(command: str, arguments: list[str], *, debug: bool) -> int:
     import typer
 
-    from bowstring.cli.plain_help import with_plain_help
+    from bowstring.cli.common import with_common_parts
     from bowstring.errors import BowstringError
 
     usage_error: type[Exception] = typer.BadParameter.__mro__[1]  # its base, which typer does not export
-    parsed = with_plain_help(typer.main.get_command(import_module(f"bowstring.cli.{command}").app))
+    parsed = with_common_parts(typer.main.get_command(import_module(f"bowstring.cli.{command}").app))
     try:
         # Not parsed.main(): it handles broken pipes and interrupts differently.
         with parsed.make_context(f"bowstring {command}", arguments) as context:
@@ -95,7 +128,7 @@ def _run(command: str, arguments: list[str]) -> int:
     except typer.Exit as ended:
         return ended.exit_code
     except BowstringError as error:
-        return _print_error(str(error), error.exit_code)
+        return _print_error(str(error), error.exit_code, error if debug else None)
     except usage_error as error:
         return _print_error(_usage_line(error, command), 2)
     except (KeyboardInterrupt, typer.Abort):
@@ -109,19 +142,28 @@ def _usage_line(error: Exception, command: str) -> str:
     return f"{name}: {' '.join(message.split())} (see {name} --help)"
 
 
-def _print_error(line: str, code: int) -> int:
-    from bowstring.cli.output import plain
+def _print_error(line: str, code: int, error: BaseException | None = None) -> int:
+    """Print an error on one line, after its traceback if the error is given."""
+    from bowstring.cli.output import plain, tell
     from bowstring.files.redaction import redact
 
-    print(plain(redact(" ".join(line.splitlines()))), file=sys.stderr)
+    if error is not None:
+        from bowstring.cli.debugging import print_traceback
+
+        print_traceback(error)
+    tell(plain(redact(" ".join(line.splitlines()))))
     return code
 
 
-def _print_unexpected() -> int:
-    """Print an unexpected error with its traceback, for a bug report, with keys redacted."""
-    import traceback
+def _print_unexpected(error: Exception, *, debug: bool) -> int:
+    """Print an error that is a fault of Bowstring: where it is, or with --debug its traceback, for a bug report."""
+    from bowstring.files.redaction import error_line
 
-    from bowstring.files.redaction import redact
-
-    print(redact(traceback.format_exc()), end="", file=sys.stderr)
-    return 1
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    at = f" ({Path(trace.tb_frame.f_code.co_filename).name} line {trace.tb_lineno})" if trace else ""
+    line = f"bowstring: unexpected error{at}: {error_line(error, with_type=True)}"
+    if debug:
+        return _print_error(line, 1, error)
+    return _print_error(f"{line}; for a traceback to report, run the command again with --debug", 1)

@@ -148,7 +148,7 @@ def _serve(study: Study, app: FastAPI, address: Address, afterwards: str) -> Non
         print(f"{plain(standing.annotator):{width}}   {state}   {address.link(tokens[standing.annotator])}")
     print(f"Press Ctrl-C to stop; run the same command again to resume. Next: {afterwards}", flush=True)
     try:
-        serve(app, address, who=study.who, most=MOST_BYTES)
+        serve(app, address, people=study.people, most=MOST_BYTES)
     finally:
         study.close()
 
@@ -190,7 +190,7 @@ def export(
     import json
 
     from bowstring.cli.output import counted, tell
-    from bowstring.files.writing import make_parent
+    from bowstring.files.writing import save_file
     from bowstring.web.annotating.opening import find_study
     from bowstring.web.annotating.results import export as lines
 
@@ -200,8 +200,7 @@ def export(
         for text in texts:
             print(text)
     else:
-        make_parent(out)
-        out.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+        save_file(out, "".join(f"{text}\n" for text in texts))
         tell(f"{out}: {counted(len(texts), 'line')}")
 
 

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from bowstring.benchmarks import registry
-from bowstring.cli.plain_help import with_plain_help
+from bowstring.cli.common import with_common_parts
 from bowstring.errors import UsageError
 
 
@@ -36,7 +36,7 @@ class BenchmarkGroup(TyperGroup, ABC):
             self.add(app, name)
         except UsageError as error:
             _add_broken(app, name, error)
-        command = with_plain_help(typer.main.get_command(app))
+        command = with_common_parts(typer.main.get_command(app))
         command.name = name
         return command
 

@@ -260,7 +260,7 @@ def card(
     from bowstring.benchmarks.loading import load
     from bowstring.cli.output import tell
     from bowstring.datasets.personal import search_data_set
-    from bowstring.files.writing import make_parent
+    from bowstring.files.writing import save_file
     from bowstring.models.tokens import counter_or_none
 
     data = load(src, _known_benchmark(benchmark), revision=revision)
@@ -271,6 +271,5 @@ def card(
     if out is None:
         print(text, end="")
         return
-    make_parent(out)
-    out.write_text(text, encoding="utf-8")
+    save_file(out, text)
     print(out)

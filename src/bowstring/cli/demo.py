@@ -34,6 +34,8 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the runs.")] = Path(
     to = console()
     to.print(" ".join(_HICUPID.split()) + "\n")
     hicupid = _run_hicupid(out)
+    if stopped := next((run for run in hicupid.values() if run.stopped), None):
+        return report_outcome(stopped)
     kinds = ("total", "persona", "profile", "schedule")
     _print_table(hicupid, {kind: f"score.{kind}" for kind in kinds})
     to.print(
@@ -45,6 +47,8 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the runs.")] = Path(
     _print_example(hicupid[EMBEDDED].records())
     to.print("\n" + " ".join(_CUPID.split()) + "\n")
     cupid = _run_cupid(out)
+    if stopped := next((run for run in cupid.values() if run.stopped), None):
+        return report_outcome(stopped)
     _print_table(cupid, {"precision": "inference.precision", "recall": "inference.recall", "F1": "inference.f1"})
     unread = cupid[EMBEDDED].metrics["unparsed"]
     left_out = f"; {unread} unparsed answers of SmolLM2 are left out" if unread else ""

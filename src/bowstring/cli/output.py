@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,15 @@ plain = escape_control_characters  # for all text that comes from data sets and 
 def console() -> Console:
     from rich.console import Console
 
+    from bowstring.cli.narrow import fitted
+
     class OurConsole(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # rich would exit with 1; main() handles it
+
+        def print(self, *objects: Any, **how: Any) -> None:
+            """Print as rich does, but never cut a number in a table."""
+            super().print(*(fitted(shown, self) for shown in objects), **how)
 
     return OurConsole(highlight=False, emoji=False)  # python:m:answer is a name
 
@@ -35,5 +42,13 @@ def counted(n: int, what: str) -> str:
 
 
 def tell(line: str) -> None:
-    """Print a progress message to stderr; it is not part of the result."""
-    print(line, file=sys.stderr, flush=True)
+    """Print a message to stderr; it is not part of the result."""
+    print_to_stderr(f"{line}\n")
+
+
+def print_to_stderr(text: str) -> None:
+    try:
+        print(text, end="", file=sys.stderr, flush=True)
+    except OSError:
+        # Nobody reads it any more, or its disk is full. The work continues; the rest goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())

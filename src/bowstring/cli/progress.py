@@ -6,8 +6,10 @@ import shutil
 import sys
 import time
 
+from bowstring.cli.output import print_to_stderr, tell
 from bowstring.runs.runner import Snapshot
 
+_BETWEEN = " · "  # parts of a line
 _EVERY = 10.0  # seconds between two lines if there is no terminal
 
 
@@ -20,13 +22,13 @@ class MovingLine:
     def show(self, line: str, *, last: bool) -> None:
         now = time.monotonic()
         if self._moves:
-            # Cut to the width of the terminal: a wrapped line cannot be overwritten.
-            line = line[: max(10, shutil.get_terminal_size().columns - 1)]
-            print("\r" + line.ljust(self._width), end="\n" if last else "", file=sys.stderr, flush=True)
+            # A wrapped line cannot be overwritten.
+            line = shortened(line, max(10, shutil.get_terminal_size().columns - 1))
+            print_to_stderr("\r" + line.ljust(self._width) + ("\n" if last else ""))
             self._width = len(line)
         elif last or now - self._last >= _EVERY:
             self._last = now
-            print(line, file=sys.stderr, flush=True)
+            tell(line)
 
 
 class ProgressLine:
@@ -59,7 +61,18 @@ def describe(s: Snapshot) -> str:
         parts.insert(0, "stopping (press Ctrl-C again to stop immediately)")
     if s.finished:
         parts.append(f"in {duration(s.seconds)}")
-    return " · ".join(parts)
+    return _BETWEEN.join(parts)
+
+
+def shortened(line: str, width: int) -> str:
+    """A line of parts without the last ones, if it is too long: part of a number is another number."""
+    if len(line) <= width:
+        return line
+    begin = line[: width - 1]
+    kept, separator, _ = begin.rpartition(_BETWEEN)
+    if separator:
+        return f"{kept} …"
+    return "…" if any(c.isdigit() for c in begin) else f"{begin}…"
 
 
 def duration(seconds: float) -> str:

@@ -40,7 +40,7 @@ def _view(given: dict[str, Any]) -> int:
     tell("Press Ctrl-C to stop.")
     if given.get("open"):
         webbrowser.open(link)
-    serve(viewing, address, who={token: "viewer"}.get)
+    serve(viewing, address, people={token: "viewer"})
     return 0
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from bowstring.datasets.parquet import TooLarge, check_size
 from bowstring.datasets.problems import Problem, join_choices, quote_value
 from bowstring.files.redaction import error_line
 
@@ -97,11 +98,12 @@ def read_rows(root: Path, files: Sequence[str], columns: Sequence[Column], probl
     """Read the named columns of these files; unknown ones are ignored. None if a file cannot be read at all."""
     tables = {}
     for name in files:
+        heads = {head for c in columns for head in c.heads}
         try:
+            check_size(root / name, heads)
             with pq.ParquetFile(root / name) as file:
-                present = set(file.schema_arrow.names)
-                tables[name] = file.read(columns=sorted({head for c in columns for head in c.heads} & present))
-        except (pa.ArrowException, OSError) as error:
+                tables[name] = file.read(columns=sorted(heads & set(file.schema_arrow.names)))
+        except (pa.ArrowException, OSError, TooLarge) as error:
             reason = error_line(error)
             problems.append(Problem(name, None, None, f"cannot be read as parquet: {reason}"))
     return rows_of(tables, columns, problems) if len(tables) == len(files) else None

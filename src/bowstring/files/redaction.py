@@ -67,7 +67,7 @@ def error_line(error: BaseException, *, with_type: bool = False, limit: int | No
     name = type(error).__name__
     # Cut to `limit` after redaction, so that no partial key remains.
     message = " ".join(redact(str(error)[:_LONGEST_ERROR]).split())
-    return (f"{name}: {message}" if with_type else message or name)[:limit]
+    return (f"{name}: {message}" if with_type and message else message or name)[:limit]
 
 
 def credentials_in_url(url: str) -> list[str]:

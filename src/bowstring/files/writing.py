@@ -25,16 +25,29 @@ def write_file(path: Path, content: str | bytes) -> None:
         file.write(content.encode("utf-8", "replace") if isinstance(content, str) else content)
 
 
+def save_file(path: Path, content: str | bytes) -> None:
+    """Write a file that the user named, atomically. It may be a link, or a device such as /dev/stdout."""
+    make_parent(path)
+    if path.exists() and not path.is_file():
+        path.write_bytes(content.encode("utf-8", "replace") if isinstance(content, str) else content)
+    else:
+        write_file(path.resolve(), content)
+
+
 @contextmanager
 def replace_file(path: Path, *, durable: bool = False) -> Iterator[IO[bytes]]:
     """Open a draft that takes the place of `path` if the block succeeds; with `durable`, after an fsync."""
     draft = draft_of(path)
-    with create_file(draft) as file:
-        yield file
-        if durable:
-            file.flush()
-            os.fsync(file.fileno())
-    draft.replace(path)
+    try:
+        with create_file(draft) as file:
+            yield file
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def draft_of(path: Path) -> Path:
@@ -79,6 +92,12 @@ def check_folder(folder: Path) -> None:
         if os.path.lexists(place):
             of = "" if place == folder else f", so {folder} cannot be created"
             raise UsageError(f"{place} is not a folder{of}; choose another path")
+
+
+def check_file(option: str, path: Path | None) -> None:
+    """Raise a UsageError if the value of an option is a folder instead of a file."""
+    if path is not None and path.is_dir():
+        raise UsageError(f"{option} {path} is a folder; expected a file")
 
 
 def make_parent(file: Path) -> None:

@@ -8,20 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from bowstring.errors import ModelError
+from bowstring.files.redaction import redact
 from bowstring.models import weights
 from bowstring.models.endpoint import Endpoint
 from bowstring.models.interface import THINKING
+from bowstring.models.isolation import call_on_thread
 from bowstring.models.transport import Patience
 from bowstring.records import Completion, Prompt, Sampling
 
 CONTEXT = 8192
+_PROGRAM = Path(__file__).with_name("embedded_server.py")
 
 
 class Embedded:
@@ -33,15 +39,19 @@ class Embedded:
     def __init__(self, tell: Callable[[str], None] = lambda line: None, *, patience: Patience | None = None) -> None:
         self._tell = tell
         self._patience = patience
-        self._server: Any = None
+        self._server: Server | None = None
         self._endpoint: Endpoint | None = None
         self._starting = asyncio.Lock()
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
         async with self._starting:
             if self._endpoint is None:
-                self._server = await asyncio.to_thread(start_server, self._tell)
-                url = f"{self._server.listening_address}/v1"
+                # On a daemon thread: a process that is interrupted meanwhile does not wait for it.
+                started = await call_on_thread(Server, self._tell)
+                if started.error is not None:
+                    raise started.error
+                self._server = started.value
+                url = f"{started.value.address}/v1"
                 self._endpoint = Endpoint(self.name, self.identity, "embedded", url, None, patience=self._patience)
         completion = await self._endpoint.complete(prompt, sampling)
         made = replace(completion.provenance, engine=_engine(), precision=precision_in_name(weights.MEMBER))
@@ -54,6 +64,8 @@ class Embedded:
     async def close(self) -> None:
         if self._endpoint is not None:
             await self._endpoint.close()
+        if self._server is not None:
+            self._server.close()
         self._server = self._endpoint = None
 
 
@@ -68,18 +80,34 @@ def precision_in_name(path: str) -> str:
     return found[1].upper() if found else ""
 
 
-def start_server(tell: Callable[[str], None] = lambda line: None) -> Any:
-    """Start a llama.cpp server on a free port of 127.0.0.1, inside this process, with its log silenced."""
-    path = weights.fetch(tell)
-    import xllamacpp
+class Server:
+    """A llama.cpp server on a free port of 127.0.0.1, in a process of its own, with its log silenced."""
 
-    params = xllamacpp.CommonParams()
-    params.model.path = str(path)
-    params.n_ctx = CONTEXT
-    params.n_parallel = 1
-    params.warmup = False
-    params.verbosity = -1
-    params.ui = False
-    # Threads must not spin while waiting: on a busy machine that costs more than it gains.
-    params.cpuparams.poll = params.cpuparams_batch.poll = 0
-    return xllamacpp.Server(params)
+    def __init__(self, tell: Callable[[str], None] = lambda line: None) -> None:
+        path = weights.fetch(tell)
+        # In a session of its own, because Ctrl-C lets requests in flight finish; it ends with its input. With -P a
+        # module in the current folder does not take the place of an installed one.
+        self._process = subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, "-P", str(_PROGRAM), str(path), str(CONTEXT)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        assert self._process.stdout is not None
+        printed = []
+        for line in self._process.stdout:
+            if line.startswith("http://"):
+                self.address = line.strip()
+                return
+            printed.append(line.strip())
+        self.close()
+        reason = redact(next((line for line in reversed(printed) if line), "its process ended"))
+        raise ModelError(f"the embedded model cannot be started: {reason[:300]}")
+
+    def close(self) -> None:
+        """End it at once, even with a request in flight."""
+        self._process.kill()
+        self._process.communicate()

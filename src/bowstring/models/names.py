@@ -92,7 +92,7 @@ def open_model(
     if served_as is not None and not (isinstance(name, str) and _NAME.fullmatch(name)):
         raise UsageError(f"--served-as {served_as}: {name} is not behind an address; it is known by what it is")
     if not isinstance(name, str):
-        return _of_object(name)
+        return _of_object(name, patience)
     if name == "embedded":
         from bowstring.models.embedded import Embedded
 
@@ -108,7 +108,7 @@ def open_model(
     if name.startswith("python:"):
         from bowstring.models.user_code import load_user_model
 
-        return load_user_model(name)
+        return load_user_model(name, patience.timeout if patience else None)
     match = _NAME.fullmatch(name)
     if match is None or match["provider"] not in PROVIDERS or not match["model"].strip() or _has_controls(name):
         raise UsageError(f"{_without_server(name)!r} is not a model name. {_suggestion(_without_server(name))}")
@@ -147,12 +147,12 @@ def _configured(variable: str | None) -> str | None:
     return _checked_url(str(variable), url) if url else None
 
 
-def _of_object(found: Any) -> Model:
+def _of_object(found: Any, patience: Patience | None) -> Model:
     if all(hasattr(found, a) for a in ("name", "identity", "concurrency", "complete", "close")):
         return found  # type: ignore[no-any-return]
     from bowstring.models.user_code import user_model
 
-    return user_model(found)
+    return user_model(found, patience.timeout if patience else None)
 
 
 def _of_provider(

@@ -18,27 +18,29 @@ import importlib
 import inspect
 import os
 import sys
-import threading
 import uuid
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, get_args
 
 from bowstring.errors import UsageError
 from bowstring.files.redaction import error_line
+from bowstring.files.tracebacks import log_traceback
 from bowstring.models.interface import THINKING, RequestFailed, is_too_long
+from bowstring.models.isolation import BackgroundLoop, Outcome, call_on_thread
 from bowstring.models.reasoning import split_reasoning
 from bowstring.records import Completion, FailureKind, Finish, Prompt, Sampling, Usage, fields_of
 
 
 class UserModel:
-    def __init__(self, function: Callable[..., Any], name: str, identity: str) -> None:
+    def __init__(self, function: Callable[..., Any], name: str, identity: str, *, timeout: float | None = None) -> None:
         call = function if inspect.isroutine(function) else type(function).__call__
         self._call = function
         self._is_async = inspect.iscoroutinefunction(call)
         self._takes_sampling = _takes_sampling(function)
         why = "takes no settings: give it a second argument, sampling"
         self.refused = {} if self._takes_sampling else dict.fromkeys(THINKING, why)
+        self._timeout = timeout
+        self._loop: BackgroundLoop | None = None
         self.name = name
         self.identity = identity
         # Blocking code may not be thread-safe, so it runs one call at a time unless --concurrency is given.
@@ -48,18 +50,39 @@ class UserModel:
         messages = [{"role": m.role, "content": m.text} for m in prompt.messages]
         arguments = (messages, sampling) if self._takes_sampling else (messages,)
         try:
-            answer = self._call(*arguments) if self._is_async else await call_on_thread(self._call, *arguments)
-            if inspect.isawaitable(answer):
-                answer = await answer
-        except (Exception, SystemExit) as error:  # any error of user code fails only this request
-            reason = error_line(error, with_type=True, limit=None)
-            raise RequestFailed(_kind_of(error, reason), f"{self.name} raised {reason}") from error
+            async with asyncio.timeout(self._timeout):
+                outcome = await self._outcome(*arguments)
+        except TimeoutError as error:
+            raise RequestFailed("timeout", f"{self.name} did not answer within {self._timeout:g} s") from error
+        if outcome.error is not None:
+            log_traceback(self.name, outcome.error)
+            reason = error_line(outcome.error, with_type=True, limit=None)
+            raise RequestFailed(_kind_of(outcome.error, reason), f"{self.name} raised {reason}") from outcome.error
+        answer = outcome.value
         if isinstance(answer, Completion):
             return self._checked(answer)
         if not isinstance(answer, str):
             raise RequestFailed("protocol", f"{self.name} returned {type(answer).__name__}; expected text")
         text, reasoning = split_reasoning(answer)
         return Completion(text, reasoning=reasoning)
+
+    async def _outcome(self, *arguments: Any) -> Outcome:
+        if self._is_async:
+            return await self._in_background(self._call, *arguments)
+        outcome = await call_on_thread(self._call, *arguments)
+        if not inspect.isawaitable(awaitable := outcome.value):
+            return outcome
+
+        async def awaited() -> Any:
+            return await awaitable
+
+        return await self._in_background(awaited)
+
+    async def _in_background(self, function: Callable[..., Any], *arguments: Any) -> Outcome:
+        # Not in the run's own loop: async code that blocks would stop the timeouts and Ctrl-C too.
+        if self._loop is None:
+            self._loop = BackgroundLoop()
+        return await self._loop.call(function, *arguments)
 
     def _checked(self, answer: Completion) -> Completion:
         sound = (
@@ -75,7 +98,9 @@ class UserModel:
         return answer
 
     async def close(self) -> None:
-        pass
+        if self._loop is not None:
+            self._loop.close()
+            self._loop = None
 
 
 def _kind_of(error: BaseException, reason: str) -> FailureKind:
@@ -87,38 +112,14 @@ def _kind_of(error: BaseException, reason: str) -> FailureKind:
     return "context" if is_too_long(reason) else "code"
 
 
-async def call_on_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call on a separate daemon thread, so that code that never returns does not keep the process alive."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[Any] = loop.create_future()
-
-    def finish(value: Any, error: BaseException | None) -> None:
-        if done.done():
-            return
-        if error is None:
-            done.set_result(value)
-        else:  # StopIteration cannot be set on a future
-            done.set_exception(RuntimeError(repr(error)) if isinstance(error, StopIteration) else error)
-
-    def run() -> None:
-        try:
-            value, failed = function(*arguments), None
-        except BaseException as error:  # re-raised in the caller
-            value, failed = None, error
-        with suppress(RuntimeError):  # the loop is closed: no caller is left
-            loop.call_soon_threadsafe(finish, value, failed)
-
-    threading.Thread(target=run, daemon=True).start()
-    return await done
-
-
-def load_user_model(name: str) -> UserModel:
-    """Load the model `python:module:name`; modules in the current folder are found."""
+def load_user_model(name: str, timeout: float | None = None) -> UserModel:
+    """Load the model `python:module:name`; modules in the current folder are found. `timeout` is in seconds per
+    answer."""
     parts = name.split(":")
     if len(parts) != 3 or not all(parts):
         raise UsageError(f"{name}: expected python:module:name, such as python:my_module:answer")
     found = load_attribute(name)
-    return UserModel(_callable(found, name), name, f"{name}#{source_hash(found) or 'unknown'}")
+    return UserModel(_callable(found, name), name, f"{name}#{source_hash(found) or 'unknown'}", timeout=timeout)
 
 
 def load_attribute(name: str, option: str = "") -> Any:
@@ -130,7 +131,7 @@ def load_attribute(name: str, option: str = "") -> Any:
         sys.path.insert(0, os.getcwd())
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:  # user code may raise anything
+    except (Exception, SystemExit) as error:  # user code may raise anything
         raise UsageError(
             f"{where}: {module_name} cannot be imported: {error_line(error, with_type=True, limit=None)}"
         ) from error
@@ -142,7 +143,7 @@ def load_attribute(name: str, option: str = "") -> Any:
     return found
 
 
-def user_model(found: Any) -> UserModel:
+def user_model(found: Any, timeout: float | None = None) -> UserModel:
     """Wrap a callable or a class as a model. A class is instantiated here, once.
 
     A function or class at module level is identified by its name and source across runs. Anything else (an object with
@@ -155,14 +156,14 @@ def user_model(found: Any) -> UserModel:
     plain = (inspect.isfunction(found) and not found.__closure__) or inspect.isclass(found)
     source = source_hash(found) if plain and "<" not in name else None
     identity = said if isinstance(said, str) else f"{name}#{source or uuid.uuid4().hex}"
-    return UserModel(_callable(found, name), name, identity)
+    return UserModel(_callable(found, name), name, identity, timeout=timeout)
 
 
 def _callable(found: Any, name: str) -> Callable[..., Any]:
     if inspect.isclass(found):
         try:
             found = found()
-        except Exception as error:  # user code may raise anything
+        except (Exception, SystemExit) as error:  # user code may raise anything
             raise UsageError(
                 f"{name}: instantiating it without arguments raised {error_line(error, with_type=True, limit=None)}"
             ) from error

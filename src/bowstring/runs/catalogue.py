@@ -15,6 +15,7 @@ import stat
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +31,7 @@ Status = Literal["running", "interrupted", "complete", "stopped", "failed", "bro
 
 _MOST = 1 << 28  # maximum size in bytes of a file that is read
 _LISTED = 20_000  # cached entries
+_YEARS = range(1971, 9999)  # of dates that can be converted to any time zone
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _SIGNS = ("run.json", "sweep.json", "metrics.json", "records.jsonl")
 
@@ -246,13 +248,13 @@ def _signature(path: Path) -> tuple[int, int, int] | None:
 
 
 def _when(written: object, path: Path) -> datetime:
-    try:
+    """Return when a run was written, in UTC; if that is not a plausible time, when its file was."""
+    with suppress(ValueError, OverflowError):
         found = datetime.fromisoformat(written) if isinstance(written, str) else None
-    except ValueError:
-        found = None
-    if found is None:
-        try:
-            found = datetime.fromtimestamp(path.lstat().st_mtime, UTC)
-        except (OSError, ValueError, OverflowError):
-            found = datetime.fromtimestamp(0, UTC)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+        if found is not None and found.year in _YEARS:
+            return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    with suppress(OSError, ValueError, OverflowError):
+        changed = datetime.fromtimestamp(path.lstat().st_mtime, UTC)
+        if changed.year in _YEARS:
+            return changed
+    return datetime.fromtimestamp(0, UTC)

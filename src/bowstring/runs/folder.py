@@ -6,6 +6,7 @@ metrics.json    the metrics
 report.html     the page
 audit.json      the findings of the last audit, if any
 progress.json   the progress, while it runs or after it was interrupted
+log.txt         tracebacks of exceptions of user code, if there were any
 """
 
 from __future__ import annotations
@@ -219,6 +220,10 @@ class RunFolder:
     def write_note(self, name: str, value: Mapping[str, Any]) -> None:
         """Write short-lived JSON, without fsync."""
         self._write(name, json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n", lasting=False)
+
+    def write_remark(self, name: str, text: str) -> None:
+        """Write text that is not a result, without fsync."""
+        self._write(name, text, lasting=False)
 
     def remove(self, name: str) -> None:
         (self.path / name).unlink(missing_ok=True)

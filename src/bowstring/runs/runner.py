@@ -8,8 +8,10 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any, Generic, TypeVar
 
+from bowstring.errors import RunError
 from bowstring.records import Usage
 from bowstring.runs.asking import Asker, Stopped
 from bowstring.runs.budget import BudgetSpent
@@ -126,6 +128,12 @@ class Runner(Generic[Item]):
             pass
         except BudgetSpent as spent:
             self.stop(str(spent))
+        except asyncio.CancelledError as error:
+            if (task := asyncio.current_task()) is None or task.cancelling():
+                raise
+            # Otherwise the item would be lost without a word.
+            self.stop("failed")
+            raise RunError("a model raised CancelledError, although the run was not cancelled") from error
         except Exception:
             self.stop("failed")  # no other item can succeed; requests in flight are paid for and may finish
             raise
@@ -153,19 +161,28 @@ class Runner(Generic[Item]):
             return lambda: None
         loop = asyncio.get_running_loop()
         main = asyncio.current_task()
+        waiting = 0  # interrupts that the loop has not handled
 
-        def interrupted() -> None:
+        def handle() -> None:
+            nonlocal waiting
+            waiting -= 1
             if self._stopped and main is not None:
                 main.cancel()
             self.stop("interrupted")
 
-        def restore() -> None:
-            loop.remove_signal_handler(signal.SIGINT)
+        def interrupted(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
+            nonlocal waiting
+            if waiting:  # something blocks the loop: only an exception ends that
+                raise KeyboardInterrupt
+            waiting += 1
+            loop.call_soon_threadsafe(handle)
 
-        try:
-            loop.add_signal_handler(signal.SIGINT, interrupted)
-        except NotImplementedError:  # Windows: Ctrl-C ends at once
-            return lambda: None
+        # Not loop.add_signal_handler: it calls nothing while the loop is blocked.
+        before = signal.signal(signal.SIGINT, interrupted)
+
+        def restore() -> None:
+            signal.signal(signal.SIGINT, before)
+
         return restore
 
     async def _tick(self, total: int) -> None:

@@ -24,6 +24,7 @@ from bowstring.errors import RunError, UsageError
 from bowstring.files.redaction import redact
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
+from bowstring.files.writing import check_file
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price, Prices
@@ -36,6 +37,7 @@ from bowstring.runs.codec import KEYS_ONLY, SCHEMA, Codec, problem_with_schema
 from bowstring.runs.failures import commonest_failure, count_failures
 from bowstring.runs.folder import RunFolder, fingerprint, read_records, with_checksum
 from bowstring.runs.items import Items, chosen_groups
+from bowstring.runs.log import RunLog
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 from bowstring.runs.progress import Progress
 from bowstring.runs.remarks import Remarks
@@ -99,6 +101,7 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        check_file("--store", self.store)
         if self.limit is not None and self.users is not None:
             raise UsageError("--limit and --users exclude each other; give one of them")
 
@@ -196,7 +199,8 @@ class Running:
             self._write_manifests(folders, "running")
             budget = Budget(self.options.max_cost) if self.options.max_cost is not None else None
             askers = self.askers(store, budget, {})
-            records, stopped = await self._records(folders, askers)
+            with RunLog(folders) as log:
+                records, stopped = await self._records(folders, askers, log)
             return [
                 self._finish(*of_one, stopped)
                 for of_one in zip(self.evaluations, folders, records, askers, strict=True)
@@ -217,10 +221,10 @@ class Running:
                 folder.close()
 
     async def _records(
-        self, folders: Sequence[RunFolder], askers: Sequence[Mapping[str, Asker]]
+        self, folders: Sequence[RunFolder], askers: Sequence[Mapping[str, Asker]], log: RunLog
     ) -> tuple[list[list[Record | None]], str | None]:
         """Return each evaluation's records, in data order; None for an item that was not reached."""
-        grouped, watches = [], [self.watch]
+        grouped, watches = [], [self.watch, log.note]
         for e, folder, own in zip(self.evaluations, folders, askers, strict=True):
             groups = self._groups(e)
             progress = Progress(folder, sum(map(len, groups)), partial(_usages, own))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bowstring.benchmarks.of_run import installed_benchmark
 from bowstring.errors import UsageError
 from bowstring.files.escaping import escape_control_characters
-from bowstring.files.writing import make_parent
+from bowstring.files.writing import save_file
 from bowstring.metrics.correction import LEAST
 from bowstring.reports.page import environment
 
@@ -24,8 +24,7 @@ _MOST = 1_000_000  # clusters; larger numbers are not printed
 def save_page(compared: Comparison, path: Path) -> None:
     if path.suffix.lower() not in (".html", ".htm") or path.is_dir():
         raise UsageError(f"--out {path}: expected a file for the page, such as compare.html")
-    make_parent(path)
-    path.write_text(write_compare_page(compared), encoding="utf-8", errors="replace", newline="\n")
+    save_file(path, write_compare_page(compared))
 
 
 def write_compare_page(compared: Comparison) -> str:

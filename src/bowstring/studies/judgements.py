@@ -18,7 +18,7 @@ from bowstring.benchmarks import registry
 from bowstring.benchmarks.interface import Benchmark, JudgementExport, Noun, require_part
 from bowstring.benchmarks.of_run import open_run
 from bowstring.errors import UsageError
-from bowstring.files.writing import make_parent
+from bowstring.files.writing import make_parent, replace_file
 from bowstring.runs.folder import EndedRun
 from bowstring.runs.sweep import run_folders
 
@@ -50,7 +50,8 @@ def export_judgements(runs: Sequence[Path], out: Path) -> ExportResult:
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in left_out.items())
         raise UsageError(f"{runs[0]} has nothing to export: {reasons or 'no records'}")
     make_parent(path)
-    pq.write_table(table, path)
+    with replace_file(path) as file:
+        pq.write_table(table, file)
     teachers = tuple(dict.fromkeys(t for run in ended if (t := _teacher(run.configuration, export.roles))))
     rules = tuple(teacher for teacher in teachers if teacher in benchmark.judges)
     return ExportResult(path, export.row, table.num_rows, len(ended), teachers, rules, left_out)

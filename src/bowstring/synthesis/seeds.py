@@ -94,8 +94,13 @@ def _from_parquet(path: Path, field: str) -> Iterator[str]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from bowstring.datasets.parquet import TooLarge, check_size
+
     try:
+        check_size(path, [field])
         column = pq.read_table(path, columns=[field])[field].slice(0, _MOST)
+    except TooLarge as error:
+        raise DataError(f"{path}: {error}") from error
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise DataError(f"{path}: no readable field {field!r}; choose another with --seeds-field") from error
     yield from (text for text in column.to_pylist() if isinstance(text, str))

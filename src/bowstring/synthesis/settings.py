@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict
 
+from bowstring.files.writing import check_file
 from bowstring.settings import check_settings, option
 from bowstring.synthesis.seeds import FIELD
 
@@ -77,3 +78,4 @@ class SynthesisOptions:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        check_file("--store", self.store)

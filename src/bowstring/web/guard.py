@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from html import escape
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -70,7 +69,7 @@ class Guard:
             if token is not None and self._who(token) is not None:
                 await self._let_in(scope, headers, send, token, rest)
                 return
-            scope["who"] = self._who(self._cookie_token(headers))
+            scope["who"] = next((who for token in self._cookie_tokens(scope) if (who := self._who(token))), None)
             if scope["who"] is None:
                 await _answer(send, 403, "Access denied. Use the link that was printed when the server was started.")
                 return
@@ -93,12 +92,12 @@ class Guard:
             return 413, f"The request is too large; the limit is {self._most:,} bytes."
         return None
 
-    def _cookie_token(self, headers: dict[str, str]) -> str:
-        try:
-            kept = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
-        except CookieError:
-            return ""
-        return kept.value if kept else ""
+    def _cookie_tokens(self, scope: Scope) -> list[str]:
+        """The values of all cookies with our name. Browsers send cookies to every port of a host, so there may be any
+        others, malformed ones too."""
+        sent = ";".join(value.decode("latin-1") for name, value in scope["headers"] if name == b"cookie")
+        pairs = (cookie.partition("=") for cookie in sent.split(";"))
+        return [value.strip().strip('"') for name, _, value in pairs if name.strip() == self._cookie]
 
     async def _let_in(self, scope: Scope, headers: dict[str, str], send: Send, token: str, rest: str) -> None:
         """Redirect to the address without the token, to keep it out of the history, bookmarks and screenshots."""

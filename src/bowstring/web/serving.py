@@ -2,15 +2,16 @@
 
 address = bind("127.0.0.1", 0)
 print(address.link(token))
-serve(app, address, who={token: "me"}.get)
+serve(app, address, people={token: "me"})
 """
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import re
 import socket
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI, Response
 
 _PORTS = {"http": 80, "https": 443}
+_HEAD = 1 << 20  # bytes of a request's headers; browsers send up to 180 cookies of 4 kB that others have set
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
@@ -111,19 +113,31 @@ def _origin(public: str) -> str:
     return f"{parts.scheme}://{shown}" + (f":{port}" if port not in (None, _PORTS[parts.scheme]) else "")
 
 
-def guard(app: FastAPI, address: Address, *, who: Callable[[str], str | None], most: int) -> Guard:
-    # Cookies are shared by all ports of a host; the name distinguishes two servers.
-    cookie = f"bowstring_{address.port}"
-    return Guard(app, origins=address.origins, cookie=cookie, who=who, secure=address.secure, most=most)
+def cookie_name(address: Address, people: Mapping[str, str]) -> str:
+    """The name of our cookie. Cookies are shared by all ports of a host: the port distinguishes two servers, and what
+    is made of the tokens distinguishes ours from that of any other program."""
+    return f"bowstring_{address.port}_{hashlib.sha256(''.join(sorted(people)).encode()).hexdigest()[:12]}"
 
 
-def serve(app: FastAPI, address: Address, *, who: Callable[[str], str | None], most: int = 1 << 20) -> None:
+def guard(app: FastAPI, address: Address, *, people: Mapping[str, str], most: int) -> Guard:
+    """The application behind access control; `people` are the owners of tokens."""
+    cookie = cookie_name(address, people)
+    return Guard(app, origins=address.origins, cookie=cookie, who=people.get, secure=address.secure, most=most)
+
+
+def serve(app: FastAPI, address: Address, *, people: Mapping[str, str], most: int = 1 << 20) -> None:
     """Serve until an interrupt; open requests are finished first."""
     import uvicorn
 
-    guarded = guard(app, address, who=who, most=most)
+    guarded = guard(app, address, people=people, most=most)
     config = uvicorn.Config(
-        guarded, log_level="warning", access_log=False, server_header=False, lifespan="off", timeout_graceful_shutdown=3
+        guarded,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        timeout_graceful_shutdown=3,
+        h11_max_incomplete_event_size=_HEAD,
     )
     try:
         uvicorn.Server(config).run(sockets=[address.listening])

@@ -1,7 +1,7 @@
 """The pages of `bowstring view`: the list of runs, the page or progress of a run, comparisons.
 
 app = viewer(Path("runs"))
-serve(app, address, who={token: "viewer"}.get)
+serve(app, address, people={token: "viewer"})
 
 Names in addresses are looked up in the list of runs and never used as paths. The page of a run is generated from its
 metrics and records: the report.html in a folder may come from somebody else.

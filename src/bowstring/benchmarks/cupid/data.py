@@ -19,6 +19,7 @@ from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.describe import Description
 from bowstring.datasets.display import ItemDisplay
 from bowstring.datasets.layout import Parts
+from bowstring.datasets.parquet import check_size
 from bowstring.datasets.problems import Problem, join_choices, quote_value
 from bowstring.files.names import safe_file_name
 from bowstring.files.redaction import error_line
@@ -201,6 +202,7 @@ def _parquet_rows(root: Path, name: str, problems: list[Problem]) -> Iterator[tu
             return
         at = 0
         columns = [name for name in InstanceRow.model_fields if name in present]
+        check_size(root / name, columns)
         for batch in file.iter_batches(batch_size=64, columns=columns):
             for i in range(batch.num_rows):
                 try:

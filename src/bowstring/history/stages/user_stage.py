@@ -27,9 +27,11 @@ from typing import Any
 
 from bowstring.errors import UsageError
 from bowstring.files.redaction import error_line
+from bowstring.files.tracebacks import log_traceback
 from bowstring.history.stages.interface import Ask, Shown
 from bowstring.models.interface import RequestFailed
-from bowstring.models.user_code import call_on_thread, load_attribute, source_hash
+from bowstring.models.isolation import Outcome, await_apart, call_on_thread
+from bowstring.models.user_code import load_attribute, source_hash
 from bowstring.records import Dialogue, Message, Prompt, Sampling, Trunk
 
 _METHODS = ("open", "ingest", "retrieve")
@@ -85,7 +87,8 @@ class UserStage:
         self._dialogues: dict[int, Dialogue] = {}
         try:
             self._stage = made(self._asks) if _takes_ask(made) else made()
-        except Exception as error:  # user code may raise anything
+        except (Exception, SystemExit) as error:  # user code may raise anything
+            log_traceback(called, error)
             raise RequestFailed("server", f"{called} raised {error_line(error, with_type=True, limit=None)}") from error
 
     async def open(self, user: str) -> None:
@@ -104,19 +107,25 @@ class UserStage:
     async def _call(self, method: str, argument: Any) -> Any:
         function = getattr(self._stage, method)
         self._asks._loop = asyncio.get_running_loop()
-        try:
-            is_async = inspect.iscoroutinefunction(function)
-            found = function(argument) if is_async else await call_on_thread(function, argument)
-            returned = await found if inspect.isawaitable(found) else found
-        except (Exception, SystemExit) as error:
+        error = (outcome := await self._outcome(function, argument)).error
+        if error is not None:
             if isinstance(error, RequestFailed) and self._asks.end is None:
-                raise
-            raise self._asks.end or RequestFailed(
-                "server", f"{self._called}.{method} raised {error_line(error, with_type=True, limit=None)}"
-            ) from error
+                raise error
+            if self._asks.end is not None:
+                raise self._asks.end from error
+            log_traceback(f"{self._called}.{method}", error)
+            reason = error_line(error, with_type=True, limit=None)
+            raise RequestFailed("server", f"{self._called}.{method} raised {reason}") from error
         if self._asks.end is not None:  # user code went on without the answer
             raise self._asks.end
-        return returned
+        return outcome.value
+
+    async def _outcome(self, function: Any, argument: Any) -> Outcome:
+        """Call a method. Async code runs in this loop, because it may await `ask`."""
+        if inspect.iscoroutinefunction(function):
+            return await await_apart(function(argument))
+        outcome = await call_on_thread(function, argument)
+        return await await_apart(outcome.value) if inspect.isawaitable(outcome.value) else outcome
 
     def _shown(self, found: Any) -> Shown:
         if isinstance(found, Shown):

@@ -22,7 +22,7 @@ from bowstring.benchmarks.people import Task
 from bowstring.errors import StoreError
 from bowstring.files.escaping import escape_control_characters
 from bowstring.labels import TIE
-from bowstring.web.annotating.study import Assignment, Study
+from bowstring.web.annotating.study import Assignment, Gone, Study
 from bowstring.web.annotating.tasks import DEGREES, Incomplete, PageResponse, read_form, read_seconds
 
 # A form contains comments and edited texts; percent encoding makes three characters of a byte.
@@ -103,8 +103,9 @@ def add_pages(app: FastAPI, study: Study) -> None:
     @app.exception_handler(StoreError)
     def failed(request: Request, error: StoreError) -> Response:  # noqa: ARG001
         _log.error("%s", error)
-        text = "The error was reported to the owner of this study. Go back and try again."
-        return page("message", 503, heading="The form could not be read or saved", text=text)
+        text = "The error was reported to the owner of this study. Try again later."
+        heading = "The file of the study is missing" if isinstance(error, Gone) else "The study could not be read"
+        return page("message", 503, heading=heading, text=text)
 
     @app.get("/", response_class=HTMLResponse)
     def start(request: Request) -> Response:
@@ -152,7 +153,15 @@ def add_pages(app: FastAPI, study: Study) -> None:
             held = sheet_of(study, given, _partial_response(form, task, given, study.criteria))
             return page("item", 422, who=who, sheet=held, problem=str(incomplete))
         since = time.time() - given.sent_at if given.sent_at else 0.0
-        study.save(name, response, read_seconds(form, max(since, 0.0)))
+        try:
+            study.save(name, response, read_seconds(form, max(since, 0.0)))
+        except StoreError as error:  # the form is shown again with what was entered
+            _log.error("%s", error)
+            why = "the file of the study is missing" if isinstance(error, Gone) else "the study could not be written"
+            problem = (
+                f"This is not saved: {why}. Tell the owner of the study, leave this page open, and send it again later."
+            )
+            return page("item", 503, who=who, sheet=sheet_of(study, given, response), problem=problem)
         following = study.first_open_after(given)
         return see(f"/item/{following}" if following else "/done")
 

@@ -6,7 +6,8 @@
     turns         assigned units: a random page name, the position, and whether the answers are swapped
     annotations   responses; one row per turn, however often a form is sent
 
-An annotation is committed before the next page is sent.
+An annotation is committed before the next page is sent, and read back by the name of the file: SQLite continues to
+write to a file that was moved or deleted.
 """
 
 from __future__ import annotations
@@ -104,6 +105,10 @@ class _About(BaseModel):
 _ABOUT: TypeAdapter[_About] = TypeAdapter(_About)
 
 
+class Gone(StoreError):
+    """The file was moved, deleted or replaced while the study was open."""
+
+
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """A unit assigned to an annotator, with the annotation, if there is one."""
@@ -133,6 +138,8 @@ class Study:
             raise UsageError(f"{path} does not exist; bowstring annotate RUN… creates a study")
         self._lock = threading.Lock()
         self._connection = _connect(path)
+        self._identity = _identity_of(path)
+        self._copy: Path | None = None
         with self._reading() as connection:
             found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
             if found[0] != _FORMAT:
@@ -145,7 +152,7 @@ class Study:
             rows = connection.execute("SELECT name, value FROM study").fetchall()
         try:
             self.about: dict[str, Any] = {name: parse_strict_json(value) for name, value in rows}
-            self._who = {token: name for name, token in self.links().items()}
+            self.people = {token: name for name, token in self.links().items()}
             about = _ABOUT.validate_python(self.about)
             self.task: Task = task_of_study(about.settings.task, about.benchmark)
         except _MALFORMED as error:
@@ -170,9 +177,6 @@ class Study:
     def close(self) -> None:
         with self._lock:
             self._connection.close()
-
-    def who(self, token: str) -> str | None:
-        return self._who.get(token)
 
     def links(self) -> dict[str, str]:
         """The tokens by annotator, in the order of the names."""
@@ -233,6 +237,7 @@ class Study:
     def save(self, page: str, response: PageResponse, seconds: float) -> None:
         """Save a response; it is committed on return. Saving the same response again changes nothing."""
         row = [json.dumps(v, sort_keys=True) for v in (response.choices, dict(response.criteria), dict(response.edits))]
+        now = time.time()
         with self._writing() as connection:
             connection.execute(
                 "INSERT INTO annotations VALUES (?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (page) DO UPDATE SET"
@@ -241,8 +246,32 @@ class Study:
                 " changes = changes + 1"
                 " WHERE (choices, criteria, edits, comment) IS NOT"
                 " (excluded.choices, excluded.criteria, excluded.edits, excluded.comment)",
-                (page, *row, response.comment, seconds, time.time()),
+                (page, *row, response.comment, seconds, now),
             )
+        self._check_saved(page, (*row, response.comment), now)
+
+    def _check_saved(self, page: str, row: tuple[str, ...], at: float) -> None:
+        """Raise Gone unless whoever opens the file now finds the annotation, or a later one."""
+        try:
+            with closing(_connect(self.path, mode="ro")) as connection:
+                found = connection.execute(
+                    "SELECT at, choices, criteria, edits, comment FROM annotations WHERE page = ?", (page,)
+                ).fetchone()
+        except (sqlite3.Error, UsageError):
+            found = None
+        if found is None or (found[0] <= at and tuple(found[1:]) != row) or self._identity != _identity_of(self.path):
+            with self._lock:
+                raise self._gone()
+
+    def _gone(self) -> Gone:
+        """The error, after everything that was saved before has been copied beside the file."""
+        if self._copy is None:
+            self._copy = _copy(self._connection, self.path)
+        kept = f"all that was saved before is in {self._copy}; " if self._copy else ""
+        return Gone(
+            f"{self.path} was moved, deleted or replaced while it was open, so nothing more is saved; {kept}stop the "
+            "server, put the file (or the copy) back under its name, and run the same command again"
+        )
 
     def _assignments(self, where: str, values: tuple[object, ...]) -> Iterator[Assignment]:
         with self._reading() as connection:
@@ -276,6 +305,8 @@ class Study:
     def _writing(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             try:
+                if self._identity != _identity_of(self.path):
+                    raise self._gone()
                 self._connection.execute("BEGIN IMMEDIATE")
                 yield self._connection
                 self._connection.execute("COMMIT")
@@ -348,10 +379,33 @@ def _counts(units: Sequence[Unit]) -> dict[str, int]:
     return {"items": len(rated), "shared": sum(unit.shared for unit in rated), "checks": len(units) - len(rated)}
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _identity_of(path: Path) -> tuple[int, int] | None:
+    """What distinguishes a file from another of the same name; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _copy(connection: sqlite3.Connection, path: Path) -> Path | None:
+    """Copy what a connection sees to a new file beside `path`; None if that is not possible."""
+    number = 1
+    while (to := path.with_name(f"{path.name}.copy-{number}")).exists():
+        number += 1
+    try:
+        os.close(os.open(to, os.O_RDWR | os.O_CREAT | os.O_EXCL | NO_LINKS, 0o600))
+        with closing(sqlite3.connect(to)) as copied:
+            connection.backup(copied)
+    except (OSError, sqlite3.Error):
+        return None
+    return to
+
+
+def _connect(path: Path, mode: str = "rwc") -> sqlite3.Connection:
     try:
         connection = sqlite3.connect(
-            f"file:{quote(str(path.absolute()))}", timeout=_PATIENCE_S, check_same_thread=False, uri=True
+            f"file:{quote(str(path.absolute()))}?mode={mode}", timeout=_PATIENCE_S, check_same_thread=False, uri=True
         )
         connection.isolation_level = None
         connection.execute("PRAGMA synchronous = FULL")
