@@ -117,7 +117,7 @@ def with_intervals(tables: Counts, numbers: Mapping[str, Number]) -> dict[str, E
         low, high = agreement_interval(value, drawn, tables, signed=not unsigned)
         if high == 0 and not np.trace(whole):
             high = zero_event_upper_bound(len(tables))
-        found[name] = Estimate(value, low, high, int(whole.sum()), len(tables))
+        found[name] = Estimate(value, low, high, int(whole.sum()), len(tables), "bootstrap")
     return found
 
 

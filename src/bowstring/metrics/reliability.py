@@ -109,7 +109,7 @@ def _estimate(by_cluster: Floats, statistic: Callable[[Floats], Floats], n: int)
         return None
     drawn = statistic(sums_of_draws(by_cluster))
     low, high = agreement_interval(float(value), drawn, by_cluster, signed=True)
-    return Estimate(float(value), low, high, n, len(by_cluster))
+    return Estimate(float(value), low, high, n, len(by_cluster), "bootstrap")
 
 
 def _alpha_of_counts(sums: Floats) -> Floats:
