@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.clusters import ClusterSums, Means, Score, bootstrap_weights, percentile_interval
+from bowstring.metrics.clusters import Means, Score
 from bowstring.metrics.distributions import student_t_quantile
-from bowstring.metrics.linear import Ends, Linearized, Places, columns_of, linearize, sums_by
+from bowstring.metrics.linear import Ends, Linearized, Places, columns_of, linearize, number_of_events, sums_by
 
 METHOD = "Wilson, clustered"
 NEGLIGIBLE = 0.02  # a larger share of missing scores is reported with bounds
@@ -109,6 +109,7 @@ class Prior(NamedTuple):
 
 OF_SCORES = Prior(0.25, 16.0)
 OF_CHANGES = Prior(0.15, 8.0)  # from one run to another
+OF_CORRELATIONS = Prior(0.25, 4.0)  # all items contribute, but unequally: they count as few events
 _FIRST_EVENTS = 40.0  # so many events tell half as much about correlations as they would if there were many
 _GROUP_CORRELATION = 0.05
 _PRIOR_CLUSTERS = 12.0  # added to the number of clusters that contribute, for the degrees of freedom
@@ -160,7 +161,7 @@ def variance_of(found: Linearized, prior: Prior = OF_SCORES) -> float:
     if alone <= 0:
         return ROUNDING**2
     squares_of_all = float((influence**2).sum())
-    events = squares_of_all**2 / float((influence**4).sum()) if squares_of_all > ROUNDING * alone else 0.0
+    events = number_of_events(influence) if squares_of_all > ROUNDING * alone else 0.0
     known = events * events / (events + _FIRST_EVENTS)
 
     def of_pairs(most: float, seen: float, assumed: float) -> float:
@@ -186,46 +187,3 @@ def variance_of(found: Linearized, prior: Prior = OF_SCORES) -> float:
     most, seen = (squares(found.group, x) - squares(both, x) for x in (scaled, influence))
     centred = (alone + in_clusters) / float(scaled.sum()) ** 2  # the mean is the sample's own: pairs seem less alike
     return alone + in_clusters + of_pairs(most, seen + centred * most, _GROUP_CORRELATION)
-
-
-def bootstrap_estimate(
-    components: Mapping[str, Sequence[Score]], statistic: Callable[[Means], npt.NDArray[np.float64]]
-) -> Estimate | None:
-    """Estimate a statistic that is not close to linear, with a percentile interval over resampled clusters. Return
-    None if a component has no scores."""
-    if not components or not all(components.values()):
-        return None
-    sums = ClusterSums(components)
-    clusters = len(sums.clusters)
-    value = float(statistic(sums.means())[0])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        drawn = statistic(sums.drawn_means(bootstrap_weights(clusters)))
-    low, high = percentile_interval(drawn) or (value, value)
-    return Estimate(value, low, high, sum(map(len, components.values())), clusters, "bootstrap")
-
-
-def zero_event_upper_bound(clusters: int) -> float:
-    """Return the upper bound on a share of which none was seen in `clusters` clusters (exact binomial, 97.5%)."""
-    return 1.0 - float(0.025 ** (1 / clusters))
-
-
-def agreement_interval(
-    value: float, drawn: npt.NDArray[np.float64], rows: npt.NDArray[Any], *, signed: bool
-) -> tuple[float, float]:
-    """Return the bootstrap interval of an agreement measure; `rows` holds each cluster's contribution.
-
-    If all clusters are alike, the interval allows for unseen clusters that agree fully or not at all. Not at all is 0,
-    or, for a chance-corrected measure at or below chance level, -1.
-    """
-    interval = percentile_interval(drawn)
-    if interval is not None and interval[1] - interval[0] >= ROUNDING and not _alike(rows):
-        return interval
-    other, least = zero_event_upper_bound(len(rows)), -1 if signed and value < ROUNDING else 0
-    return (1 - other) * value + other * least, (1 - other) * value + other
-
-
-def _alike(rows: npt.NDArray[Any]) -> bool:
-    """Return whether clusters differ in nothing but size."""
-    flat = rows.reshape(len(rows), -1)
-    shares = flat / np.abs(flat).sum(axis=1, keepdims=True)
-    return bool(np.ptp(shares, axis=0).max() < ROUNDING)

@@ -25,7 +25,7 @@ from bowstring.metrics.comparing import Difference, degrees_of_freedom, differen
 from bowstring.metrics.difficulty_regression import Fit, Observations, fit
 from bowstring.metrics.distributions import student_t_quantile
 from bowstring.metrics.intervals import Estimate, estimate, wilson_interval
-from bowstring.metrics.linear import Linearized, Places, sums_by
+from bowstring.metrics.linear import Linearized, Places, numbered, sums_by
 
 Floats = npt.NDArray[np.float64]
 _EDGE = 0.05  # if a smaller share is on one side, equal length is an extrapolation
@@ -91,7 +91,7 @@ def length_controlled_runs(runs: Mapping[str, Sequence[Comparison]]) -> LengthCo
     alone = {name: found for name, own in runs.items() if (found := length_controlled(own)) is not None}
     joint = {name: runs[name] for name, found in alone.items() if found.rate and _without_fit(runs[name]) is None}
     items = [c.item for own in joint.values() for c in own]
-    fitted = _Fitted.of(list(joint.values()), items, _numbered(items)) if len(joint) > 1 else None
+    fitted = _Fitted.of(list(joint.values()), items, numbered(items)) if len(joint) > 1 else None
     if fitted is None:
         return LengthControlledRuns(alone, {})
     rates = {name: fitted.rate(n) for n, name in enumerate(joint)}
@@ -117,11 +117,11 @@ class _Fitted:
     def of(cls, runs: Sequence[Sequence[Comparison]], groups: Sequence[str], unit: Places) -> _Fitted | None:
         every = [c for own in runs for c in own]
         outcome = np.asarray([c.outcome for c in every], dtype=np.float64)
-        found = fit(Observations(outcome, _columns(runs, unit), _numbered(groups)))
+        found = fit(Observations(outcome, _columns(runs, unit), numbered(groups)))
         if found is None:
             return None
         cluster_of = np.zeros(int(unit.max()) + 1, dtype=np.intp)
-        cluster_of[unit] = _numbered([c.cluster for c in every])
+        cluster_of[unit] = numbered([c.cluster for c in every])
         return cls(runs, found, unit, cluster_of)
 
     def rate(self, run: int) -> Linearized:
@@ -142,7 +142,7 @@ class _Fitted:
         longer = np.asarray([c.longer for c in compared])
         counts = len(compared), len({c.cluster for c in compared})
         rate = self.rate(run)
-        estimated = Estimate(rate.value, *_interval(rate), *counts, "Wilson, clustered")
+        estimated = Estimate(rate.value, *_interval(rate), *counts)
         edge = bool(min((longer <= 0).mean(), (longer >= 0).mean()) < _EDGE)
         if np.ptp(longer) == 0:
             return LengthControl(estimated, None, 0.0, edge, "all pairs are of equal length")
@@ -184,10 +184,6 @@ def _columns(runs: Sequence[Sequence[Comparison]], unit: Places) -> Floats:
     level = np.eye(len(runs))[run]
     mean = (np.bincount(unit, weights=x) / np.bincount(unit))[unit]
     return np.column_stack([level, level * x[:, None], *([mean - mean.mean()] if len(runs) > 1 else [])])
-
-
-def _numbered(names: Sequence[str]) -> Places:
-    return np.asarray(np.unique(names, return_inverse=True)[1], dtype=np.intp).reshape(-1)
 
 
 def _interval(found: Linearized) -> tuple[float, float]:
