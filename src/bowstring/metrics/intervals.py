@@ -233,4 +233,3 @@ def _blended(prior: Prior, known: float, seen: float, most: float, alone: float)
 
 def _squares(places: Places, values: npt.NDArray[np.float64]) -> float:
     return float((sums_by(places, values, 0) ** 2).sum())
-
