@@ -61,6 +61,12 @@ class Estimate:
         """The value with missing scores at the worst."""
         return self.value if self.missing is None else self.missing.as_worst
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The values with missing scores at the lowest and at the highest; where few are missing, `as_worst` alone."""
+        known = self.missing.bounds if self.missing is not None else None
+        return known or (self.as_worst, self.as_worst)
+
     def as_json(self) -> dict[str, Any]:
         return {
             "value": self.value,
