@@ -8,6 +8,7 @@ from bowstring.benchmarks.findings import (
     assess_gain,
     at_least,
     at_most,
+    length_finding,
     make_finding,
     near,
     paired_difference,
@@ -16,6 +17,7 @@ from bowstring.benchmarks.findings import (
     with_meaning,
 )
 from bowstring.benchmarks.interface import Noun
+from bowstring.cli.audit_views import _number
 from bowstring.metrics.clusters import Score
 from bowstring.metrics.comparing import Difference
 from bowstring.metrics.intervals import Estimate
@@ -160,3 +162,18 @@ def test_a_rate_of_none_or_all_leaves_room():
     assert 45 < none.high < 60, "six answers say little"
     every = rate_of([Score(str(n), 1.0) for n in range(6)])
     assert (every.low, every.high) == (pytest.approx(100 - none.high), 100)
+
+
+def test_lengths_that_show_no_variation_have_no_interval():
+    def lengths(*words, users=30):
+        scores = [Score(str(n % users), float(words[n % len(words)])) for n in range(60)]
+        return length_finding("length", "words per answer", scores, "The mean.")
+
+    varied, equal, alone = lengths(10, 12, 14), lengths(12), lengths(10, 14, users=1)
+    assert varied.low < varied.value < varied.high
+    for one, why in ((equal, "all lengths are equal"), (alone, "all are of one user")):
+        assert (one.value, one.low, one.high, one.verdict) == (12, None, None, "info")
+        assert one.meaning == f"The mean. There is no interval, because {why}."
+        assert _number(one.as_json()) == "12.0 (n 60)"
+    assert _number(varied.as_json()) == "12.0 [11.4, 12.6] (n 60)"
+    assert length_finding("length", "words per answer", [], "The mean.").value is None

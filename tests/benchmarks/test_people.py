@@ -172,7 +172,7 @@ def test_people_and_judges_meet_on_the_same_answers(run, tmp_path):
     assert {name: one["accuracy"]["value"] for name, one in others.items()} == {"builtin": 1.0, "lenient": 0.5}
     shown = command("agree", f"builtin={run}", people).out
     assert shown.startswith("verdict: is the answer correct?")
-    assert "resampled by household" in shown
+    assert "clustered by household" in shown
 
 
 def test_a_verdict_that_cannot_be_read_is_counted(run, tmp_path):

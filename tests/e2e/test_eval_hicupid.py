@@ -423,3 +423,17 @@ def test_a_failing_point_is_named(tmp_path):
     assert ran.code == 1
     assert "none: 3 of 3 items failed" in ran.err
     assert "full: " not in ran.err
+
+
+def test_a_run_of_one_user_has_its_metrics(tmp_path):
+    """One user cannot show how far length matters: no limit of that is infinite, which JSON cannot say."""
+
+    def answer(messages, body):
+        said = digest_answer(messages, body)
+        return said if body["model"] == "judge" else " ".join([said] * (6 + len(text_of(messages[-1])) % 12))
+
+    _, _, found = run(tmp_path, "--users", "1", answer=answer)
+    controlled = found["validity"]["length_controlled"]
+    assert controlled["slope"] is None
+    assert (controlled["rate"]["low"], controlled["rate"]["high"]) == (0, 100)
+    assert controlled["why"].startswith("all pairs are of one user")

@@ -1,5 +1,7 @@
 """Length-controlled win rates: the effect of length is removed, and the interval has the right coverage."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -228,3 +230,12 @@ def test_far_from_equal_length_no_rate_is_made_up():
     found = length_controlled(compared(np.random.default_rng(7), longer=40))
     assert (found.rate, found.slope) == (None, None)
     assert found.why == f"fewer than 5% of the answers are within {found.spread:.0f} words of equal length"
+
+
+def test_one_user_says_nothing_about_others():
+    rows = [c._replace(cluster="1") for c in compared(np.random.default_rng(8), users=5)]
+    found = length_controlled(rows)
+    assert (found.rate.low, found.rate.high) == (0, 100)
+    assert found.slope is None
+    assert found.why == "all pairs are of one user: how far length matters to others is unknown"
+    json.dumps(found.as_json(), allow_nan=False)

@@ -1,6 +1,7 @@
 """Preference by degree of personalization."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -74,3 +75,30 @@ def test_the_win_rate_of_a_run_is_as_sure_as_its_users_are_many():
     alone = prefer_first([Rating(r.item, r.rater, r.label, cluster=r.item) for r in ratings])["win_rate"]
     assert (found["clusters"], found["n"], found["trusted"]) == (40, 400, True)
     assert found["high"] - found["low"] > 2 * (alone["high"] - alone["low"])
+
+
+def rated_by_degree(chosen, users=10):
+    """Five ratings per user, of degrees 1 to 5, with the label of `chosen` for a degree."""
+    return [
+        Rating(f"{user} {degree}", "ann", chosen(degree), str(user), "personal", None, str(degree))
+        for user in range(users)
+        for degree in range(1, 6)
+    ]
+
+
+def test_a_slope_without_exception_is_not_certain():
+    flat = prefer_personalized(rated_by_degree(lambda degree: "personalized"))["slope"]
+    assert flat["value"] == pytest.approx(0, abs=1e-9)
+    assert -10 < flat["low"] < -1 < 1 < flat["high"] < 10
+    one = rated_by_degree(lambda degree: "personalized")
+    one[4] = replace(one[4], label="general")
+    first = prefer_personalized(one)["slope"]
+    assert first["value"] < 0
+    assert first["high"] - first["low"] >= flat["high"] - flat["low"]
+    assert flat["method"] == "Wilson, clustered"
+
+
+def test_the_slope_of_one_user_is_only_known_to_be_possible():
+    """Of five degrees, the steepest slope is that of two wins above two losses: (2 + 1 + 1 + 2) / 2 / 10 per degree."""
+    alone = prefer_personalized(rated_by_degree(lambda degree: "general" if degree > 3 else "personalized", users=1))
+    assert (alone["slope"]["low"], alone["slope"]["high"]) == pytest.approx((-30, 30))

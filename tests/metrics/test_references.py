@@ -75,14 +75,16 @@ def test_macro_f1_is_over_the_labels_of_the_task():
     assert free["reference"]["others"]["judge"]["macro_f1"]["value"] == 1.0
 
 
-def test_a_rare_label_does_not_change_what_is_averaged():
-    """One tie in 60 items: a third of the resamples have none, and average over three labels all the same."""
-    rows = [{"ann": x, "judge": x} for x in ["win"] * 30 + ["lose"] * 29 + ["tie"]]
-    own = compare_raters(ratings_of(rows), judges=["judge"], reference="ann")["reference"]["others"]["judge"][
-        "macro_f1"
-    ]
-    assert own["value"] == 1.0
-    assert own["low"] == pytest.approx(2 / 3)
+def test_a_label_that_is_rare_makes_its_average_uncertain():
+    """One tie in 60 items is a third of macro F1."""
+    low = {}
+    for ties in (1, 20):
+        labels = (["win"] * 30 + ["lose"] * 30)[ties:] + ["tie"] * ties
+        rows = [{"ann": x, "judge": x} for x in labels]
+        found = compare_raters(ratings_of(rows), judges=["judge"], reference="ann")["reference"]["others"]["judge"]
+        assert (found["macro_f1"]["value"], found["macro_f1"]["high"]) == (1.0, 1.0)
+        low[ties] = found["macro_f1"]["low"]
+    assert low[1] < 0.75 < 0.9 < low[20]
 
 
 def test_agreement_with_people_leaves_the_rater_out():

@@ -20,16 +20,6 @@ def test_both_are_scipys(seed):
     assert found.low < found.value < found.high
 
 
-def test_few_users_on_one_line_do_not_say_that_all_are():
-    rng = np.random.default_rng(1)
-    for users in (4, 40):
-        rows = [(str(n % users), x, 0.3 * x + 0.1) for n, x in enumerate(rng.random(200))]
-        for found in (correlation(rows), rank_correlation(rows)):
-            assert found.value == pytest.approx(1.0)
-            assert found.high == pytest.approx(1.0)
-            assert found.low == pytest.approx(1 - 2 * (1 - 0.025 ** (1 / users)), abs=1e-6)
-
-
 def test_of_what_does_not_vary_there_is_none():
     assert rank_correlation([("a", 1.0, 1.0), ("b", 1.0, 2.0)]) is None
     assert rank_correlation([]) is None

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from bowstring.benchmarks.interface import Noun
 from bowstring.metrics.clusters import Score
 from bowstring.metrics.comparing import Difference, difference
-from bowstring.metrics.intervals import Estimate, estimate
+from bowstring.metrics.intervals import Estimate, estimate, mean_without_ends
 
 # fine: the whole interval is in the expected range; problem: the number is outside it; unclear: the data cannot tell;
 # info: a number without an expected range.
@@ -19,7 +19,8 @@ Verdict = Literal["fine", "unclear", "problem", "info"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One number of a check. `value` is None if the number is undefined; `left_out` counts failed and unparsed items.
+    """One number of a check. `value` is None if the number is undefined, `low` and `high` if it has no interval;
+    `left_out` counts failed and unparsed items.
 
     `expected` is empty for a number without an expected range; `meaning` is one or more sentences.
     """
@@ -133,9 +134,21 @@ def _in_words(meaning: Meanings, verdict: Verdict, few: str) -> str:
     return f"{few[0].upper()}{few[1:]} to tell whether {meaning.whether}."
 
 
-def mean_of(scores: Sequence[Score], ends: tuple[float, float] | None = None) -> Estimate | None:
-    """The mean; `ends` are the lowest and highest possible score, if there are any."""
+def mean_of(scores: Sequence[Score], ends: tuple[float, float]) -> Estimate | None:
+    """The mean; `ends` are the lowest and highest possible score."""
     return estimate({"x": scores}, lambda means: means["x"], ends=ends)
+
+
+def length_finding(check: str, name: str, lengths: Sequence[Score], meaning: str, *, cluster: Noun = USER) -> Finding:
+    """A finding on the mean of lengths, which have no highest value. It has no interval if nothing is known of how
+    much other lengths differ."""
+    found = mean_without_ends(lengths)
+    if found is not None or not lengths:
+        return make_finding(check, name, found, "", lambda e: meaning, cluster=cluster)
+    value, clusters = sum(one.value for one in lengths) / len(lengths), len({one.cluster for one in lengths})
+    why = "all lengths are equal" if clusters > 1 else f"all are of one {cluster.one}"
+    said = f"{meaning} There is no interval, because {why}."
+    return Finding(check, name, value, None, None, len(lengths), clusters, False, "", "info", said)
 
 
 def rate_of(scores: Sequence[Score]) -> Estimate | None:

@@ -68,7 +68,7 @@ class Benchmark(ABC):
     about: ClassVar[str]  # one line for help
     item: ClassVar[Noun] = Noun("item", "items")  # what is asked
     id_help: ClassVar[str] = "the key of an item"  # the ids that `bowstring data show` takes, for help
-    cluster: ClassVar[Noun] = Noun("user", "users")  # its items are not independent; the unit of resampling
+    cluster: ClassVar[Noun] = Noun("user", "users")  # its items are not independent
     settings: ClassVar[type[Any]]  # a frozen dataclass: everything that changes a result
     format: ClassVar[Format]
     default_config: ClassVar[str] = ""  # default config on the hub

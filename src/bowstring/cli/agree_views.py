@@ -84,7 +84,8 @@ def _print_pairs(agreed: Mapping[str, Any], numbers: Mapping[str, str], to: Cons
 def _legend(task: str, agreed: Mapping[str, Any], *, few: bool) -> str:
     clusters = f"by {join_choices([word.one for word in _cluster_words(task)])}"
     by = {"item": "by item (no source names the users)", "cluster": clusters}
-    legend = f"95% intervals, resampled {by.get(agreed['clusters'], f'{clusters} where known, otherwise by item')}."
+    clustered = by.get(agreed["clusters"], f"{clusters} where known, otherwise by item")
+    legend = f"95% intervals, Wilson's method, clustered {clustered}."
     more = [] if few else ["--json has all raters, all pairs and all labels."]
     if not agreed["judges"] and len(agreed["raters"]) > 2:
         more.append("All raters count as people; --judge RATER says who is a judge, to compare it with the others.")
@@ -98,7 +99,7 @@ def _meanings() -> dict[str, str]:
 
 
 def _units(task: str, agreed: Mapping[str, Any]) -> list[str]:
-    """What the intervals of a task resample, in the plural."""
+    """The clusters of the intervals of a task, in the plural."""
     items = [] if agreed["clusters"] == "cluster" else ["items"]
     return ([] if agreed["clusters"] == "item" else [word.many for word in _cluster_words(task)]) + items
 

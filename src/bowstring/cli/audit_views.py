@@ -69,8 +69,9 @@ def _number(one: Mapping[str, Any]) -> str:
     lost = f", {one['left_out']:,} left out" if one["left_out"] else ""
     if one["value"] is None:
         return f"undefined (n {one['n']:,}{lost})"
-    value, low, high = (f"{one[k]:.{one['places']}f}" for k in ("value", "low", "high"))
-    return f"{value} [{low}, {high}]{'' if one['trusted'] else '*'} (n {one['n']:,}{lost})"
+    value, *limits = (f"{one[k]:.{one['places']}f}" for k in ("value", "low", "high") if one[k] is not None)
+    interval = f" [{', '.join(limits)}]{'' if one['trusted'] else '*'}" if limits else ""
+    return f"{value}{interval} (n {one['n']:,}{lost})"
 
 
 def _print_corrected(found: Mapping[str, Any], metric_set: MetricSet, to: Console) -> None:

@@ -73,7 +73,14 @@ def _side_by_side(compared: Comparison, metrics: Sequence[str], names: Sequence[
         worst = (compared.metric_set.number(scored[name].as_worst, compared.metric) for name in names)
         table.add_row("missing", *(f"{scored[name].missing_items:,}" for name in names), style="dim")
         table.add_row("all items, missing as worst", *worst, style="dim")
+        table.add_row("all items, bounds", *(_bounds(compared, scored[name]) for name in names), style="dim")
     return table
+
+
+def _bounds(compared: Comparison, e: Estimate) -> str:
+    """The value if all missing scores were the lowest, and if they were the highest."""
+    low, high = e.bounds
+    return f"{compared.metric_set.number(low, compared.metric)} – {compared.metric_set.number(high, compared.metric)}"
 
 
 def _value(compared: Comparison, e: Estimate | None, metric: str, *, beside: bool) -> Text:

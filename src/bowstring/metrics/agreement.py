@@ -15,14 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.clusters import sums_of_draws
-from bowstring.metrics.intervals import Estimate, agreement_interval, zero_event_upper_bound
+from bowstring.metrics.intervals import Estimate, interval_of
+from bowstring.metrics.residuals import Half, Unseen, from_residuals
 
 # Confusion tables: one row per label of the reference, one column per label of the other rater, in the same order. With
 # more axes, the last two are a table's, and the result has one number per table; NaN if undefined.
-Counts = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.int64 | np.float64]  # parts of an item only in derivatives
 Floats = npt.NDArray[np.float64]
 Number = Callable[[Counts], Floats]
+_STEP = 1e-3  # of an item, for derivatives
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,7 @@ def agreement(
 def agreement_intervals(
     reference: Sequence[Hashable], predicted: Sequence[Hashable], clusters: Sequence[str]
 ) -> dict[str, Estimate | None]:
-    """Return the three measures with clustered bootstrap intervals: labels of one user's questions are not
-    independent."""
+    """Return the three measures with clustered intervals: labels of one user's questions are not independent."""
     pairs = (pair for pair in zip(reference, predicted, strict=True) if None not in pair)
     labels = list(dict.fromkeys(label for pair in pairs for label in pair))
     tables = count_by_cluster(reference, predicted, clusters, labels)
@@ -101,24 +101,58 @@ def count_by_cluster(
 
 
 def with_intervals(tables: Counts, numbers: Mapping[str, Number]) -> dict[str, Estimate | None]:
-    """Return measures of the summed tables, with percentile intervals over resampled clusters. If all clusters are
-    alike, the interval allows for unseen clusters."""
+    """Return measures of the summed tables, one table per cluster, with clustered intervals."""
     whole = tables.sum(axis=0)
-    # Integers are exact as floats, and float matrices multiply much faster.
-    drawn_tables = sums_of_draws(tables.astype(np.float64)) if len(tables) else whole[None]
-    draws = np.rint(drawn_tables).astype(np.int64)
+    counts = tables[tables > 0].astype(np.int64)
+    cluster, row, column = (np.repeat(places, counts) for places in np.nonzero(tables))
     found: dict[str, Estimate | None] = {}
     for name, number in numbers.items():
-        value, drawn = _or_none(number(whole)), number(draws)
+        value = _or_none(number(whole))
         if value is None:
             found[name] = None
             continue
-        unsigned = getattr(number, "func", number) in (accuracy, macro_f1)  # also as a partial function
-        low, high = agreement_interval(value, drawn, tables, signed=not unsigned)
-        if high == 0 and not np.trace(whole):
-            high = zero_event_upper_bound(len(tables))
-        found[name] = Estimate(value, low, high, int(whole.sum()), len(tables))
+        least, most = _ends(number, whole)
+        low, high = least, 1.0
+        if least < most:  # otherwise nothing is known about the labels of the average
+            residual = _residuals(number, whole)
+            unseen = _unseen(residual, value, whole)
+            low, high = interval_of(from_residuals(value, residual[row, column], cluster, (least, most), unseen))
+        found[name] = Estimate(value, low, high, len(cluster), len(tables))
     return found
+
+
+def _ends(number: Number, whole: Counts) -> tuple[float, float]:
+    """Return the lowest value, and that of raters who give these labels and always agree: for macro F1 below 1 if they
+    never give some of the labels that it averages over, and 0 if they give none of them."""
+    unsigned = getattr(number, "func", number) in (accuracy, macro_f1)  # also as a partial function
+    return 0.0 if unsigned else -1.0, float(number(np.diag(_given(whole))))
+
+
+def _residuals(number: Number, whole: Counts) -> Floats:
+    """Return the derivative of a measure by the share of each cell, less its mean: what an item adds to the measure."""
+    rows, columns = np.nonzero(np.outer(_given(whole), _given(whole)))
+    steps = np.zeros((len(rows), *whole.shape))
+    steps[np.arange(len(rows)), rows, columns] = _STEP
+    found = np.zeros(whole.shape)
+    found[rows, columns] = (number(whole + steps) - number(whole - steps)) * (whole.sum() / (2 * _STEP))
+    centred: Floats = found - (found * whole).sum() / whole.sum()
+    return centred
+
+
+def _unseen(residual: Floats, value: float, whole: Counts) -> Unseen:
+    """Return half an item with two labels that differ and half an item with equal ones, drawn from all labels given."""
+    shares = _given(whole) / _given(whole).sum()
+    differ = np.outer(shares, shares)
+    np.fill_diagonal(differ, 0.0)
+    if not differ.any():  # of a single label, measures are means
+        return Unseen.between(value, 0.0, value)
+    return Unseen(Half.of(residual, differ / differ.sum()), Half.of(residual, np.diag(shares)))
+
+
+def _given(whole: Counts) -> Counts:
+    """Return how often each label was given, by either rater."""
+    given: Counts = whole.sum(axis=0) + whole.sum(axis=1)
+    return given
 
 
 def accuracy(counts: Counts) -> Floats:
@@ -129,7 +163,7 @@ def accuracy(counts: Counts) -> Floats:
 def macro_f1(counts: Counts, averaged: Sequence[int] | None = None) -> Floats:
     """Return the mean F1 of all labels of the table, or of those at the places `averaged`, as `f1_score(labels=…,
     zero_division=0)` of scikit-learn does. A label that the raters never share scores 0, also if neither gives it: the
-    average is over the same labels for every pair of raters and every resample. Undefined without items."""
+    average is over the same labels for every pair of raters. Undefined without items."""
     given = counts.sum(axis=-1) + counts.sum(axis=-2)
     each = np.nan_to_num(_divided(2 * np.diagonal(counts, axis1=-2, axis2=-1), given))
     chosen = each if averaged is None else each[..., list(averaged)]

@@ -1,7 +1,7 @@
 """Metrics with 95% intervals that allow for clusters: questions of one user are not independent.
 
 scores = [Score("user 1", 1.0), Score("user 1", 0.5), Score("user 2", 0.0)]
-estimate({"x": scores}, lambda mean: 100 * mean["x"])
+estimate({"x": scores}, lambda mean: 100 * mean["x"], ends=(0.0, 1.0))
 """
 
 from __future__ import annotations
@@ -14,17 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bowstring.metrics.clusters import (
-    ClusterSums,
-    Means,
-    Score,
-    bootstrap_weights,
-    clusters_of,
-    percentile_interval,
-)
+from bowstring.metrics.clusters import Means, Score
 from bowstring.metrics.distributions import student_t_quantile
-from bowstring.metrics.linear import Ends, Linearized, Places, columns_of, linearize, sums_by
+from bowstring.metrics.linear import Ends, Linearized, Places, columns_of, linearize, number_of_events, sums_by
 
+METHOD = "Wilson, clustered"
 NEGLIGIBLE = 0.02  # a larger share of missing scores is reported with bounds
 TRUSTED_CLUSTERS = 30  # with fewer, the interval is reported but marked
 ROUNDING = 1e-12  # a spread this small is rounding error
@@ -49,7 +43,7 @@ class Estimate:
     high: float
     n: int
     clusters: int
-    method: str = "bootstrap"
+    method: str = METHOD
     range: tuple[float, float] | None = None
     ceiling: float | None = None
     missing: Missing | None = None
@@ -66,6 +60,12 @@ class Estimate:
     def as_worst(self) -> float:
         """The value with missing scores at the worst."""
         return self.value if self.missing is None else self.missing.as_worst
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The values with missing scores at the lowest and at the highest; where few are missing, `as_worst` alone."""
+        known = self.missing.bounds if self.missing is not None else None
+        return known or (self.as_worst, self.as_worst)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -87,29 +87,32 @@ def estimate(
     components: Mapping[str, Sequence[Score]],
     statistic: Callable[[Means], npt.NDArray[np.float64]],
     *,
-    ends: Ends | None = None,
+    ends: Ends,
 ) -> Estimate | None:
     """Estimate a statistic of component means, with a 95% interval that allows for clusters. None if a component has
     no scores.
 
-    `ends` are the lowest and highest possible score. With them the interval is Wilson's, for as many independent
-    scores as would have the same variance: it stays inside the range, is not empty where all scores are alike, and
-    does not shrink when an error is added. Without them it is symmetric.
+    `ends` are the lowest and highest possible score. The interval is Wilson's, for as many independent scores as would
+    have the same variance: it stays inside the range, is not empty where all scores are alike, and does not shrink when
+    an error is added.
     """
     if not components or not all(components.values()):
         return None
-    bounded = ends is not None
-    if ends is None:
-        values = [score.value for scores in components.values() for score in scores]
-        low, high = min(values), max(values)
-        if low == high:
-            value = float(statistic(ClusterSums(components).means())[0])
-            return Estimate(value, value, value, sum(map(len, components.values())), len(clusters_of(components)))
-        ends = low, high
     (columns,), clusters = columns_of(components)
     found = linearize(columns, statistic, ends, clusters)
-    low, high = interval_of(found, bounded=bounded)
-    return Estimate(found.value, low, high, found.n, found.clusters, "Wilson, clustered" if bounded else "t, clustered")
+    return Estimate(found.value, *interval_of(found), found.n, found.clusters)
+
+
+def mean_without_ends(scores: Sequence[Score]) -> Estimate | None:
+    """Estimate the mean of scores that have no highest value, such as lengths, with a symmetric interval. None if the
+    scores cannot show how much others differ: they are of one cluster, or all alike."""
+    values = [score.value for score in scores]
+    if len({score.cluster for score in scores}) < 2 or min(values) == max(values):
+        return None
+    (columns,), clusters = columns_of({"x": scores})
+    found = linearize(columns, lambda means: means["x"], (min(values), max(values)), clusters)
+    reach = _quantile(found) * math.sqrt(variance_of(found))
+    return Estimate(found.value, found.value - reach, found.value + reach, found.n, found.clusters, "t, clustered")
 
 
 # Tuned on simulated scores (bench/coverage.py; docs/statistics.md has the table).
@@ -123,23 +126,27 @@ class Prior(NamedTuple):
 
 OF_SCORES = Prior(0.25, 16.0)
 OF_CHANGES = Prior(0.15, 8.0)  # from one run to another
+OF_CORRELATIONS = Prior(0.25, 4.0)  # all items contribute, but unequally: they count as few events
 _FIRST_EVENTS = 40.0  # so many events tell half as much about correlations as they would if there were many
 _GROUP_CORRELATION = 0.05
 _PRIOR_CLUSTERS = 12.0  # added to the number of clusters that contribute, for the degrees of freedom
 _CLUSTER_DF = 1.5  # degrees of freedom per contributing cluster: 2, less what few clusters hide
 
 
-def interval_of(found: Linearized, *, bounded: bool = True, prior: Prior = OF_SCORES) -> tuple[float, float]:
+def interval_of(found: Linearized, *, prior: Prior = OF_SCORES) -> tuple[float, float]:
     if found.clusters < 2:
-        return (found.least, found.most) if bounded else (-math.inf, math.inf)
-    variance = variance_of(found, prior)
-    sums = sums_by(found.cluster, found.influence, found.clusters)
-    contributing = contributing_clusters(sums)
-    df = min(df_of_sizes(found, prior), _CLUSTER_DF * (contributing + _PRIOR_CLUSTERS))
-    t = student_t_quantile(0.975, df)
-    if not bounded or found.most - found.least < ROUNDING:
+        return found.least, found.most
+    variance, t = variance_of(found, prior), _quantile(found, prior)
+    if found.most - found.least < ROUNDING:
         return found.value - t * math.sqrt(variance), found.value + t * math.sqrt(variance)
     return wilson_interval(found, variance, t)
+
+
+def _quantile(found: Linearized, prior: Prior = OF_SCORES) -> float:
+    """Return the quantile of Student's t; its degrees of freedom count the clusters that contribute, and fewer where
+    some have many more items than others."""
+    contributing = contributing_clusters(sums_by(found.cluster, found.influence, found.clusters))
+    return student_t_quantile(0.975, min(df_of_sizes(found, prior), _CLUSTER_DF * (contributing + _PRIOR_CLUSTERS)))
 
 
 def wilson_interval(found: Linearized, variance: float, t: float) -> tuple[float, float]:
@@ -218,8 +225,7 @@ def _correlation(found: Linearized, prior: Prior) -> float:
 
 def _known(influence: npt.NDArray[np.float64], alone: float) -> float:
     """Return as how many events what was seen counts."""
-    squares = float((influence**2).sum())
-    events = squares**2 / float((influence**4).sum()) if squares > ROUNDING * alone else 0.0
+    events = number_of_events(influence) if float((influence**2).sum()) > ROUNDING * alone else 0.0
     return events * events / (events + _FIRST_EVENTS)
 
 
@@ -233,46 +239,3 @@ def _blended(prior: Prior, known: float, seen: float, most: float, alone: float)
 
 def _squares(places: Places, values: npt.NDArray[np.float64]) -> float:
     return float((sums_by(places, values, 0) ** 2).sum())
-
-
-def bootstrap_estimate(
-    components: Mapping[str, Sequence[Score]], statistic: Callable[[Means], npt.NDArray[np.float64]]
-) -> Estimate | None:
-    """Estimate a statistic that is not close to linear, with a percentile interval over resampled clusters. Return
-    None if a component has no scores."""
-    if not components or not all(components.values()):
-        return None
-    sums = ClusterSums(components)
-    clusters = len(sums.clusters)
-    value = float(statistic(sums.means())[0])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        drawn = statistic(sums.drawn_means(bootstrap_weights(clusters)))
-    low, high = percentile_interval(drawn) or (value, value)
-    return Estimate(value, low, high, sum(map(len, components.values())), clusters)
-
-
-def zero_event_upper_bound(clusters: int) -> float:
-    """Return the upper bound on a share of which none was seen in `clusters` clusters (exact binomial, 97.5%)."""
-    return 1.0 - float(0.025 ** (1 / clusters))
-
-
-def agreement_interval(
-    value: float, drawn: npt.NDArray[np.float64], rows: npt.NDArray[Any], *, signed: bool
-) -> tuple[float, float]:
-    """Return the bootstrap interval of an agreement measure; `rows` holds each cluster's contribution.
-
-    If all clusters are alike, the interval allows for unseen clusters that agree fully or not at all. Not at all is 0,
-    or, for a chance-corrected measure at or below chance level, -1.
-    """
-    interval = percentile_interval(drawn)
-    if interval is not None and interval[1] - interval[0] >= ROUNDING and not _alike(rows):
-        return interval
-    other, least = zero_event_upper_bound(len(rows)), -1 if signed and value < ROUNDING else 0
-    return (1 - other) * value + other * least, (1 - other) * value + other
-
-
-def _alike(rows: npt.NDArray[Any]) -> bool:
-    """Return whether clusters differ in nothing but size."""
-    flat = rows.reshape(len(rows), -1)
-    shares = flat / np.abs(flat).sum(axis=1, keepdims=True)
-    return bool(np.ptp(shares, axis=0).max() < ROUNDING)

@@ -25,7 +25,7 @@ from bowstring.metrics.comparing import Difference, degrees_of_freedom, differen
 from bowstring.metrics.difficulty_regression import Fit, Observations, fit
 from bowstring.metrics.distributions import student_t_quantile
 from bowstring.metrics.intervals import Estimate, estimate, wilson_interval
-from bowstring.metrics.linear import Linearized, Places, sums_by
+from bowstring.metrics.linear import Linearized, Places, numbered, sums_by
 
 Floats = npt.NDArray[np.float64]
 _EDGE = 0.05  # if a smaller share is on one side, equal length is an extrapolation
@@ -91,7 +91,7 @@ def length_controlled_runs(runs: Mapping[str, Sequence[Comparison]]) -> LengthCo
     alone = {name: found for name, own in runs.items() if (found := length_controlled(own)) is not None}
     joint = {name: runs[name] for name, found in alone.items() if found.rate and _without_fit(runs[name]) is None}
     items = [c.item for own in joint.values() for c in own]
-    fitted = _Fitted.of(list(joint.values()), items, _numbered(items)) if len(joint) > 1 else None
+    fitted = _Fitted.of(list(joint.values()), items, numbered(items)) if len(joint) > 1 else None
     if fitted is None:
         return LengthControlledRuns(alone, {})
     rates = {name: fitted.rate(n) for n, name in enumerate(joint)}
@@ -117,11 +117,11 @@ class _Fitted:
     def of(cls, runs: Sequence[Sequence[Comparison]], groups: Sequence[str], unit: Places) -> _Fitted | None:
         every = [c for own in runs for c in own]
         outcome = np.asarray([c.outcome for c in every], dtype=np.float64)
-        found = fit(Observations(outcome, _columns(runs, unit), _numbered(groups)))
+        found = fit(Observations(outcome, _columns(runs, unit), numbered(groups)))
         if found is None:
             return None
         cluster_of = np.zeros(int(unit.max()) + 1, dtype=np.intp)
-        cluster_of[unit] = _numbered([c.cluster for c in every])
+        cluster_of[unit] = numbered([c.cluster for c in every])
         return cls(runs, found, unit, cluster_of)
 
     def rate(self, run: int) -> Linearized:
@@ -142,11 +142,14 @@ class _Fitted:
         longer = np.asarray([c.longer for c in compared])
         counts = len(compared), len({c.cluster for c in compared})
         rate = self.rate(run)
-        estimated = Estimate(rate.value, *_interval(rate), *counts, "Wilson, clustered")
+        estimated = Estimate(rate.value, *_interval(rate), *counts)
         edge = bool(min((longer <= 0).mean(), (longer >= 0).mean()) < _EDGE)
         if np.ptp(longer) == 0:
             return LengthControl(estimated, None, 0.0, edge, "all pairs are of equal length")
         slope = self.slope(run)
+        if slope.clusters < 2:  # a change in log odds has no range to fall back on
+            why = "all pairs are of one user: how far length matters to others is unknown"
+            return LengthControl(estimated, None, _spread(compared), edge, why)
         effect = Estimate(slope.value, *_interval(slope), *counts, "t, clustered")
         return LengthControl(estimated, effect, _spread(compared), edge)
 
@@ -183,14 +186,10 @@ def _columns(runs: Sequence[Sequence[Comparison]], unit: Places) -> Floats:
     return np.column_stack([level, level * x[:, None], *([mean - mean.mean()] if len(runs) > 1 else [])])
 
 
-def _numbered(names: Sequence[str]) -> Places:
-    return np.asarray(np.unique(names, return_inverse=True)[1], dtype=np.intp).reshape(-1)
-
-
 def _interval(found: Linearized) -> tuple[float, float]:
     """Wilson's interval of a rate; a symmetric one of a slope, which has no range."""
     if found.clusters < 2:
-        return (found.least, found.most) if found.most else (-math.inf, math.inf)
+        return found.least, found.most
     sums = sums_by(found.cluster, found.influence, found.clusters)
     one_more = float((found.weight**2 / found.n_of).sum())  # so that answers that are all alike are not certain
     variance = found.clusters / (found.clusters - 1) * float((sums**2).sum()) + one_more

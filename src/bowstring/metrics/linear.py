@@ -226,3 +226,16 @@ def sums_by(places: Places, values: Floats, size: int) -> Floats:
     """Return the sum of the values at each place; items at -1 are left out."""
     there = places >= 0
     return np.asarray(np.bincount(places[there], weights=values[there], minlength=size), dtype=np.float64)
+
+
+def numbered(names: Sequence[str]) -> Places:
+    """Return the number of each name, in order of appearance."""
+    places = {name: n for n, name in enumerate(dict.fromkeys(names))}
+    return np.asarray([places[name] for name in names], dtype=np.intp)
+
+
+def number_of_events(influence: Floats) -> float:
+    """Return how many items differ from the rest: so many, if all influence were theirs and equal; 0 without any."""
+    squares = influence**2
+    fourth = float((squares**2).sum())
+    return float(squares.sum()) ** 2 / fourth if fourth > 0 else 0.0

@@ -103,8 +103,7 @@ class Measure:
         listed = [(cluster, record, self.parts(record)) for cluster, record in records]
         scores = self.collect_scores(listed)
         found = self.estimate_from_scores(scores)
-        items = {item_and_answer(record)[0] for _, record, parts in listed if parts}
-        return found and replace(found, n=len(items), missing=self._missing(found.value, listed))
+        return found and replace(found, missing=self._missing(found.value, listed))
 
     def estimate_from_scores(self, scores: Mapping[str, Sequence[Score]]) -> Estimate | None:
         found = estimate(scores, self.statistic, ends=self.ends)

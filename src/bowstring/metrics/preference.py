@@ -9,15 +9,15 @@ A comparison is a win (1), tie (0.5) or loss (0) for the first; the win rate is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bowstring.labels import COMPARED_SCORES, PREFERRED_SCORES, TIE
-from bowstring.metrics.clusters import Means, Score
-from bowstring.metrics.intervals import Estimate, bootstrap_estimate, estimate
+from bowstring.metrics.clusters import Score
+from bowstring.metrics.intervals import Estimate, estimate, interval_of
+from bowstring.metrics.linear import numbered
+from bowstring.metrics.residuals import linearize_slope
 from bowstring.metrics.scales import normalize_label, parse_number
 from bowstring.records import Rating
 
@@ -97,26 +97,13 @@ def _slope(rated: Sequence[Rating]) -> Estimate | None:
     """Return the change of the win rate per degree of personalization, in points; None if degrees are words or all
     equal."""
     points = [
-        (_cluster(r), degree, 100 * PREFERRED_SCORES[r.label])
+        (_cluster(r), degree, PREFERRED_SCORES[r.label])
         for r in rated
         if r.personalization is not None and (degree := parse_number(r.personalization)) is not None
     ]
-    if len({degree for _, degree, _ in points}) < 2:
+    degrees, scores = (np.asarray([point[k] for point in points], dtype=np.float64) for k in (1, 2))
+    if len(set(degrees.tolist())) < 2:
         return None
-    middle = float(np.mean([degree for _, degree, _ in points]))
-    means = {
-        "x": [Score(cluster, x - middle) for cluster, x, _ in points],
-        "y": [Score(cluster, y) for cluster, _, y in points],
-        "xy": [Score(cluster, (x - middle) * y) for cluster, x, y in points],
-        "xx": [Score(cluster, (x - middle) ** 2) for cluster, x, _ in points],
-    }
-    found = bootstrap_estimate(means, _fitted)
-    return None if found is None else replace(found, n=len(points))
-
-
-def _fitted(mean: Means) -> npt.NDArray[np.float64]:
-    """Return the least-squares slope; NaN if all degrees are equal up to rounding."""
-    spread = mean["xx"] - mean["x"] ** 2
-    spread = np.where(spread > 1e-9 * mean["xx"], spread, np.nan)
-    slope: npt.NDArray[np.float64] = (mean["xy"] - mean["x"] * mean["y"]) / spread
-    return slope
+    found = linearize_slope(degrees, scores, numbered([cluster for cluster, _, _ in points]))
+    low, high = interval_of(found)
+    return Estimate(100 * found.value, 100 * low, 100 * high, found.n, found.clusters)

@@ -2,8 +2,8 @@
 
     compare_raters([Rating("1", "ann", "win"), Rating("1", "judge", "tie"), …], reference="ann")
 
-The ratings are of one task, with at most one per rater and item. Intervals are resampled by cluster where the
-ratings name one, otherwise by item.
+The ratings are of one task, with at most one per rater and item. Intervals are clustered where the ratings name a
+cluster; otherwise each item is its own cluster.
 """
 
 from __future__ import annotations

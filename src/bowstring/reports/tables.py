@@ -52,7 +52,7 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = ()
-    clusters: str = "clusters"  # unit of resampling
+    clusters: str = "clusters"  # what they are: users, personas
 
 
 def notes_of(metrics: Mapping[str, Any]) -> list[str]:

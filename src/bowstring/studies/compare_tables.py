@@ -50,8 +50,14 @@ def missing_notes(compared: Comparison) -> list[str]:
     own, number = compared.metrics[compared.metric], compared.metric_set.number
     if not any(e.missing_items for e in own.values()):
         return []
-    said = (f"{name} {number(e.as_worst, compared.metric)} ({e.missing_items:,} missing)" for name, e in own.items())
-    return [f"{compared.metric} on all items, with missing scores at the worst: {', '.join(said)}."]
+
+    def told(name: str, e: Estimate) -> str:
+        low, high = (number(end, compared.metric) for end in e.bounds)
+        between = f"; {low} to {high} possible" if e.missing is not None and e.missing.bounds else ""
+        return f"{name} {number(e.as_worst, compared.metric)} ({e.missing_items:,} missing{between})"
+
+    said = ", ".join(told(name, e) for name, e in own.items())
+    return [f"{compared.metric} on all items, with missing scores at the worst: {said}."]
 
 
 def _legend(compared: Comparison) -> list[str]:
@@ -111,7 +117,7 @@ def _csv(compared: Comparison) -> str:
     written = io.StringIO()
     rows = csv.writer(written, lineterminator="\n")
     of = ("value", "low", "high", "n", "clusters", "trusted", "missing_items", "as_worst")
-    against = ("value", "low", "high", "p", "corrected", "n", "clusters", "left_out")
+    against = ("value", "low", "high", "p", "corrected", "n", "clusters", "left_out", "contested")
     rows.writerow(["run", "metric", *of, "baseline", *(f"difference_{name}" for name in against)])
     for cells in _csv_rows(compared, of, against):
         rows.writerow([escape_csv(one_line(cell)) if isinstance(cell, str) else cell for cell in cells])

@@ -74,7 +74,7 @@ class Row:
 
     @property
     def clusters(self) -> str:
-        """The resampled clusters of its intervals; generic if the benchmark is not installed."""
+        """The clusters of its intervals; generic if the benchmark is not installed."""
         benchmark = find_installed(self.entry.configuration.get("benchmark"))
         return "clusters" if benchmark is None else benchmark.cluster.many
 
@@ -118,7 +118,7 @@ class ListPage:
 
     @property
     def clusters(self) -> str:
-        """The resampled clusters of the intervals of these rows."""
+        """The clusters of the intervals of these rows."""
         return " or ".join(dict.fromkeys(row.clusters for row in self.rows)) or "clusters"
 
     @property

@@ -16,6 +16,7 @@ from bowstring.benchmarks.findings import (
     assess_gain,
     at_least,
     at_most,
+    length_finding,
     make_finding,
     mean_of,
     naming_run_judge,
@@ -192,8 +193,8 @@ def _length(whole: Sequence[Record]) -> Iterator[Finding]:
     rows = response_lengths(whole, cluster_of)
     if not rows:
         return
-    words = mean_of([Score(c, x) for c, x, _ in rows])
-    yield _finding("length", "words per response", words, "", lambda e: "The mean over all scored responses.")
+    lengths, meaning = [Score(c, x) for c, x, _ in rows], "The mean over all scored responses."
+    yield length_finding("length", "words per response", lengths, meaning, cluster=CLUSTER)
     found = correlation(rows)
     if found is None:
         why = "All scores or all lengths are equal, so there is no correlation."

@@ -1,7 +1,7 @@
 """CUPID's metrics: precision, recall and F1 over checklist items, and the judge's score.
 
-They are pooled over all items, as published, and also averaged by instance; intervals resample personas. An instance
-with an unparsed part is left out of precision, recall and F1 together, and is counted.
+They are pooled over all items, as published, and also averaged by instance; intervals are clustered by persona. An
+instance with an unparsed part is left out of precision, recall and F1 together, and is counted.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from bowstring.benchmarks.findings import (
     assess_gain,
     at_least,
     at_most,
+    length_finding,
     make_finding,
-    mean_of,
     naming_run_judge,
     near,
     paired_difference,
@@ -271,8 +271,8 @@ class QuestionAudit:
             for r in self._answered
             if r.get("score") is not None
         ]
-        words = mean_of([Score(c, n) for c, n, _ in rows])
-        yield self._finding("length", "words per answer", words, "", lambda e: "The mean over all scored answers.")
+        lengths, meaning = [Score(c, n) for c, n, _ in rows], "The mean over all scored answers."
+        yield length_finding("length", "words per answer", lengths, meaning, cluster=self._cluster)
         found = correlation(rows)
         if found is not None:
             yield self._finding(
