@@ -166,7 +166,7 @@ def _of_provider(
 ) -> Model:
     configured = _configured(provider.url_variable)
     elsewhere = url or configured
-    if elsewhere is not None and elsewhere.rstrip("/") == provider.url:
+    if elsewhere is not None and elsewhere.rstrip("/") == provider.url.format(region=_aws_region()):
         elsewhere = None
     name = f"{provider.name}/{model}" + (f"@{_public_url(url)}" if url else "")
     identity = f"{provider.name}/{model}" + (f"@{_public_url(elsewhere)}" if elsewhere else "")
@@ -223,10 +223,14 @@ def _checked_key(variable: str, key: str | None) -> str | None:
     return key or None
 
 
+def _aws_region() -> str:
+    return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+
+
 def _aws_credentials(name: str, *, with_key: bool) -> Any:
     from bowstring.models.bedrock import Credentials
 
-    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+    region = _aws_region()
     if bearer := _checked_key("AWS_BEARER_TOKEN_BEDROCK", os.environ.get("AWS_BEARER_TOKEN_BEDROCK")):
         return Credentials(region, bearer)
     access, secret = (_checked_key(v, os.environ.get(v)) for v in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"))
