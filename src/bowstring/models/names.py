@@ -89,8 +89,9 @@ def open_model(
     With `with_key=False` the key may be missing: enough to plan a run, not to send requests. `served_as` names the
     model that a server has, whatever its address; without it, a server at another address has another model.
     """
-    if served_as is not None and not (isinstance(name, str) and _NAME.fullmatch(name)):
-        raise UsageError(f"--served-as {served_as}: {name} is not behind an address; it is known by what it is")
+    if served_as is not None and not _is_served(name):
+        named = _without_server(name) if isinstance(name, str) else type(name).__name__
+        raise UsageError(f"--served-as {served_as}: {named} is not behind an address; it is known by what it is")
     if not isinstance(name, str):
         return _of_object(name)
     if name == "embedded":
@@ -119,6 +120,11 @@ def open_model(
         )
     provider = PROVIDERS[match["provider"]]
     return _of_provider(provider, match["model"], url, patience, with_key=with_key, served_as=served_as)
+
+
+def _is_served(name: Any) -> bool:
+    match = _NAME.fullmatch(name) if isinstance(name, str) else None
+    return match is not None and match["provider"] not in ("hf", "vllm")
 
 
 def _checked_url(where: str, url: str) -> str:
