@@ -43,7 +43,7 @@ def test_two_judges_meet_on_the_same_answers(tmp_path):
     for task, kinds in (("compare", ("persona", "profile")), ("satisfaction", ("schedule",))):
         same = [a["verdict"] == b["verdict"] for a, b in zip(one, two, strict=True) if a["type"] in kinds]
         pair = found["tasks"][task]["pairs"][0]
-        assert pair["raters"] == ["openai/one@127.0.0.1/v1", "openai/two@127.0.0.1/v1"]
+        assert pair["raters"] == [server.model("one"), server.model("two")]
         assert pair["n"] == len(same)
         assert pair["agreement"]["value"] == pytest.approx(sum(same) / len(same))
         assert pair["agreement"]["clusters"] == 6, "intervals are by user"
@@ -63,7 +63,8 @@ def test_verdicts_on_different_answers_are_never_compared(tmp_path):
         bowstring(*command(server, tmp_path / "b", "--judge", server.model("two"), "--model", server.model("other")))
     ran = bowstring("agree", tmp_path / "a", tmp_path / "b")
     assert ran.code == 2
-    assert ran.err.startswith("no item has two raters: openai/one@127.0.0.1/v1 (60), openai/two@127.0.0.1/v1 (60); ")
+    one, two = server.model("one"), server.model("two")
+    assert ran.err.startswith(f"no item has two raters: {one} (60), {two} (60); ")
 
 
 def test_both_orders_are_two_raters_and_a_judge_can_be_named(tmp_path):
@@ -88,7 +89,7 @@ def test_people_join_the_judge_by_items_and_are_its_reference(tmp_path):
     found = agree(tmp_path / "people.csv", tmp_path / "r", "--reference", "ann")
     compared = found["tasks"]["compare"]
     assert "ratings" not in found["tasks"], "the task of an item is known from the run"
-    other = compared["reference"]["others"]["openai/judge@127.0.0.1/v1"]
+    other = compared["reference"]["others"][server.model("judge")]
     right = sum(n % 4 > 0 for n in range(len(rows)))
     assert other["n"] == len(rows)
     assert other["accuracy"]["value"] == pytest.approx(right / len(rows))
@@ -105,7 +106,7 @@ def test_metrics_rate_by_their_sign(tmp_path):
     with Server() as server:
         bowstring(*command(server, tmp_path / "r"))
     found = agree(tmp_path / "r", "--metrics")["tasks"]["compare"]
-    assert list(found["raters"]) == ["openai/judge@127.0.0.1/v1", "bleu", "rouge_l", "length"]
+    assert list(found["raters"]) == [server.model("judge"), "bleu", "rouge_l", "length"]
     assert found["fleiss_kappa"]["ratings"] == 4
     rows = [r for r in records(tmp_path / "r") if r["type"] != "schedule"]
     nearer = [bleu(r["answer"], r["personalized_answer"]) - bleu(r["answer"], r["general_answer"]) for r in rows]
@@ -127,7 +128,7 @@ def test_verdicts_that_cannot_be_read_are_counted(tmp_path):
     unread = sum(r["verdict"] is None for r in records(runs[1]))
     assert unread
     found = agree(*runs)
-    lost = {"task": "compare", "rater": "openai/two@127.0.0.1/v1", "reason": "unparsed", "n": unread}
+    lost = {"task": "compare", "rater": server.model("two"), "reason": "unparsed", "n": unread}
     assert found["left_out"] == [lost]
     assert found["tasks"]["compare"]["shared"] == found["tasks"]["compare"]["items"] - unread
     assert "(unparsed)" in bowstring("agree", *runs).out

@@ -285,7 +285,7 @@ def test_another_judge_may_be_audited_and_two_may_be_compared(tmp_path):
             run, "--judge", server.model("fair"), "--second-judge", server.model("longer"), "--checks", "gold"
         )
         assert found["checks"] == ["gold", "second-judge"]
-        assert found["second_judge"] == "openai/longer@127.0.0.1/v1"
+        assert found["second_judge"] == server.model("longer")
         own = records(run)
         variants = {r["key"]: r["variants"] for r in records(next((run / "audit").iterdir()))}
         same = [r["verdict"] == variants[r["key"]]["second"]["verdict"] for r in own]
@@ -297,8 +297,9 @@ def test_another_judge_may_be_audited_and_two_may_be_compared(tmp_path):
         assert "Cohen's kappa on comparisons (−1 to 1)" in by
         assert by["rank correlation of scores on comparisons (−1 to 1)"]["places"] == 2
         other = audit(run, "--judge", server.model("first"), "--checks", "position")
-    assert other["judge"] == "openai/first@127.0.0.1/v1"
-    assert "the run's judge was openai/fair@127.0.0.1/v1; this audit uses openai/first@127.0.0.1/v1" in other["notes"]
+    fair, first = server.model("fair"), server.model("first")
+    assert other["judge"] == first
+    assert f"the run's judge was {fair}; this audit uses {first}" in other["notes"]
     assert other["by"]["% of verdicts that change when the two sides are swapped"]["value"] == 100
 
 
@@ -306,8 +307,7 @@ def test_an_audit_stops_before_it_passes_its_budget_and_goes_on(tmp_path):
     prices = tmp_path / "prices.yaml"
     with Server(reply) as server:
         run = ran_by(server, tmp_path, "fair", "--type", "persona")
-        identity = "openai/fair@127.0.0.1/v1"
-        prices.write_text(f"{identity}: {{input: 1.0, output: 1.0}}\n")
+        prices.write_text(f"{server.model('fair')}: {{input: 1.0, output: 1.0}}\n")
         given = ("--judge", server.model("fair"), "--checks", "gold,probes", "--prices", prices)
         before = len(server.requests)
         ran = bowstring("audit", run, *given, "--max-cost", "0.01")
@@ -378,13 +378,21 @@ def test_builtin_and_truth_judges_need_no_model(tmp_path):
         assert "* fewer than 30 users: do not trust the interval" in shown.out
 
 
-def test_where_the_model_cannot_be_reached_the_rest_is_done_and_it_says_how(fair_run):
-    server, run, _ = fair_run
-    found = audit(run, "--judge", server.model("fair"), "--checks", "gold,no-history")
+def test_where_a_model_cannot_be_opened_the_rest_is_done_and_it_says_how(tmp_path):
+    with Server(reply) as server:
+        hosted = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "sk-1"}
+        given = ("--judge", "openai/fair", "--model", "openai/m", "--limit", "10")
+        assert bowstring(*command(server, tmp_path / "r"), *given, env=hosted).code == 0
+        found = audit(tmp_path / "r", "--judge", server.model("fair"), "--checks", "gold,no-history")
+        lost = bowstring("audit", tmp_path / "r")
     assert {one["check"] for one in found["findings"]} == {"gold"}
+    model, judge = server.model("m"), server.model("fair")
     assert found["skipped"]["no-history"].startswith(
-        "the run's model was openai/m@127.0.0.1/v1; give its current name with --model"
+        f"the run's model was {model}; give its current name with --model (openai/m needs OPENAI_API_KEY"
     )
+    assert lost.code == 2
+    assert lost.err.startswith(f"the run's judge was {judge}; give its current name with --judge (openai/fair needs")
+    assert len(lost.err.splitlines()) == 1
 
 
 def test_answers_are_judged_again_where_the_words_to_the_judge_have_changed(tmp_path):
@@ -404,7 +412,7 @@ def test_answers_are_judged_again_where_the_words_to_the_judge_have_changed(tmp_
     assert by["answer as a list with bold text − original answer (difference, score 0–100)"]["value"] == 0, (
         "a side is a side, in both dresses"
     )
-    assert any(name.endswith("(by the run's judge, openai/fair@127.0.0.1/v1, with other prompts)") for name in by)
+    assert any(name.endswith(f"(by the run's judge, {server.model('fair')}, with other prompts)") for name in by)
     assert any("prompts have changed since the run (hicupid/judge_persona)" in note for note in found["notes"])
     page = (run / "report.html").read_text(encoding="utf-8")
     assert "prompts have changed since the run (hicupid/judge_persona)" in page
@@ -451,7 +459,6 @@ def test_wrong_usage_is_one_line_and_exit_code_2(fair_run, tmp_path):
         ((run, "--checks", ","), "--checks : expected one or more of gold"),
         ((run, "--checks", "length", "--matcher", "embedded"), "--matcher: the run had no separate matcher"),
         ((run, "--checks", "second-judge"), "--checks second-judge needs --second-judge NAME"),
-        ((run,), "the run's judge was openai/fair@127.0.0.1/v1; give its current name with --judge"),
         ((run, "--checks", "gold", "--judge", "truth"), "--judge truth: mini has no truth.json"),
         ((run, "--checks", "length", "--labels", tmp_path / "odd.csv"), "line 2: label is 'superb'; expected win, tie"),
         ((run, "--checks", "length", "--labels", tmp_path / "tie.csv"), "label is 'tie'; expected yes or no"),

@@ -55,7 +55,7 @@ def test_a_run_leaves_what_it_promises(tmp_path):
     assert 0.3 < found["answer_is_a"] < 0.7
     manifest = json.loads((out / "run.json").read_text())
     assert manifest["status"] == "complete"
-    assert manifest["config"]["model"] == "openai/m@127.0.0.1/v1"
+    assert manifest["config"]["model"] == server.model("m")
     assert str(out / "report.html") in ran.out
 
 
@@ -218,8 +218,7 @@ def test_a_model_that_cannot_be_used_ends_the_run_with_one_line(tmp_path, reply,
 def test_a_dry_run_asks_nothing_and_says_what_it_would_cost(tmp_path):
     prices = tmp_path / "prices.yaml"
     with Server() as server:
-        identity = "openai/m@127.0.0.1/v1"
-        prices.write_text(f"{identity}: {{input: 1.0, cached: 0.1, output: 2.0}}\n")
+        prices.write_text(f"{server.model('m')}: {{input: 1.0, cached: 0.1, output: 2.0}}\n")
         args = command(server, tmp_path / "r", "--prices", str(prices))
         ran = bowstring(*args, "--dry-run", "--json")
         assert ran.code == 0, ran.err
@@ -262,7 +261,7 @@ def test_a_run_stops_before_it_passes_its_budget_and_can_be_resumed(tmp_path):
         assert len(server.requests) == 120, "what the first run bought was not bought again"
         unknown = bowstring("eval", "hicupid", "--model", server.model("dear"), "--max-cost", "1", cwd=tmp_path)
     assert unknown.code == 2
-    assert "--max-cost needs the price of openai/dear@127.0.0.1/v1: set it with --prices FILE" in unknown.err
+    assert f"--max-cost needs the price of {server.model('dear')}: set it with --prices FILE" in unknown.err
 
 
 def test_keys_are_in_no_file(tmp_path):

@@ -31,8 +31,8 @@ def test_transcripts_come_back_with_their_questions_answers_and_sides(tmp_path):
         assert bowstring(*command(server, tmp_path / "r")).code == 0
     ran = export(tmp_path / "r", "--out", tmp_path / "t.parquet")
     assert ran.code == 0, ran.err
-    line = f"60 judgements by openai/judge@127.0.0.1/v1 from 1 run; left out: nothing; {tmp_path / 't.parquet'}\n"
-    assert ran.out == line
+    by = server.model("judge")
+    assert ran.out == f"60 judgements by {by} from 1 run; left out: nothing; {tmp_path / 't.parquet'}\n"
     found = load_judgements(str(tmp_path / "t.parquet"))
     for judged, record in zip(found, records(tmp_path / "r"), strict=True):
         question = QUESTIONS[judged.question.key]
@@ -90,7 +90,7 @@ def test_runs_are_joined_a_sweep_stands_for_its_runs_and_duplicates_come_once(tm
         bowstring(*command(server, tmp_path / "again", "--limit", "10", "--history", "none", "--shots", "0"))
     ran = export(tmp_path / "s", tmp_path / "s" / "gold", tmp_path / "again", "--out", tmp_path / "t.parquet")
     assert ran.code == 0, ran.err
-    assert ran.out.startswith("20 judgements by openai/judge@127.0.0.1/v1 from 3 runs; left out: 10 duplicate; ")
+    assert ran.out.startswith(f"20 judgements by {server.model('judge')} from 3 runs; left out: 10 duplicate; ")
     both = records(tmp_path / "s" / "none") + records(tmp_path / "s" / "gold")
     assert [judged.answer for judged in load_judgements(str(tmp_path / "t.parquet"))] == [r["answer"] for r in both]
 
@@ -121,7 +121,8 @@ def test_labels_of_a_matcher_come_back_with_what_was_held_against_what(tmp_path)
         bowstring(*cupid_command(server, tmp_path / "r", "--matcher", server.model("matcher")))
     ran = export(tmp_path / "r", "--out", tmp_path / "t")
     assert ran.code == 0, ran.err
-    assert ran.out.startswith("24 labelled checklists by openai/matcher@127.0.0.1/v1 from 1 run; left out: nothing; ")
+    by = server.model("matcher")
+    assert ran.out.startswith(f"24 labelled checklists by {by} from 1 run; left out: nothing; ")
     found = load_coverage(str(tmp_path / "t"))
     assert load_coverage(str(tmp_path / "t" / "coverage" / "train.parquet")) == found
     rows = {r["key"]: r for r in records(tmp_path / "r")}

@@ -38,7 +38,7 @@ def test_a_clear_difference_stops_the_race_and_saves_the_rest(thirty_users, tmp_
         assert ran.code == 0, ran.err
         asked = [r for r in server.requests if r.body["model"] != "judge"]
     assert found["metric"] == "score.schedule"
-    assert (found["established"], found["better"]) == (True, "openai/good@127.0.0.1/v1")
+    assert (found["established"], found["better"]) == (True, server.model("good"))
     assert 6 <= found["users"] < found["of_users"] == 30
     assert found["low"] > 0
     assert found["value"] > 20

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bowstring.errors import UsageError
 from bowstring.models.embedded import precision_in_name
 from bowstring.models.endpoint import encode_branch, encode_trunk, read_completion
-from bowstring.models.names import open_model
+from bowstring.models.names import PROVIDERS, open_model
 from bowstring.models.reasoning import split_reasoning
 from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, Usage
 from tests.support.server import Reply, Server
@@ -289,6 +289,27 @@ def test_a_name_that_cannot_be_used_says_what_is_missing(name, message, monkeypa
     assert message in str(error.value)
 
 
-def test_the_same_model_behind_another_port_is_the_same_model():
-    identities = {open_model(f"openai/m@http://127.0.0.1:{port}/v1").identity for port in (8000, 9000)}
-    assert identities == {"openai/m@127.0.0.1/v1"}
+def test_a_server_is_known_by_its_address_without_user_and_password():
+    identity = "openai/m@http://127.0.0.1:8000/v1"
+    for name in (identity, f"{identity}/", "openai/m@http://me:password@127.0.0.1:8000/v1/chat/completions"):
+        assert open_model(name).identity == identity
+    others = ("http://127.0.0.1:9000/v1", "https://127.0.0.1:8000/v1", "http://127.0.0.1:8000/v2")
+    assert identity not in {open_model(f"openai/m@{url}").identity for url in others}
+
+
+@pytest.mark.parametrize(
+    ("provider", "variable", "key"),
+    [
+        ("openai", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
+        ("anthropic", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
+        ("bedrock", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_BEARER_TOKEN_BEDROCK"),
+    ],
+)
+def test_a_provider_at_another_address_is_known_by_it(provider, variable, key, monkeypatch):
+    monkeypatch.setenv(key, "sk-1")
+    monkeypatch.delenv(variable, raising=False)
+    assert open_model(f"{provider}/m").identity == f"{provider}/m"
+    monkeypatch.setenv(variable, "http://me:password@127.0.0.1:8000/v1/")
+    assert open_model(f"{provider}/m").identity == f"{provider}/m@http://127.0.0.1:8000/v1"
+    monkeypatch.setenv(variable, PROVIDERS[provider].url.format(region="us-east-1") + "/")
+    assert open_model(f"{provider}/m").identity == f"{provider}/m"

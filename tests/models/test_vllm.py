@@ -3,6 +3,7 @@ vLLM itself is in test_vllm_itself.py, for whoever has it."""
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -183,7 +184,9 @@ def test_an_adapter_is_asked_for_with_every_batch_and_room_is_made_for_its_rank(
     ask(name, prompts("I like tea"), Sampling(10))
     assert (vllm.options["enable_lora"], vllm.options["max_lora_rank"]) == (True, rank)
     assert vllm.adapters == [LoRARequest("adapter", 1, str(tmp_path))]
-    assert open_model(name).identity.startswith(open_model(f"vllm/{folder}").identity.replace("#", f"+{tmp_path}#"))
+    weights, precision = open_model(f"vllm/{folder}").identity.split(",")
+    label, adapter = f"+{tmp_path.name}#", r"\+[0-9a-f]{12}"
+    assert re.fullmatch(f"{re.escape(weights.replace('#', label))}{adapter},{precision}", open_model(name).identity)
 
 
 def test_a_prompt_that_is_too_long_fails_alone(vllm, folder):

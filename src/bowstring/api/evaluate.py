@@ -268,9 +268,10 @@ def _like(run: EndedRun, name: str | None, given: dict[str, Any]) -> tuple[str, 
     named: dict[str, Any] = {
         key: known.names.get(of_role.get(key, key)) or name_of_identity(str(value)) for key, value in judges.items()
     }
-    served = [f"{role}={name}" for role, name in known.served_as.items() if role != "model" and role not in given]
-    if served and "served_as" not in given:
-        named["served_as"] = tuple(served)
+    keyword = {STAGE_ROLE: "history_model"}
+    served = [f"{role}={name}" for role, name in known.served_as.items() if keyword.get(role, role) not in given]
+    if served:  # a name that is given for the same role comes later, and counts
+        given = given | {"served_as": (*served, *given.get("served_as", ()))}
     thinking = ThinkingSettings.of_configuration(configuration).configuration()
     data = {"data": run.data_name, "revision": configuration["data"]["revision"]}
     data = {key: value for key, value in data.items() if value is not None}

@@ -22,7 +22,7 @@ from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
 from bowstring.runs.runner import Group, Record, Runner
 from bowstring.runs.store import Store
-from bowstring.runs.stored import Chosen, StoredResponse, select
+from bowstring.runs.stored import Chosen, StoredResponse, select, trunk_of
 from bowstring.settings import check_settings, option
 
 
@@ -127,6 +127,10 @@ class _Asking:
         budget = Budget(settings.max_cost) if settings.max_cost is not None else None
         store = Store(self._path)
         try:
+            by_trunk: dict[str, list[StoredResponse]] = {}
+            for row in self._rows:
+                by_trunk.setdefault(row.trunk, []).append(row)
+            trunks = {digest: trunk_of(store, own[0]) for digest, own in by_trunk.items()}
             askers = {
                 (identity, role): Asker(
                     model,
@@ -142,7 +146,7 @@ class _Asking:
             }
 
             async def ask(row: StoredResponse) -> Record:
-                prompt = row.prompt(store.trunk(row.trunk) or ())
+                prompt = row.prompt(trunks[row.trunk])
                 try:
                     await askers[row.model, row.role].ask(prompt, row.settings())
                     self._done.replaced += 1
@@ -151,9 +155,6 @@ class _Asking:
                     reasons[failed.reason] += 1
                 return {}
 
-            by_trunk: dict[str, list[StoredResponse]] = {}
-            for row in self._rows:
-                by_trunk.setdefault(row.trunk, []).append(row)
             groups = [Group(own, lambda items: ask) for own in by_trunk.values()]
             self._runner = Runner(groups, list(askers.values()))
             outcome = await self._runner.run()

@@ -89,8 +89,9 @@ def open_model(
     With `with_key=False` the key may be missing: enough to plan a run, not to send requests. `served_as` names the
     model that a server has, whatever its address; without it, a server at another address has another model.
     """
-    if served_as is not None and not (isinstance(name, str) and _NAME.fullmatch(name)):
-        raise UsageError(f"--served-as {served_as}: {name} is not behind an address; it is known by what it is")
+    if served_as is not None and not _is_served(name):
+        named = _without_server(name) if isinstance(name, str) else type(name).__name__
+        raise UsageError(f"--served-as {served_as}: {named} is not behind an address; it is known by what it is")
     if not isinstance(name, str):
         return _of_object(name, patience)
     if name == "embedded":
@@ -119,6 +120,11 @@ def open_model(
         )
     provider = PROVIDERS[match["provider"]]
     return _of_provider(provider, match["model"], url, patience, with_key=with_key, served_as=served_as)
+
+
+def _is_served(name: Any) -> bool:
+    match = _NAME.fullmatch(name) if isinstance(name, str) else None
+    return match is not None and match["provider"] not in ("hf", "vllm")
 
 
 def _checked_url(where: str, url: str) -> str:
@@ -166,7 +172,7 @@ def _of_provider(
 ) -> Model:
     configured = _configured(provider.url_variable)
     elsewhere = url or configured
-    if elsewhere is not None and elsewhere.rstrip("/") == provider.url:
+    if elsewhere is not None and elsewhere.rstrip("/") == provider.url.format(region=_aws_region()):
         elsewhere = None
     name = f"{provider.name}/{model}" + (f"@{_public_url(url)}" if url else "")
     identity = f"{provider.name}/{model}" + (f"@{_public_url(elsewhere)}" if elsewhere else "")
@@ -223,10 +229,14 @@ def _checked_key(variable: str, key: str | None) -> str | None:
     return key or None
 
 
+def _aws_region() -> str:
+    return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+
+
 def _aws_credentials(name: str, *, with_key: bool) -> Any:
     from bowstring.models.bedrock import Credentials
 
-    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+    region = _aws_region()
     if bearer := _checked_key("AWS_BEARER_TOKEN_BEDROCK", os.environ.get("AWS_BEARER_TOKEN_BEDROCK")):
         return Credentials(region, bearer)
     access, secret = (_checked_key(v, os.environ.get(v)) for v in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"))

@@ -264,8 +264,9 @@ class Running:
             for role, model in self.models.items():
                 beside, at_once = first.get(model.name), getattr(model, "at_once", False)
                 options = self.options
+                same = beside is not None and beside.model.identity == model.identity  # --served-as is by role
                 askers[role] = Asker(
-                    beside.model if beside else model,
+                    beside.model if beside and same else model,
                     store,
                     beside=beside,
                     concurrency=None if at_once else options.concurrency,

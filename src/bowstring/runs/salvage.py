@@ -52,7 +52,7 @@ def salvage(store: Path) -> Salvaged:
                 known = rows.get(row[0])
                 if known is None or float(str(known[_STORED_AT])) < float(str(row[_STORED_AT])):
                     rows[row[0]] = row
-            elif len(row) == 2 and isinstance(row[1], bytes) and _is_trunk(row[0], row[1]):
+            elif len(row) == 2 and isinstance(row[1], bytes) and is_trunk(row[0], row[1]):
                 trunks[str(row[0])] = row[1]
     return Salvaged(list(rows.values()), trunks)
 
@@ -77,7 +77,8 @@ def unpack(packed: bytes) -> tuple[Message, ...]:
     return tuple(Message(role, tuple(parts)) for role, *parts in json.loads(zlib.decompress(packed)))
 
 
-def _is_trunk(digest: object, packed: bytes) -> bool:
+def is_trunk(digest: object, packed: bytes) -> bool:
+    """Return whether these are the messages of the trunk with this hash."""
     try:
         return Trunk(unpack(packed)).digest == digest
     except (zlib.error, ValueError, TypeError):

@@ -36,7 +36,7 @@ from bowstring.files.writing import draft_of
 from bowstring.records import Completion, Message, Prompt, Provenance, Sampling, Trunk, Usage
 from bowstring.runs.leases import Leases
 from bowstring.runs.rows import COLUMNS, Row, is_intact, row_checksum
-from bowstring.runs.salvage import Salvaged, keep_damaged_copy, salvage, unpack
+from bowstring.runs.salvage import Salvaged, is_trunk, keep_damaged_copy, salvage, unpack
 from bowstring.runs.seal import Seal
 
 _SCHEMA = """
@@ -120,7 +120,6 @@ class Store:
             self._seal.close()
             raise
         self._writing = threading.Lock()
-        self._known_trunks: set[str] = set()
         self._queue: asyncio.Queue[tuple[Response, asyncio.Future[Completion]]] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
         self.leases = Leases(None if readonly else self.path)
@@ -269,7 +268,6 @@ class Store:
         with self._writing, self._writer:
             gone = self._writer.executemany("DELETE FROM responses WHERE key = ?", [(key,) for key in keys]).rowcount
             self._writer.execute("DELETE FROM trunks WHERE hash NOT IN (SELECT trunk FROM responses)")
-        self._known_trunks.clear()
         return max(0, gone)
 
     def add(self, rows: Iterable[Row], trunks: Iterable[tuple[str, bytes]]) -> int:
@@ -311,13 +309,12 @@ class Store:
     def _commit(self, responses: Sequence[Response]) -> list[Completion]:
         """Write what is not there yet, and return what is stored."""
         trunks = {r.prompt.trunk.digest: r.prompt.trunk for r in responses}
-        new = {digest: trunk for digest, trunk in trunks.items() if digest not in self._known_trunks}
         rows = [_row(r) for r in responses]
         with self._writing:
             try:
-                self._writer.executemany(
-                    "INSERT OR IGNORE INTO trunks VALUES (?, ?)", [(d, _pack(t)) for d, t in new.items()]
-                )
+                self._writer.execute("BEGIN IMMEDIATE")  # before looking: another process may remove a trunk
+                new = [(digest, _pack(trunk)) for digest, trunk in trunks.items() if not self._has_trunk(digest)]
+                self._writer.executemany("INSERT INTO trunks VALUES (?, ?)", new)
                 stored = [self._put_row(row, replaces=r.replaces) for row, r in zip(rows, responses, strict=True)]
                 added = sum(is_new for _, is_new in stored)
                 self._writer.execute("UPDATE written SET n = n + ?", (added,))
@@ -327,8 +324,10 @@ class Store:
                 self._writer.rollback()
                 raise
         self._seal.note(written)
-        self._known_trunks.update(new)
         return [completion_of(row) for row, _ in stored]
+
+    def _has_trunk(self, digest: str) -> bool:
+        return self._writer.execute("SELECT 1 FROM trunks WHERE hash = ?", (digest,)).fetchone() is not None
 
     def _put_row(self, row: Row, *, replaces: bool) -> tuple[Row, bool]:
         """Return the row that is stored, and whether it is this one."""
@@ -337,8 +336,9 @@ class Store:
         return self._writer.execute(_ONE, (row[0],)).fetchone(), False
 
     def trunk(self, digest: str) -> tuple[Message, ...] | None:
+        """Return the messages of a trunk; None if they are missing or damaged."""
         row = self._reader.execute("SELECT messages FROM trunks WHERE hash = ?", (digest,)).fetchone()
-        return None if row is None else unpack(row[0])
+        return unpack(row[0]) if row is not None and is_trunk(digest, row[0]) else None
 
     async def close(self) -> None:
         if self._task is not None:

@@ -20,11 +20,9 @@ from typing import Any
 from bowstring.errors import StoreError, UsageError
 from bowstring.records import Message, Prompt, Sampling, Trunk
 from bowstring.runs.rows import COLUMNS, Row
-from bowstring.runs.salvage import unpack
+from bowstring.runs.salvage import is_trunk
 from bowstring.runs.store import Store
 from bowstring.settings import check_settings, option
-
-_NOTHING = "nothing in it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +99,9 @@ class StoredResponse:
         except (ValueError, OverflowError, OSError):
             return "an impossible date"
 
-    def prompt(self, trunk: Sequence[Message]) -> Prompt:
+    def prompt(self, trunk: Trunk) -> Prompt:
         branch = tuple(Message(role, tuple(parts)) for role, *parts in json.loads(self.branch))
-        return Prompt(Trunk(trunk), branch)
+        return Prompt(trunk, branch)
 
     def settings(self) -> Sampling:
         return Sampling(**json.loads(self.sampling))
@@ -166,7 +164,16 @@ def show(path: Path, key: str) -> tuple[StoredResponse, tuple[Message, ...]]:
             raise UsageError(f"{path} has no response with key {key}")
         if len(found) > 1:
             raise UsageError(f"{path} has {len(found):,} responses whose key begins with {key}; give more of it")
-        return found[0], found[0].prompt(store.trunk(found[0].trunk) or ()).messages
+        return found[0], found[0].prompt(trunk_of(store, found[0])).messages
+
+
+def trunk_of(store: Store, row: StoredResponse) -> Trunk:
+    """Return the trunk of a response's prompt; raise StoreError without it."""
+    messages = store.trunk(row.trunk)
+    if messages is None:
+        way_out = f"remove the response with bowstring store drop --key {row.key[:16]}"
+        raise StoreError(f"{store.path}: the prompt of {row.key[:16]} is missing or damaged; {way_out}")
+    return Trunk(messages)
 
 
 def drop(path: Path, chosen: Chosen) -> int:
@@ -197,12 +204,12 @@ def merge(path: Path, others: Sequence[Path]) -> tuple[int, list[Conflict]]:
 def verify(path: Path) -> tuple[int, list[str]]:
     """Check all responses; return how many there are, and what is wrong. Damage of the file raises StoreError."""
     with _opened(path, readonly=True) as store:
-        trunks = {digest for digest, packed in store.trunks() if Trunk(unpack(packed)).digest == digest}
+        trunks = {digest for digest, packed in store.trunks() if is_trunk(digest, packed)}
         n, problems = 0, []
         for row in map(_stored, store.rows()):
             n += 1
             if row.trunk not in trunks:
-                problems.append(f"{row.key}: its prompt is not in the store")
+                problems.append(f"{row.key}: its prompt is missing or damaged")
         return n, problems
 
 

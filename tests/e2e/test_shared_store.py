@@ -1,0 +1,135 @@
+"""Processes that share a store: no question is asked twice, whoever asks it and however a process ends."""
+
+import json
+import math
+import signal
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+from tests.e2e.test_eval import command, metrics, records
+from tests.support.command import bowstring
+from tests.support.processes import LIMIT, start, wait_for_requests, wait_until
+from tests.support.server import Server, digest_answer, random_delay
+
+
+def asked(server: Server) -> list[str]:
+    return [json.dumps(request.body, sort_keys=True) for request in server.requests]
+
+
+def requests_of(run: Path) -> int:
+    return sum(usage["requests"] for usage in metrics(run)["usage"].values())
+
+
+def by_builtin(server: Server, out: Path, *more: str) -> list[str]:
+    return [*command(server, out, "--judge", "builtin"), *more]
+
+
+def leases(store: Path) -> int:
+    with closing(sqlite3.connect(store.with_name(f"{store.name}.leases"))) as db:
+        return db.execute("SELECT count(*) FROM leases").fetchone()[0]
+
+
+def test_two_processes_at_the_same_time_ask_every_question_once(tmp_path):
+    with Server(delay=random_delay(0.0, 0.05)) as server:
+        server.allowed = 0
+        args = [command(server, tmp_path / name, "--concurrency", "4") for name in ("a", "b")]
+        processes = [start(*one) for one in args]
+        wait_until(lambda: server.in_flight > 4)  # more than one of them sends at a time
+        server.allowed = math.inf
+        for process in processes:
+            _, err = process.communicate(timeout=LIMIT)
+            assert process.returncode == 0, err
+    assert len(asked(server)) == len(set(asked(server))) == 120
+    assert requests_of(tmp_path / "a") + requests_of(tmp_path / "b") == 120
+    assert min(requests_of(tmp_path / "a"), requests_of(tmp_path / "b")) > 0
+    assert (tmp_path / "a" / "records.jsonl").read_bytes() == (tmp_path / "b" / "records.jsonl").read_bytes()
+    assert leases(tmp_path / "responses.sqlite") == 0
+
+
+def test_processes_with_different_settings_do_not_wait_for_each_other(tmp_path):
+    with Server() as server:
+        server.allowed = 0
+        first = start(*by_builtin(server, tmp_path / "a", "--limit", "1"))
+        wait_for_requests(server, 1, first)
+        second = start(*by_builtin(server, tmp_path / "b", "--limit", "1", "--seed", "9"))
+        wait_for_requests(server, 2, second)
+        server.allowed = math.inf
+        for process in (first, second):
+            _, err = process.communicate(timeout=LIMIT)
+            assert process.returncode == 0, err
+    assert len(server.requests) == 2
+
+
+def test_a_killed_process_holds_up_nobody(tmp_path):
+    with Server() as server:
+        server.allowed = 0
+        killed = start(*command(server, tmp_path / "a", "--concurrency", "4"))
+        wait_for_requests(server, 4, killed)
+        killed.kill()
+        killed.communicate()
+        store = tmp_path / "responses.sqlite"
+        assert leases(store) >= 4
+        with closing(sqlite3.connect(f"{store}.leases")) as db, db:  # as if it had said so just now, and for long
+            db.execute("UPDATE owners SET until = ?", (time.time() + 86_400,))
+        server.allowed = math.inf
+        other = start(*command(server, tmp_path / "b"))
+        _, err = other.communicate(timeout=LIMIT)
+        assert other.returncode == 0, err
+    assert len(records(tmp_path / "b")) == 60
+    assert requests_of(tmp_path / "b") == 120
+    assert len(set(asked(server))) == 120
+
+
+def test_a_process_that_waits_for_another_can_be_stopped(tmp_path):
+    with Server() as server:
+        server.allowed = 0
+        first = start(*by_builtin(server, tmp_path / "a", "--limit", "1"))
+        wait_for_requests(server, 1, first)
+        args = by_builtin(server, tmp_path / "b", "--limit", "1")
+        second = start(*args)
+        wait_until((tmp_path / "b" / "progress.json").is_file, second)
+        second.send_signal(signal.SIGINT)
+        second.communicate(timeout=LIMIT)
+        assert second.returncode == 130
+        assert first.poll() is None
+        server.allowed = math.inf
+        _, err = first.communicate(timeout=LIMIT)
+        assert first.returncode == 0, err
+        assert bowstring(*args).code == 0
+    assert len(server.requests) == 1
+    assert records(tmp_path / "a") == records(tmp_path / "b")
+
+
+def test_a_process_that_waits_takes_over_when_the_other_is_killed(tmp_path):
+    with Server() as server:
+        server.allowed = 0
+        first = start(*by_builtin(server, tmp_path / "a", "--limit", "1"))
+        wait_for_requests(server, 1, first)
+        second = start(*by_builtin(server, tmp_path / "b", "--limit", "1"))
+        wait_until((tmp_path / "b" / "progress.json").is_file, second)
+        first.kill()
+        first.communicate()
+        server.allowed = math.inf
+        _, err = second.communicate(timeout=LIMIT)
+        assert second.returncode == 0, err
+    assert requests_of(tmp_path / "b") == 1
+
+
+def test_fresh_replaces_what_is_stored_and_says_how_much(tmp_path):
+    words = {"now": "before"}
+    with Server(lambda messages, body: f"{words['now']}: {digest_answer(messages, body)}") as server:
+        args = command(server, tmp_path / "r", "--limit", "10")
+        assert bowstring(*args).code == 0
+        assert not any("--fresh" in note for note in metrics(tmp_path / "r")["notes"])
+        words["now"] = "after"
+        ran = bowstring(*args, "--fresh")
+        assert ran.code == 0, ran.err
+        # Ten answers are replaced; the judge is asked about other answers, which replaces nothing.
+        assert "--fresh replaced 10 responses in the store" in metrics(tmp_path / "r")["notes"]
+        assert len(server.requests) == 40
+        again = bowstring(*args)
+        assert again.code == 0, again.err
+        assert len(server.requests) == 40
+    assert all(r["answer"].startswith("after: ") for r in records(tmp_path / "r"))
