@@ -108,3 +108,13 @@ def test_a_benchmark_has_the_kinds_it_has():
 def test_stems_find_other_forms_of_a_word_and_no_function_words():
     assert set(stems("gardens")) == set(stems("gardening"))
     assert stems("What about it, then?") == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("fulll", "full"), ("bm25/dialog/3", "bm25/dialogue/3"), ("lst:4", "last:4"), ("sumary", "summary")],
+)
+def test_a_typing_error_is_recognized(typed, meant):
+    kinds = ("full", "gold", "none", "last", "bm25", "summary")
+    with pytest.raises(UsageError, match=rf"--history {typed}: expected .*; did you mean {meant}\?"):
+        parse_view(typed, kinds=kinds, units=("utterance", "dialogue"))

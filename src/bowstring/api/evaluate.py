@@ -179,7 +179,15 @@ def _prepare(
     patience = Patience(attempts=options.attempts, timeout=options.timeout)
     served = served_names(subject.served_as, named)
     models = {
-        role: open_model(n, patience=patience, tell=tell, with_key=with_keys, served_as=served.get(role))
+        role: open_model(
+            n,
+            patience=patience,
+            tell=tell,
+            with_key=with_keys,
+            served_as=served.get(role),
+            option="--history-model" if role == STAGE_ROLE else f"--{role}",
+            others=() if role == "model" else (builtin.NAME, *benchmark.judges),
+        )
         for role, n in named.items()
     }
     if models:

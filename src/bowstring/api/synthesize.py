@@ -27,7 +27,7 @@ from bowstring.datasets.personal import search_data_set
 from bowstring.errors import UsageError
 from bowstring.models.interface import Model, RequestFailed
 from bowstring.models.names import open_model
-from bowstring.models.prices import Price, Prices, load_prices
+from bowstring.models.prices import Prices, load_prices
 from bowstring.models.rates import rate_limiter
 from bowstring.models.tokens import counter_or_none
 from bowstring.models.transport import Patience
@@ -129,7 +129,7 @@ class PreparedSynthesis:
             self.folder,
             [r["made"] for r in records if "made" in r],
             quality,
-            {role: _usage(asker, self.prices.of(asker.model)) for role, asker in askers.items()},
+            {role: _usage(asker) for role, asker in askers.items()},
             [r for r in records if "failure" in r],
             outcome.stopped,
             written=False,
@@ -309,7 +309,7 @@ def _finish(folder: Path, configuration: Mapping[str, Any], quality: Quality, *,
     finish(folder, configuration, quality, card)
 
 
-def _usage(asker: Asker, price: Price | None) -> dict[str, Any]:
+def _usage(asker: Asker) -> dict[str, Any]:
     tally = asker.tally
     return {
         "model": asker.model.identity,
@@ -320,5 +320,5 @@ def _usage(asker: Asker, price: Price | None) -> dict[str, Any]:
         "completion_tokens": tally.usage.completion,
         "estimated_requests": tally.estimated,
         "cost": tally.cost,
-        "cost_in_all": None if price is None else (tally.cost or 0.0) + price.of(tally.stored_usage),
+        "cost_in_all": asker.cost_in_all,
     }

@@ -14,6 +14,7 @@ The last four are stages (history/stages): their result may depend on models.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,8 +59,19 @@ def parse_view(name: str, *, kinds: Sequence[Kind], units: Sequence[str]) -> Vie
     """Parse a view as users write it; `kinds` and `units` (smallest first) are those that the benchmark supports."""
     view = _parse(name, units)
     if view is None or view.kind not in kinds or (view.searches and view.unit not in units):
-        raise UsageError(f"--history {name}: expected {view_forms(kinds, units)}")
+        near = _nearest(name, kinds, units)
+        hint = f"; did you mean {near}?" if near else ""
+        raise UsageError(f"--history {name}: expected {view_forms(kinds, units)}{hint}")
     return view
+
+
+def _nearest(name: str, kinds: Sequence[Kind], units: Sequence[str]) -> str | None:
+    """The view that a name with a typing error may stand for."""
+    number = found[1] if (found := re.search(r"[:/](\d+k?)$", name)) else "5"
+    forms: list[str] = [kind for kind in kinds if kind not in ("last", "bm25", "dense", "python")]
+    forms += [f"last:{number}"] if "last" in kinds else []
+    forms += [f"{kind}/{unit}/{number.rstrip('k')}" for kind in kinds if kind in ("bm25", "dense") for unit in units]
+    return next(iter(difflib.get_close_matches(name, forms, n=1, cutoff=0.75)), None)
 
 
 def _parse(name: str, units: Sequence[str]) -> View | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import logging
 from collections.abc import Callable
@@ -89,6 +90,8 @@ def model_folder(name: str, label: str, tell: Callable[[str], None]) -> Path:
         return path
     if path.exists():
         raise UsageError(f"{label} is a file; expected a folder or a hub id")
+    if (problem := _mistyped_path(name, path)) is not None:
+        raise UsageError(f"{label}: no such folder{problem}")
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import GatedRepoError, HFValidationError, RepositoryNotFoundError
 
@@ -103,6 +106,17 @@ def model_folder(name: str, label: str, tell: Callable[[str], None]) -> Path:
             raise UsageError(f"{label}: no such folder, and no accessible model of that id on the hub") from error
         reason = error_line(error)
         raise FetchError(f"{label}: no such folder, and the download failed: {reason}") from error
+
+
+def _mistyped_path(name: str, path: Path) -> str | None:
+    """Return a hint if a name can only be meant as a path: it looks like one, or the folder before its last part is
+    there. None for what may be a hub id."""
+    is_path = name.startswith((".", "/", "~", "\\")) or name.count("/") > 1
+    if not is_path and (path.parent == Path() or not path.parent.is_dir()):
+        return None
+    around = [one.name for one in path.parent.iterdir() if one.is_dir()] if path.parent.is_dir() else []
+    close = difflib.get_close_matches(path.name, around, n=1)
+    return f"; did you mean {path.parent / close[0]}?" if close else ""
 
 
 def _fingerprint(folder: Path) -> str:

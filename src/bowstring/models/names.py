@@ -13,7 +13,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -83,11 +83,14 @@ def open_model(
     tell: Callable[[str], None] = lambda line: None,
     with_key: bool = True,
     served_as: str | None = None,
+    option: str = "--model",
+    others: Sequence[str] = (),
 ) -> Model:
     """Open a model by name, or wrap a user-supplied object.
 
     With `with_key=False` the key may be missing: enough to plan a run, not to send requests. `served_as` names the
-    model that a server has, whatever its address; without it, a server at another address has another model.
+    model that a server has, whatever its address; without it, a server at another address has another model. Errors
+    speak of `option`, and suggest one of `others`, which are no models, where that is nearer.
     """
     if served_as is not None and not _is_served(name):
         named = _without_server(name) if isinstance(name, str) else type(name).__name__
@@ -112,14 +115,16 @@ def open_model(
         return load_user_model(name, patience.timeout if patience else None)
     match = _NAME.fullmatch(name)
     if match is None or match["provider"] not in PROVIDERS or not match["model"].strip() or _has_controls(name):
-        raise UsageError(f"{_without_server(name)!r} is not a model name. {_suggestion(_without_server(name))}")
+        known = _without_server(name)
+        raise UsageError(f"{option}: {known!r} is not a model name. {_suggestion(known, others)}")
     url = _checked_url(_without_server(name), match["url"]) if match["url"] else None
     if url is None and re.search(r"@[^@]*[:/.]|:.*@", match["model"]):
         raise UsageError(
             f"{_without_server(name)}: give the server with its scheme, as in openai/NAME@http://host:port/v1"
         )
     provider = PROVIDERS[match["provider"]]
-    return _of_provider(provider, match["model"], url, patience, with_key=with_key, served_as=served_as)
+    wanted = option if with_key else None
+    return _of_provider(provider, match["model"], url, patience, option=wanted, served_as=served_as)
 
 
 def _is_served(name: Any) -> bool:
@@ -167,9 +172,10 @@ def _of_provider(
     url: str | None,
     patience: Patience | None,
     *,
-    with_key: bool,
+    option: str | None,
     served_as: str | None,
 ) -> Model:
+    """`option` named the model, if it needs its key."""
     configured = _configured(provider.url_variable)
     elsewhere = url or configured
     if elsewhere is not None and elsewhere.rstrip("/") == provider.url.format(region=_aws_region()):
@@ -183,10 +189,10 @@ def _of_provider(
     if provider.name == "bedrock":
         from bowstring.models.bedrock import Bedrock, Credentials
 
-        credentials = Credentials("us-east-1", own_key or "none") if url else _aws_credentials(name, with_key=with_key)
+        credentials = Credentials("us-east-1", own_key or "none") if url else _aws_credentials(name, option)
         at = url or configured or provider.url.format(region=credentials.region)
         return Bedrock(name, identity, model, at, credentials, patience=patience)
-    key = own_key if url else _key(name, provider, with_key=with_key)
+    key = own_key if url else _key(name, provider, option)
     if provider.name == "anthropic":
         from bowstring.models.anthropic import Anthropic
 
@@ -212,13 +218,13 @@ def _public_url(url: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2].lower()).geturl().rstrip("/")
 
 
-def _key(name: str, provider: Provider, *, with_key: bool) -> str | None:
+def _key(name: str, provider: Provider, option: str | None) -> str | None:
     for variable in provider.keys:
         if key := _checked_key(variable, os.environ.get(variable)):
             return key
-    if not with_key:
+    if option is None:
         return None
-    raise UsageError(f"{name} needs {' or '.join(provider.keys)} in the environment (or try --model embedded)")
+    raise UsageError(f"{name} needs {' or '.join(provider.keys)} in the environment (or try {option} embedded)")
 
 
 def _checked_key(variable: str, key: str | None) -> str | None:
@@ -233,28 +239,28 @@ def _aws_region() -> str:
     return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
 
 
-def _aws_credentials(name: str, *, with_key: bool) -> Any:
+def _aws_credentials(name: str, option: str | None) -> Any:
     from bowstring.models.bedrock import Credentials
 
     region = _aws_region()
     if bearer := _checked_key("AWS_BEARER_TOKEN_BEDROCK", os.environ.get("AWS_BEARER_TOKEN_BEDROCK")):
         return Credentials(region, bearer)
     access, secret = (_checked_key(v, os.environ.get(v)) for v in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"))
-    if with_key and not (access and secret):
+    if option is not None and not (access and secret):
         either = "AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,"
-        raise UsageError(f"{name} needs {either} in the environment (or try --model embedded)")
+        raise UsageError(f"{name} needs {either} in the environment (or try {option} embedded)")
     session = _checked_key("AWS_SESSION_TOKEN", os.environ.get("AWS_SESSION_TOKEN"))
     return Credentials(region, None, access or "", secret or "", session)
 
 
-def _suggestion(name: str) -> str:
+def _suggestion(name: str, others: Sequence[str]) -> str:
     """Return the end of an error about an unknown model name: the nearest name, or else all forms."""
     provider, slash, model = name.partition("/")
     if slash and model.strip():
         close = difflib.get_close_matches(provider, [*PROVIDERS, "hf", "vllm"], n=1, cutoff=0.7)
         near = [f"{close[0]}/{model}"] if close and close[0] != provider else []
     else:
-        near = difflib.get_close_matches(name, ["embedded"], n=1) or load_prices().named(name)
+        near = difflib.get_close_matches(name, ["embedded", *others], n=1) or load_prices().named(name)
     if near:
         return f"Did you mean {near[0]}?"
     forms = ", ".join(f"{p}/NAME" for p in PROVIDERS)

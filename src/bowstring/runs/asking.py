@@ -107,6 +107,11 @@ class Asker:
         if (stop := getattr(self.model, "stop", None)) is not None:
             stop()
 
+    @property
+    def cost_in_all(self) -> float | None:
+        """The cost of all responses, also of those that were in the store already; None if the price is unknown."""
+        return None if self._price is None else (self.tally.cost or 0.0) + self._price.of(self.tally.stored_usage)
+
     async def ask(self, prompt: Prompt, sampling: Sampling) -> Completion:
         """Return the model's answer. Raises RequestFailed if there is none, Stopped if the run is ending."""
         sampling = self._vary(sampling)

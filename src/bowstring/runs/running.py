@@ -333,8 +333,11 @@ class Running:
 
     def _notes(self, evaluation: Evaluation, askers: Mapping[str, Asker], stopped: str | None) -> list[str]:
         notes = [f"incomplete: {stopped}"] if stopped else []
+        own = evaluation.configuration["model"]
         if evaluation.configuration["judge"] == builtin.NAME:
             notes.append(builtin.WARNING)
+        if evaluation.configuration["judge"] is not None and evaluation.configuration["judge"] == own:
+            notes.append("the judge is the evaluated model: judges tend to prefer their own answers")
         notes += [*self.notes, *evaluation.items.notes(), *_remarks(askers)]
         for model in {id(model): model for model in self.models.values()}.values():
             notes += getattr(model, "notes", ())
@@ -439,6 +442,7 @@ def _usage(asker: Asker) -> dict[str, Any]:
         "completion_tokens": tally.usage.completion,
         "estimated_requests": tally.estimated,
         "cost": tally.cost,
+        "cost_in_all": asker.cost_in_all,  # with the responses from the store
         "stored_prompt_tokens": tally.stored_usage.prompt,
         "stored_completion_tokens": tally.stored_usage.completion,
     }
