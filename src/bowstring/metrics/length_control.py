@@ -147,6 +147,8 @@ class _Fitted:
         if np.ptp(longer) == 0:
             return LengthControl(estimated, None, 0.0, edge, "all pairs are of equal length")
         slope = self.slope(run)
+        if slope.clusters < 2:
+            return LengthControl(estimated, None, _spread(compared), edge, "one user cannot show an effect of length")
         effect = Estimate(slope.value, *_interval(slope), *counts, "t, clustered")
         return LengthControl(estimated, effect, _spread(compared), edge)
 
@@ -188,9 +190,9 @@ def _numbered(names: Sequence[str]) -> Places:
 
 
 def _interval(found: Linearized) -> tuple[float, float]:
-    """Wilson's interval of a rate; a symmetric one of a slope, which has no range."""
+    """Wilson's interval of a rate; a symmetric one of a slope, which has no range and needs two clusters."""
     if found.clusters < 2:
-        return (found.least, found.most) if found.most else (-math.inf, math.inf)
+        return found.least, found.most
     sums = sums_by(found.cluster, found.influence, found.clusters)
     one_more = float((found.weight**2 / found.n_of).sum())  # so that answers that are all alike are not certain
     variance = found.clusters / (found.clusters - 1) * float((sums**2).sum()) + one_more
