@@ -92,7 +92,7 @@ def test_the_default_folder_comes_from_the_configuration(tmp_path):
             assert bowstring(*base, *more, cwd=tmp_path).code == 0
     folders = [p for p in (tmp_path / "runs").iterdir() if p.is_dir()]
     assert len(folders) == 3, "limit and concurrency change no result; seed and temperature do"
-    assert all(p.name.startswith("hicupid-openai-m-127.0.0.1-v1-") for p in folders)
+    assert all(p.name.startswith(f"hicupid-openai-m-http-127.0.0.1-{server.port}-v1-") for p in folders)
 
 
 def test_a_limited_run_grows(tmp_path):

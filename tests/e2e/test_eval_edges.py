@@ -150,7 +150,7 @@ def test_an_address_that_cannot_be_meant_is_refused(name, message):
 def test_names_with_brackets_are_names(tmp_path):
     ran = bowstring("eval", "hicupid", "--model", "openai/m[/x][bold]@http://localhost:1/v1", "--dry-run", cwd=tmp_path)
     assert ran.code == 0, ran.err
-    assert "openai/m[/x][bold]@localhost/v1" in ran.out.replace("\n", "")
+    assert "openai/m[/x][bold]@http://localhost:1/v1" in ran.out.replace("\n", "")
 
 
 @pytest.mark.parametrize(

@@ -56,11 +56,12 @@ def test_a_clear_difference_stops_the_race_and_saves_the_rest(thirty_users, tmp_
 
 def test_the_result_does_not_depend_on_which_answer_comes_first(thirty_users, tmp_path):
     outcomes = []
-    for seed in range(3):
-        (tmp_path / str(seed)).mkdir()
-        with Server(reply, delay=random_delay(0, 0.02, seed)) as server:
+    with Server(reply) as server:
+        for seed in range(3):
+            (tmp_path / str(seed)).mkdir()
+            server.delay = random_delay(0, 0.02, seed)
             _, found = raced(server, thirty_users, tmp_path / str(seed), "fair", "good")
-        outcomes.append({key: value for key, value in found.items() if key not in ("runs",)})
+            outcomes.append({key: value for key, value in found.items() if key not in ("runs",)})
     assert outcomes[0] == outcomes[1] == outcomes[2]
 
 
@@ -98,8 +99,7 @@ def test_a_race_that_ran_out_of_money_goes_on_where_it_was(thirty_users, tmp_pat
         _, again = raced(server, thirty_users, tmp_path, "fair", "good", more=more)
         assert again == found
         assert len(server.requests) == known
-    (tmp_path / "whole").mkdir()
-    with Server(reply) as server:
+        (tmp_path / "whole").mkdir()
         _, whole = raced(server, thirty_users, tmp_path / "whole", "fair", "good")
     assert {**whole, "runs": 0} == {**found, "runs": 0}
 

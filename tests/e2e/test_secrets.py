@@ -231,7 +231,7 @@ def test_a_key_in_a_servers_address(tmp_path):
         named = ("eval", "hicupid", "--limit", "1", "--model")
         assert run(*named, f"openai/m@{with_key(server)}", cwd=tmp_path).code == 0
         assert run(*named, f"openai/m@{with_key(server)}", "--fresh", "--dry-run", cwd=tmp_path).code == 0
-        assert run(*named, "openai/m", cwd=tmp_path, env={"OPENAI_BASE_URL": with_key(server)}).code == 0
+        assert run(*named, "openai/n", cwd=tmp_path, env={"OPENAI_BASE_URL": with_key(server)}).code == 0
     assert len(server.requests) == 2
     assert_clean_folder(tmp_path)
 

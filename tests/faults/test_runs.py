@@ -8,6 +8,7 @@ What is right is what the same command comes to when nothing goes wrong but the 
 import hashlib
 import json
 import random
+import re
 import resource
 import shutil
 import subprocess
@@ -64,7 +65,8 @@ def of_run(out: Path) -> object:
 def of_set(out: Path) -> object:
     instances = load_cupid(str(out)).instances
     assert not any("I cannot help" in json.dumps(repr(i)) for i in instances), "a refusal is no part of a set"
-    return repr(instances), (out / "quality.json").read_bytes(), json.loads((out / "made.json").read_text())
+    made = re.sub(r"(http://127\.0\.0\.1):\d+", r"\1", (out / "made.json").read_text())  # every trial has its own port
+    return repr(instances), (out / "quality.json").read_bytes(), json.loads(made)
 
 
 def own_answer(messages, body) -> str:
@@ -73,9 +75,10 @@ def own_answer(messages, body) -> str:
     return f"{cupid_answer(messages, body)} {mark}".strip()
 
 
+SERVED = ("--served-as", "m", "--served-as", "judge=judge")  # the same models at every port
 COMMANDS = {
-    "eval hicupid": Command(("eval", "hicupid"), lambda: digest_answer, of_run),
-    "eval cupid": Command(("eval", "cupid"), lambda: own_answer, of_run),
+    "eval hicupid": Command(("eval", "hicupid", *SERVED), lambda: digest_answer, of_run),
+    "eval cupid": Command(("eval", "cupid", *SERVED), lambda: own_answer, of_run),
     "synth cupid": Command(("synth", "cupid", "--personas", "3" if LONG else "2"), lambda: Writer().answer, of_set),
 }
 seeded = pytest.mark.parametrize("seed", SEEDS)

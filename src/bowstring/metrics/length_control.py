@@ -187,7 +187,7 @@ def _columns(runs: Sequence[Sequence[Comparison]], unit: Places) -> Floats:
 
 
 def _interval(found: Linearized) -> tuple[float, float]:
-    """Wilson's interval of a rate; a symmetric one of a slope, which has no range."""
+    """Wilson's interval of a rate; a symmetric one of a slope, which has no range and needs two clusters."""
     if found.clusters < 2:
         return found.least, found.most
     sums = sums_by(found.cluster, found.influence, found.clusters)
