@@ -57,8 +57,8 @@ def assert_right(out: Path) -> None:
     assert values["inference.f1"] == pytest.approx(50.0)
     assert values["inference.f1_by_instance"] == pytest.approx(50.0)
     assert values["generation.score"] == pytest.approx(7.0)
-    assert found["metrics"]["inference.precision"]["n"] == 12
-    assert found["metrics"]["inference.recall"]["n"] == 12
+    assert found["metrics"]["inference.precision"]["n"] == 24
+    assert found["metrics"]["inference.recall"]["n"] == 36
     assert found["metrics"]["generation.score"]["clusters"] == 4
 
 
@@ -179,8 +179,8 @@ def test_an_instance_with_any_unread_part_leaves_all_three_numbers(tmp_path):
     found = metrics(tmp_path / "r")
     hit = sum(r["checklist"][0] == victim.checklist[0] for r in records(tmp_path / "r"))
     assert found["unparsed"] == hit
-    assert found["metrics"]["inference.precision"]["n"] == 12 - hit
-    assert found["metrics"]["inference.recall"]["n"] == 12 - hit
+    assert found["metrics"]["inference.precision"]["n"] == 2 * (12 - hit)
+    assert found["metrics"]["inference.recall"]["n"] == 3 * (12 - hit)
 
 
 def too_long(request) -> Reply | None:
@@ -447,7 +447,7 @@ def test_an_analysis_that_fails_does_not_hide_that_the_inference_was_wrong(tmp_p
     assert ran.code == 1
     found = metrics(tmp_path / "r")
     assert found["errors"]["wrong"] == found["errors"]["kinds"]["failed"]["n"] == 2
-    assert found["metrics"]["inference.recall"]["n"] == 2
+    assert found["metrics"]["inference.recall"]["n"] == 6
 
 
 def test_a_dry_run_knows_repairs_and_analyses(tmp_path):
