@@ -41,13 +41,6 @@ def test_a_judge_that_does_not_look_at_length_is_left_as_it_is():
     assert found.slope.low < 0 < found.slope.high
 
 
-def test_one_user_has_a_rate_without_an_effect_of_length_and_no_infinite_number():
-    found = length_controlled(compared(np.random.default_rng(5), users=1, each=20, by_length=0.5))
-    assert (found.rate.low, found.rate.high) == (0, 100)
-    assert (found.slope, found.why) == (None, "one user cannot show an effect of length")
-    json.dumps(found.as_json(), allow_nan=False)
-
-
 def test_the_interval_covers_the_truth_about_as_often_as_it_says():
     rng = np.random.default_rng(3)
     truth = 100 / (1 + np.exp(-0.4))
