@@ -39,7 +39,7 @@ def _sorted(given: dict[str, Any]) -> tuple[Path, Chosen, dict[str, Any]]:
 
 
 def _list(given: dict[str, Any]) -> int:
-    from bowstring.cli.output import plain, print_json
+    from bowstring.cli.output import counted, plain, print_json
     from bowstring.runs.stored import kinds, select
 
     store, chosen, more = _sorted(given)
@@ -60,11 +60,12 @@ def _list(given: dict[str, Any]) -> int:
         print(plain(_KIND_LINE.format(**asdict(kind))))
         ends = ", ".join(f"{n:,} {finish}" for finish, n in sorted(kind.finishes.items()))
         print(plain(" " * 20 + ends + (f"; from {kind.address}" if kind.address else "")))
-    print(f"{sum(kind.responses for kind in found):,} responses")
+    print(counted(sum(kind.responses for kind in found), "response"))
     return 0
 
 
 def _drop(given: dict[str, Any]) -> int:
+    from bowstring.cli.output import counted
     from bowstring.errors import UsageError
     from bowstring.runs.stored import drop, select
 
@@ -72,7 +73,7 @@ def _drop(given: dict[str, Any]) -> int:
     if chosen.is_all:
         raise UsageError("bowstring store drop: say which responses, such as --model NAME or --empty")
     if more.get("dry_run"):
-        print(f"{len(select(store, chosen)):,} responses would be removed; nothing was changed")
+        print(f"{counted(len(select(store, chosen)), 'response')} would be removed; nothing was changed")
         return 0
     print(f"{drop(store, chosen):,} responses were removed; a run that needs them asks again")
     return 0
@@ -80,7 +81,7 @@ def _drop(given: dict[str, Any]) -> int:
 
 def _reask(given: dict[str, Any]) -> int:
     from bowstring.api.reask import reask
-    from bowstring.cli.output import tell
+    from bowstring.cli.output import counted, tell
     from bowstring.errors import UsageError
 
     store, chosen, more = _sorted(given)
@@ -89,7 +90,7 @@ def _reask(given: dict[str, Any]) -> int:
     done = reask(store, chosen, tell=tell, **more)
     if more.get("dry_run"):
         cost = "unknown" if done.cost is None else f"about ${done.cost:,.4f}"
-        print(f"{done.chosen:,} requests would be sent again; cost: {cost}")
+        print(f"{counted(done.chosen, 'request')} would be sent again; cost: {cost}")
         return 0
     print(f"{done.replaced:,} of {done.chosen:,} responses were replaced")
     if done.failed:
