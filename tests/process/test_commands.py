@@ -24,6 +24,7 @@ WORDS = {
     "data": "data info mini",
     "prompts": "prompts import hicupid constants.py",
     "models": "models",
+    "store": "store list",
 }
 SERVED = {"view": "view runs", "annotate": "annotate runs/a --annotators anna --port 0"}
 
