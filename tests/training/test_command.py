@@ -36,11 +36,11 @@ def train(folder, users, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--model", "/no/such/folder"), "hf//no/such/folder: neither an existing folder nor a valid hub id"),
+        (("--model", "/no/such/folder"), "hf//no/such/folder: no such folder"),
         (("--model", "."), "hf/.: the model cannot be loaded"),
         (
             ("--init-from", "/no/such/adapter"),
-            "the adapter /no/such/adapter: neither an existing folder nor a valid hub id",
+            "the adapter /no/such/adapter: no such folder",
         ),
         (("--data", "mini"), "mini/hicupid or mini/cupid"),
         (("--type", "horoscope"), "horoscope"),

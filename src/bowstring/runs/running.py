@@ -333,10 +333,10 @@ class Running:
 
     def _notes(self, evaluation: Evaluation, askers: Mapping[str, Asker], stopped: str | None) -> list[str]:
         notes = [f"incomplete: {stopped}"] if stopped else []
-        own = evaluation.configuration["model"]
-        if evaluation.configuration["judge"] == builtin.NAME:
+        judge = evaluation.configuration["judge"]
+        if judge == builtin.NAME:
             notes.append(builtin.WARNING)
-        if evaluation.configuration["judge"] is not None and evaluation.configuration["judge"] == own:
+        if judge is not None and judge == evaluation.configuration.get("model"):  # an audit has no model
             notes.append("the judge is the evaluated model: judges tend to prefer their own answers")
         notes += [*self.notes, *evaluation.items.notes(), *_remarks(askers)]
         for model in {id(model): model for model in self.models.values()}.values():
