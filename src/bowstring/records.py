@@ -155,7 +155,8 @@ def _bytes(text: str) -> bytes:
 class Sampling:
     """Sampling settings of a request. None means the model's default. `sample` is 0 for the first answer to a prompt,
     1 for a second one, and so on; it is not sent. `template_args` are arguments of the chat template, as JSON;
-    `thinking_tokens` is the budget of thoughts, apart from `max_tokens`."""
+    `thinking_tokens` is the budget of thoughts, apart from `max_tokens`. `schema` is the answer's JSON schema, with its
+    name; empty if the model refused or ignored one, and was asked for text instead."""
 
     max_tokens: int
     temperature: float | None = 0.0
@@ -165,6 +166,7 @@ class Sampling:
     sample: int = 0
     template_args: str | None = None
     thinking_tokens: int | None = None
+    schema: str | None = None
 
     def again(self, sample: int) -> Sampling:
         """Return the settings of a further answer to the same prompt; the seed depends on the sample number."""
@@ -184,7 +186,7 @@ class Sampling:
         return json.dumps(self.settings() | beside, sort_keys=True)
 
 
-_BESIDE = ("sample", "template_args", "thinking_tokens")  # part of a request's key where given
+_BESIDE = ("sample", "template_args", "thinking_tokens", "schema")  # part of a request's key where given
 
 
 def request_key(model: str, prompt: Prompt, sampling: Sampling) -> str:
@@ -260,13 +262,14 @@ FailureKind = Literal["context", "server", "timeout", "protocol", "rejected", "c
 @dataclass(frozen=True, slots=True)
 class Planned:
     """A request that a run would make: its role and its approximate answer length. `estimated` if the prompt depends on
-    answers that do not exist yet."""
+    answers that do not exist yet. `as_text` is what a model is asked that takes no schema."""
 
     role: str
     prompt: Prompt
     sampling: Sampling
     answer_tokens: int
     estimated: bool = False
+    as_text: tuple[Prompt, Sampling] | None = None
 
 
 # Looks up the stored answer of a role to a prompt, if any, so that a plan can look ahead.

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.support.listening import Listening
+from tests.support.schemas import as_asked_for, asking_for_lines
 
 
 @dataclass
@@ -111,7 +112,7 @@ class Server(Listening):
     def _answered(self, request: Request) -> Reply:
         body = request.body
         messages = body.get("messages", [])
-        request.answer = self.answer(messages, body)
+        request.answer = as_asked_for(self.answer(asking_for_lines(messages, body), body), body)
         words = sum(len(text_of(m).split()) for m in messages)
         if request.path.endswith("/messages"):
             value: dict[str, Any] = {

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 from bowstring.files.redaction import credentials_in_url, without_credentials
 from bowstring.models.finish_reasons import check_error, finish_of, label
-from bowstring.models.interface import RequestFailed
+from bowstring.models.interface import RequestFailed, SchemaRefused
+from bowstring.models.server_errors import is_about_schema
 from bowstring.models.transport import Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Prompt, Provenance, Sampling, Trunk, Usage
 
@@ -19,6 +20,7 @@ _VERSION = "2023-06-01"
 
 class Anthropic:
     refused: ClassVar = {"template_args": "has no template that requests can give arguments to"}
+    takes_schema = True
     least_thinking = 1024  # tokens, or none at all
 
     def __init__(
@@ -32,14 +34,24 @@ class Anthropic:
         self._address = without_credentials(url.rstrip("/"))
         headers = {"x-api-key": key, "anthropic-version": _VERSION}
         self._transport = Transport(name, headers, patience, secrets=[key, *credentials_in_url(url)])
+        self._refuses_schemas = False
         self._encoded: weakref.WeakKeyDictionary[Trunk, bytes] = weakref.WeakKeyDictionary()
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
+        if sampling.schema and self._refuses_schemas:
+            raise SchemaRefused
         sent = _settings(sampling)
+        schema = json.loads(sampling.schema) if sampling.schema else None
+        settings = sent if schema is None else sent | {"output_config": _output(schema["schema"])}
         try:
-            completion = await self._transport.post(self._url, self._body(prompt, sent), self._read)
+            completion = await self._transport.post(self._url, self._body(prompt, settings), self._read)
         except Rejected as rejected:
+            if schema is not None:  # models before Claude 4.5 take none
+                self._refuses_schemas |= is_about_schema(rejected.errors, "".join(m.text for m in prompt.messages))
+                raise SchemaRefused from rejected
             raise RequestFailed("rejected", f"{self.name}: 400 {rejected.message}") from rejected
+        if schema is not None:
+            sent |= {"output_config": f"json_schema {schema['name']}"}
         made = replace(completion.provenance, address=self._address, sent=json.dumps(sent))
         return replace(completion, provenance=made)
 
@@ -61,6 +73,10 @@ class Anthropic:
             trunk = self._encoded[prompt.trunk] = _encode_trunk(prompt.trunk)
         head = json.dumps({"model": self._model, **settings}, separators=(",", ":")).encode()[:-1]
         return head + b"," + trunk + _encode_branch(prompt) + b"]}"
+
+
+def _output(schema: Any) -> dict[str, Any]:
+    return {"format": {"type": "json_schema", "schema": schema}}
 
 
 def _settings(sampling: Sampling) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from bowstring.errors import ModelError
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.writing import replace_file
 from bowstring.models.endpoint import Endpoint
-from bowstring.models.interface import NotYet, RequestFailed, is_too_long
+from bowstring.models.interface import NotYet, RequestFailed, SchemaRefused, is_too_long
 from bowstring.models.server_errors import ServerError, read_errors
 from bowstring.models.transport import NotFound
 from bowstring.records import Completion, FailureKind, Prompt, Sampling, fields_of, request_key
@@ -75,6 +75,7 @@ class _RejectedLine(RequestFailed):
 class Batch:
     """An endpoint used through its batch API."""
 
+    takes_schema = True
     at_once = True  # branches do not wait for each other: batches have no prefix cache
     discount = 0.5
     concurrency = 1_000_000
@@ -105,6 +106,8 @@ class Batch:
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
         if self._stopped.is_set():
             raise NotYet
+        if self._endpoint.refuses(sampling):
+            raise SchemaRefused
         key = request_key(self.identity, prompt, sampling)
         if key not in self._requests:
             self._requests[key] = _Request(prompt, sampling, asyncio.get_running_loop().create_future())
@@ -292,10 +295,11 @@ class Batch:
             adapted = isinstance(failure, _RejectedLine) and self._endpoint.adapt(
                 failure.errors, json.loads(sent.get(key, "{}")), request.prompt
             )
-            if (adapted or failure.kind == "server") and request.submissions < _SUBMISSIONS:
+            refused = isinstance(failure, _RejectedLine) and bool(request.sampling.schema)
+            if not refused and (adapted or failure.kind == "server") and request.submissions < _SUBMISSIONS:
                 self._gather(key)
             else:
-                request.answer.set_exception(failure)
+                request.answer.set_exception(SchemaRefused() if refused else failure)
                 request.answer.exception()
 
     async def _read_ledger(self) -> dict[str, Entry]:

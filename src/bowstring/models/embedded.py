@@ -34,6 +34,7 @@ class Embedded:
     name = "embedded"
     identity = f"embedded/{weights.MEMBER.rsplit('/', 1)[-1]}"
     refused: ClassVar = dict.fromkeys(THINKING, "does not think")
+    takes_schema = True
     concurrency = 1  # one slot, so that the cached trunk is the one in use
 
     def __init__(self, tell: Callable[[str], None] = lambda line: None, *, patience: Patience | None = None) -> None:

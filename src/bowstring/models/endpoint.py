@@ -12,10 +12,10 @@ from urllib.parse import quote
 from bowstring.errors import ModelError
 from bowstring.files.redaction import credentials_in_url, without_credentials
 from bowstring.models.finish_reasons import AnswerFailed, check_error, finish_of, label
-from bowstring.models.interface import THINKING, RequestFailed
+from bowstring.models.interface import THINKING, RequestFailed, SchemaRefused
 from bowstring.models.reasoning import split_reasoning
 from bowstring.models.served import ServedTemplate
-from bowstring.models.server_errors import ServerError, Unsupported, unsupported_setting
+from bowstring.models.server_errors import ServerError, Unsupported, is_about_schema, unsupported_setting
 from bowstring.models.transport import NotFound, Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Message, Prompt, Provenance, Sampling, Trunk, Usage
 
@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 
 _NO_THINKING = "takes no such setting; servers given as openai/NAME@http://host:port/v1 do"
 _OPTIONAL = ("temperature", "top_k", "top_p", "seed")
+_SCHEMA = "response_format"
 _LARGEST_FILE = 1 << 30  # bytes of a file with the results of a batch
 
 
 class Endpoint:
     """A model behind a URL. Settings that it says it does not support are no longer sent."""
+
+    takes_schema = True
 
     def __init__(
         self,
@@ -62,6 +65,8 @@ class Endpoint:
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
         while True:
+            if self.refuses(sampling):
+                raise SchemaRefused
             sent = self.settings(sampling)
             try:
                 completion = await self._transport.post(
@@ -70,11 +75,15 @@ class Endpoint:
                 return self._with_provenance(await self.resolved(completion, sampling), sent)
             except Rejected as rejected:
                 if not self.adapt(rejected.errors, sent, prompt):
+                    if _SCHEMA in sent:  # whatever the reason: the same may be asked for as text
+                        raise SchemaRefused from rejected
                     raise RequestFailed("rejected", f"{self.name}: 400 {rejected.message}") from rejected
 
     def _with_provenance(self, completion: Completion, sent: Mapping[str, Any]) -> Completion:
         """Return a completion that says where it came from and which settings were sent."""
         settings = {name: value for name, value in sent.items() if name != "model"}
+        if _SCHEMA in settings:
+            settings[_SCHEMA] = f"json_schema {settings[_SCHEMA]['json_schema']['name']}"
         as_text = json.dumps(settings) if settings else ""
         made = replace(completion.provenance, address=without_credentials(self.url), sent=as_text)
         return replace(completion, provenance=made)
@@ -175,12 +184,18 @@ class Endpoint:
             raise ValueError("not a JSON object")
         return found
 
+    def refuses(self, sampling: Sampling) -> bool:
+        """Return whether the server is known not to take the schema of a request."""
+        return bool(sampling.schema) and Unsupported(_SCHEMA) in self._unsupported
+
     def settings(self, sampling: Sampling) -> dict[str, Any]:
         settings: dict[str, Any] = {"model": self._model, self._length_field: sampling.max_tokens}
         for field in _OPTIONAL:
             value = getattr(sampling, field)
             if value is not None and not {Unsupported(field), Unsupported(field, value)} & self._unsupported:
                 settings[field] = value
+        if sampling.schema:
+            settings[_SCHEMA] = {"type": "json_schema", "json_schema": json.loads(sampling.schema)}
         if sampling.template_args is not None:
             settings["chat_template_kwargs"] = json.loads(sampling.template_args)
         if (budget := sampling.thinking_tokens) is not None:
@@ -192,6 +207,9 @@ class Endpoint:
         """Stop sending a setting, or one value of it, that the server says it does not support; return whether there
         was one. An earlier request may fail with an error that was already handled."""
         text = "\n".join(m.text for m in prompt.messages)
+        if _SCHEMA in sent and is_about_schema(errors, text):
+            self._unsupported.add(Unsupported(_SCHEMA))
+            return True
         optional = {name: value for name, value in sent.items() if name in (*_OPTIONAL, "max_tokens")}
         found = unsupported_setting(errors, optional, text)
         if found is None:

@@ -39,11 +39,16 @@ class Model(Protocol):
     #   before_retry(wait), called with a function to await before a request is sent again
     #   refused: why it cannot take settings of thoughts (THINKING), by their names
     #   least_thinking: the least size of a budget of thoughts, in tokens
+    #   takes_schema: whether requests may have the JSON schema of an answer; it may raise SchemaRefused
     #   notes: what a reader of the results must know
 
 
 class NotYet(Exception):
     """The run is ending before the answer arrived; a later run with the same request will get it."""
+
+
+class SchemaRefused(Exception):
+    """The server does not take the JSON schema of the answer: it can be asked for text."""
 
 
 class RequestFailed(Exception):

@@ -35,6 +35,10 @@ _ABOUT_A_VALUE = re.compile(
     re.IGNORECASE,
 )
 
+_SCHEMAS = re.compile(
+    r"response[ _]format|output[ _]config|json[ _]?schema|structured[ _]outputs?|grammar", re.IGNORECASE
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ServerError:
@@ -83,6 +87,12 @@ def unsupported_setting(errors: Sequence[ServerError], sent: Mapping[str, Any], 
                 about_value = error.code == "unsupported_value" or _ABOUT_A_VALUE.search(error.message)
                 return Unsupported(setting, value if about_value else None)
     return None
+
+
+def is_about_schema(errors: Sequence[ServerError], prompt: str) -> bool:
+    """Return whether an error is about the JSON schema of the answer; a word of the prompt may be a quotation."""
+    found = (_SCHEMAS.search(f"{error.param} {error.message}") for error in errors)
+    return any(one is not None and one[0].lower() not in prompt.lower() for one in found)
 
 
 def _names(error: ServerError, setting: str, prompt: str) -> bool:

@@ -39,6 +39,18 @@ class Template:
     def _marks(self) -> bool:
         return not self.is_override and "<<<" in (self.user or "") + (self.system or "")
 
+    def given(self, **words: str) -> Template:
+        """Return the template with these placeholders replaced: what is constant is not filled in again each time."""
+
+        def replaced(text: str | None) -> str | None:
+            return None if text is None else _TOKEN.sub(replacement, text)
+
+        def replacement(match: re.Match[str]) -> str:
+            literal = words.get(match[1]) if match[1] else None
+            return match[0] if literal is None else literal.replace("{", "{{").replace("}", "}}")
+
+        return replace(self, system=replaced(self.system), user=replaced(self.user))
+
     def system_text(self, **values: str) -> str:
         return "".join(self._fill(self.system, values))
 

@@ -112,6 +112,16 @@ class Asker:
         """The cost of all responses, also of those that were in the store already; None if the price is unknown."""
         return None if self._price is None else (self.tally.cost or 0.0) + self._price.of(self.tally.stored_usage)
 
+    @property
+    def takes_schema(self) -> bool:
+        """Whether requests may have the JSON schema of an answer."""
+        return bool(getattr(self.model, "takes_schema", False))
+
+    def has(self, prompt: Prompt, sampling: Sampling) -> bool:
+        """Return whether the answer is in the store, and may be used."""
+        key = request_key(self.model.identity, prompt, self._vary(sampling))
+        return (not self._fresh or key in self._answered) and self._store.get(key) is not None
+
     async def ask(self, prompt: Prompt, sampling: Sampling) -> Completion:
         """Return the model's answer. Raises RequestFailed if there is none, Stopped if the run is ending."""
         sampling = self._vary(sampling)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bowstring.metrics.comparing import planned_difference
+from bowstring.models.interface import Model
 from bowstring.models.prices import Price
 from bowstring.models.tokens import TokenCounter, counter_or_none
-from bowstring.records import STAGE_ROLE, Message, Planned, Prompt, Sampling, Usage, request_key
+from bowstring.records import STAGE_ROLE, Known, Message, Planned, Prompt, Sampling, Usage, request_key
 from bowstring.runs.items import chosen_groups, cluster_sizes
 from bowstring.runs.repeats import MODEL_ROLE, Repeat, repeats_of
 from bowstring.runs.store import Store
@@ -98,6 +99,18 @@ def _with_thoughts(planned: Planned, running: Running) -> Planned:
     return replace(planned, sampling=sampling, answer_tokens=planned.answer_tokens + (sampling.thinking_tokens or 0))
 
 
+def _as_asked(planned: Planned, model: Model, known: Known) -> Planned:
+    """Return a request in the form in which this model is asked: by a schema, as text, or as text after all."""
+    if planned.as_text is None:
+        return planned
+    prompt, sampling = planned.as_text
+    if not getattr(model, "takes_schema", False):
+        return replace(planned, prompt=prompt, sampling=sampling)
+    refused = replace(sampling, schema="")
+    asked_again = not known(planned.role, planned.prompt, planned.sampling) and known(planned.role, prompt, refused)
+    return replace(planned, prompt=prompt, sampling=refused) if asked_again else planned
+
+
 def make_plan(running: Running) -> Plan:
     """Return what a run would request and cost; nothing is sent."""
     options = running.options
@@ -120,7 +133,8 @@ def make_plan(running: Running) -> Plan:
 
     repeats = repeats_of(options.answers, options.judgements)
     for items, group in groups:
-        for planned in (again for one in items.plan(group, list(roles), known) for again in _repeated(one, repeats)):
+        requests = (_as_asked(one, running.models[one.role], known) for one in items.plan(group, list(roles), known))
+        for planned in (again for one in requests for again in _repeated(one, repeats)):
             role = roles[planned.role]
             planned = _with_thoughts(planned, running)
             if not planned.estimated:

@@ -18,6 +18,7 @@ from bowstring.benchmarks.cupid.judging import JUDGE_SAMPLING, CupidJudging
 from bowstring.benchmarks.cupid.prompts import CupidPrompts
 from bowstring.benchmarks.cupid.scores import cluster_of
 from bowstring.benchmarks.cupid.types import Instance
+from bowstring.benchmarks.judges import known_verdict, plan_judge
 from bowstring.concurrency import gather_in_order
 from bowstring.judging import probes
 from bowstring.judging.sections import read_preference, read_rating
@@ -78,7 +79,8 @@ class CupidAudit:
         self.items = seeded_sample(records, sample, lambda record: str(record["key"]), purpose="audit")
         self._responses = [(r["persona"], r["generation"]["response"]) for r in records if _is_answered(r)]
         self._prompts = {
-            role: CupidPrompts(prompts, oracle=False, matcher=matcher) for role, matcher in matchers.items()
+            role: CupidPrompts(prompts, oracle=False, matcher=matcher, verdicts=settings.verdicts)
+            for role, matcher in matchers.items()
         }
 
     def groups(self, limit: int | None) -> list[list[Record]]:
@@ -151,7 +153,7 @@ class CupidAudit:
                     continue
                 if name == "second-rate" or name.endswith(" generation"):
                     response = self._response_of(name, record)
-                    yield Planned(role, prompts.judge(instance, response), JUDGE_SAMPLING, 200)
+                    yield plan_judge(role, prompts.judge(instance, response), JUDGE_SAMPLING, 200)
                     continue
                 matcher = "matcher" if role == "judge" and "matcher" in roles else role
                 said = self._stated(name, record)
@@ -159,11 +161,12 @@ class CupidAudit:
                 if name.endswith("coverage"):
                     items = record["inference"]["checklist"]
                 else:
-                    prompt = prompts.decompose(said)
-                    yield Planned(role, prompt, JUDGE_SAMPLING, 80)
-                    estimated = known(role, prompt, JUDGE_SAMPLING) is None
+                    request = prompts.decompose(said)
+                    yield plan_judge(role, request, JUDGE_SAMPLING, 80)
+                    estimated = known_verdict(role, request, JUDGE_SAMPLING, known) is None
                 for listed, preference in ((items, instance.preference), (instance.checklist, said)):
-                    yield Planned(matcher, prompts.match(listed, preference), JUDGE_SAMPLING, 120, estimated)
+                    match = prompts.match(listed, preference)
+                    yield plan_judge(matcher, match, JUDGE_SAMPLING, 120, estimated=estimated)
 
     def _response_of(self, name: str, record: Record) -> str:
         """The response of a variant."""
@@ -181,15 +184,15 @@ class CupidAudit:
         answer = known("model", prompt, sampling)
         if task == "generation":
             judged = prompts.judge(instance, "word " * 300 if answer is None else answer)
-            yield Planned("judge", judged, JUDGE_SAMPLING, 200, answer is None)
+            yield plan_judge("judge", judged, JUDGE_SAMPLING, 200, estimated=answer is None)
             return
         inferred = read_preference(answer) if answer is not None else instance.preference
         if inferred is None:
             return  # unparsed: there is nothing to match
-        yield Planned("judge", prompts.decompose(inferred), JUDGE_SAMPLING, 80, answer is None)
+        yield plan_judge("judge", prompts.decompose(inferred), JUDGE_SAMPLING, 80, estimated=answer is None)
         for listed in (instance.checklist, instance.checklist):
             match = prompts.match(listed, inferred)
-            yield Planned("matcher" if "matcher" in roles else "judge", match, JUDGE_SAMPLING, 120, estimated=True)
+            yield plan_judge("matcher" if "matcher" in roles else "judge", match, JUDGE_SAMPLING, 120, estimated=True)
 
     def _without_history(self, task: str, instance: Instance) -> tuple[Prompt, Sampling]:
         """The prompt of `--history none`."""

@@ -18,6 +18,7 @@ from bowstring.benchmarks.cupid.prompts import CupidPrompts
 from bowstring.benchmarks.cupid.scores import summarize
 from bowstring.benchmarks.cupid.types import Instance
 from bowstring.benchmarks.interface import Context, Opener
+from bowstring.benchmarks.judges import VERDICTS_HELP, known_verdict, plan_judge
 from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker, stage_identities
 from bowstring.concurrency import gather_in_order
 from bowstring.errors import UsageError
@@ -27,6 +28,7 @@ from bowstring.history.stages.dense import DenseSearch
 from bowstring.history.stages.user_stage import UserStages
 from bowstring.history.views import Kind
 from bowstring.judging import builtin
+from bowstring.judging.forms import VerdictRequest, Verdicts
 from bowstring.judging.sections import read_preference, read_rating
 from bowstring.judging.structured import Unreadable, read_checklist, read_labels
 from bowstring.models.interface import RequestFailed
@@ -54,6 +56,7 @@ class _FixedKeywords(TypedDict, total=False):
     scoring: Scoring
     retriever: str
     seed: int
+    verdicts: Verdicts
 
 
 class CupidKeywords(_FixedKeywords, total=False):
@@ -95,6 +98,7 @@ class CupidSettings:
         default="facebook/contriever", metadata=option("Embedding model for dense search: a hub id or a folder.")
     )
     seed: int = field(default=0, metadata=option("Seed of the sampling."))
+    verdicts: Verdicts = field(default="json", metadata=option(VERDICTS_HELP))
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -137,7 +141,9 @@ class CupidEvaluation:
         self.data = data
         self.settings = settings
         self._view = settings.view()
-        self._prompts = CupidPrompts(prompts, oracle=settings.oracle_preference, matcher=matcher)
+        self._prompts = CupidPrompts(
+            prompts, oracle=settings.oracle_preference, matcher=matcher, verdicts=settings.verdicts
+        )
         words = StageWords(self._prompts.summary, SUMMARY_SAMPLING, summary_tokens=120)
         self._histories = Histories(self._view, readers or Readers(data), words, dense=search, own=own)
         self._search, self._own = search, own
@@ -198,7 +204,7 @@ class CupidEvaluation:
                     yield from self._plan_matching(instance, answer, roles, known)
                 elif "judge" in roles:
                     judged = self._prompts.judge(instance, "word " * 300 if answer is None else answer)
-                    yield Planned("judge", judged, JUDGE_SAMPLING, 200, answer is None)
+                    yield plan_judge("judge", judged, JUDGE_SAMPLING, 200, estimated=answer is None)
 
     def _plan_matching(
         self, instance: Instance, answer: str | None, roles: Sequence[str], known: Known
@@ -207,7 +213,7 @@ class CupidEvaluation:
         if answer is not None and inferred is None:
             return  # unparsed: there is nothing to match
         decompose = self._prompts.decompose(inferred or instance.preference)
-        yield Planned("judge", decompose, JUDGE_SAMPLING, 80, inferred is None)
+        yield plan_judge("judge", decompose, JUDGE_SAMPLING, 80, estimated=inferred is None)
         items = None
         if inferred is not None:
             items = yield from self._plan_repair("judge", decompose, read_checklist, known)
@@ -218,7 +224,7 @@ class CupidEvaluation:
             (instance.checklist, inferred or instance.preference),
         ):
             match = self._prompts.match(entries, preference)
-            yield Planned(matcher, match, JUDGE_SAMPLING, 120, items is None)
+            yield plan_judge(matcher, match, JUDGE_SAMPLING, 120, estimated=items is None)
             if items is not None:
                 found = yield from self._plan_repair(matcher, match, partial(read_labels, items=entries), known)
         if self.settings.analyse and (found is None or sum(found) / len(found) < WRONG):
@@ -226,18 +232,18 @@ class CupidEvaluation:
             yield Planned("judge", analysis, JUDGE_SAMPLING, 60, found is None)
 
     def _plan_repair(
-        self, role: str, prompt: Prompt, read: Callable[[str], T], known: Known
+        self, role: str, request: VerdictRequest, read: Callable[[str], T], known: Known
     ) -> Generator[Planned, None, T | None]:
         """The parsed stored answer, if there is one; a needed repair request is planned, too."""
-        said = known(role, prompt, JUDGE_SAMPLING)
+        said = known_verdict(role, request, JUDGE_SAMPLING, known)
         if said is None:
             return None
         try:
             return read(said)
         except Unreadable as error:
-            again = self._prompts.repair(prompt, said, str(error))
-        yield Planned(role, again, JUDGE_SAMPLING, 120)
-        repaired = known(role, again, JUDGE_SAMPLING)
+            again = self._prompts.repair(request, said, str(error))
+        yield plan_judge(role, again, JUDGE_SAMPLING, 120)
+        repaired = known_verdict(role, again, JUDGE_SAMPLING, known)
         try:
             return read(repaired) if repaired is not None else None
         except Unreadable:

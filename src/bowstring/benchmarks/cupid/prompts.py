@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.resources import files
 
 import yaml
 
 from bowstring.benchmarks.cupid.types import Instance
+from bowstring.judging.forms import (
+    CHECKLIST,
+    COVERAGE,
+    RATING,
+    FormedTemplate,
+    VerdictRequest,
+    Verdicts,
+    places,
+)
 from bowstring.prompts import PromptFolder, Template
 from bowstring.prompts.sharing import share_trunk
 from bowstring.records import Dialogue, Message, Prompt, Trunk
@@ -21,7 +31,7 @@ _CATEGORY = re.compile(
 
 
 class CupidPrompts:
-    def __init__(self, folder: PromptFolder, *, oracle: bool, matcher: str | None) -> None:
+    def __init__(self, folder: PromptFolder, *, oracle: bool, matcher: str | None, verdicts: Verdicts = "json") -> None:
         log = frozenset({"interaction_log", "curr_request"})
         generator = "response_oracle" if oracle else "response_generator"
         needs = log | {"preference"} if oracle else log
@@ -34,13 +44,18 @@ class CupidPrompts:
         listed = frozenset({"preference", "checklist"})
         self._matcher = folder.get(f"cupid/evaluation/{name}", needs=listed, may=frozenset({"examples"}))
         judged = listed | {"user_request", "ai_response"}
-        self._judger = folder.get("cupid/evaluation/response_judger", needs=judged)
+        judger = folder.get("cupid/evaluation/response_judger", needs=judged, may=places(RATING))
+        self._judger = FormedTemplate.of(judger, RATING, verdicts)
         self._decomposer = folder.get("cupid/synthesis/preference_decomposer", needs=frozenset({"preferences"}))
         self._summary = folder.get("cupid/summary", needs=frozenset({"session"}))
         analysed = frozenset({"preference", "inferred"})
         context = frozenset({"context_factor", "others"})
         self._analysis = folder.get("cupid/error_analysis", needs=analysed, may=context)
         self._examples = _matcher_examples()
+        # The prompts of the authors are sent as they are, and so is what a fine-tuned matcher was trained with.
+        by_schema = verdicts == "json"
+        self._lists_by_schema = by_schema and not self._decomposer.is_override
+        self._labels_by_schema = by_schema and not self._matcher.is_override and not self._tuned
 
     def notes(self) -> list[str]:
         if self._tuned and not self._matcher.is_override:
@@ -65,22 +80,23 @@ class CupidPrompts:
     def summary(self, dialogue: Dialogue) -> Prompt:
         return _filled(self._summary, session=self.session(dialogue))
 
-    def decompose(self, preference: str) -> Prompt:
-        return _filled(self._decomposer, preferences=preference)
+    def decompose(self, preference: str) -> VerdictRequest:
+        prompt = _filled(self._decomposer, preferences=preference)
+        return VerdictRequest.json(prompt, CHECKLIST, by_schema=self._lists_by_schema)
 
-    def match(self, items: Sequence[str], preference: str) -> Prompt:
+    def match(self, items: Sequence[str], preference: str) -> VerdictRequest:
         numbered = "\n".join(f"{n}. {item}" for n, item in enumerate(items, 1))
-        return _filled(self._matcher, preference=preference, checklist=numbered, examples=self._examples)
+        prompt = _filled(self._matcher, preference=preference, checklist=numbered, examples=self._examples)
+        return VerdictRequest.json(prompt, COVERAGE, by_schema=self._labels_by_schema)
 
-    def judge(self, instance: Instance, answer: str) -> Prompt:
-        dashed = "\n".join(f"- {item}" for item in instance.checklist)
-        return _filled(
-            self._judger,
-            preference=instance.preference,
-            checklist=dashed,
-            user_request=instance.request,
-            ai_response=answer,
-        )
+    def judge(self, instance: Instance, answer: str) -> VerdictRequest:
+        values = {
+            "preference": instance.preference,
+            "checklist": "\n".join(f"- {item}" for item in instance.checklist),
+            "user_request": instance.request,
+            "ai_response": answer,
+        }
+        return self._judger.request(lambda template: _filled(template, **values))
 
     def analysis(self, instance: Instance, inferred: str) -> Prompt:
         others = {s.preference: s.context_factor for s in instance.sessions if s.preference != instance.preference}
@@ -99,10 +115,12 @@ class CupidPrompts:
         return ("other context" if "context" in found[-1].lower() else found[-1].lower()) if found else None
 
     @staticmethod
-    def repair(prompt: Prompt, said: str, error: str) -> Prompt:
+    def repair(request: VerdictRequest, said: str, error: str) -> VerdictRequest:
         """The same request again, with the answer and the error in it."""
         again = f"That could not be read: {error}. Answer again, with the JSON alone."
-        return _alone(*prompt.messages, Message("assistant", (said or "(nothing)",)), Message("user", (again,)))
+        answered = Message("assistant", (said or "(nothing)",))
+        prompt = _alone(*request.text.messages, answered, Message("user", (again,)))
+        return replace(request, text=prompt, structured=None if request.structured is None else prompt)
 
 
 def _asked(template: Template, sessions: Sequence[str], request: str, **more: str) -> tuple[Message, ...]:

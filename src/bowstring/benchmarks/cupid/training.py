@@ -112,7 +112,7 @@ def matcher_examples(coverage: Sequence[Coverage], settings: TrainSettings, fold
     for n, row in enumerate(coverage):
         read = _coverage_reader(row.checklist)
         said = row.transcript if row.transcript is not None and read(row.transcript) == row.labels else _as_json(row)
-        prompt = prompts.match(row.checklist, row.preference)
+        prompt = prompts.match(row.checklist, row.preference).text
         key = f"{row.persona_id}+{row.instance_type}/{row.side}#{n}"
         made.append(HeldOut(Example(key, row.persona_id, row.instance_type, prompt, said), row.labels, read))
     return hold_out(made, settings, [], "coverage labels")

@@ -21,10 +21,12 @@ from bowstring.benchmarks.hicupid.truth import NAME as TRUTH_NAME
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import Question
 from bowstring.benchmarks.hicupid.validity import KnownPersonas
+from bowstring.benchmarks.judges import ask_judge, plan_judge
 from bowstring.concurrency import gather_in_order
 from bowstring.judging import builtin, probes, verdicts
+from bowstring.judging.forms import DISLIKE, DRAGGED_IN, FormedTemplate, VerdictRequest, Verdicts, places
 from bowstring.models.interface import RequestFailed
-from bowstring.prompts import PromptFolder
+from bowstring.prompts import PromptFolder, Template
 from bowstring.records import Known, Message, Planned, Prompt, Sampling, Trunk
 from bowstring.runs.asking import Asker
 from bowstring.runs.failures import failure_of
@@ -105,9 +107,10 @@ class HicupidAudit:
             instruction=settings.instruction,
             summaries=False,
             branches=len(self.items),
+            verdicts=settings.verdicts,
         )
         self._judging = {role: HicupidJudging(self._prompts, truths.get(role)) for role in ("judge", "second")}
-        self._own = _AuditQuestions(prompts, records, truths.get("judge"), self.checks)
+        self._own = _AuditQuestions(prompts, records, truths.get("judge"), self.checks, settings.verdicts)
         self._general = [(r["persona"], r["general_answer"]) for r in answered if r["persona"]]
 
     @property
@@ -178,10 +181,10 @@ class HicupidAudit:
                 if variant.role in roles:
                     guessed = "word " * 48 if answer is None else answer
                     judged = self._prompts.judge(question, guessed, answer_is=variant.side)
-                    yield Planned(variant.role, judged, JUDGE_SAMPLING, 90, estimated=answer is None)
+                    yield plan_judge(variant.role, judged, JUDGE_SAMPLING, 90, estimated=answer is None)
             if "judge" in roles:
-                for prompt in self._own.of(record).values():
-                    yield Planned("judge", prompt, JUDGE_SAMPLING, 60)
+                for asked in self._own.of(record).values():
+                    yield plan_judge("judge", asked, JUDGE_SAMPLING, 60)
 
     def _without_history(self, question: Question) -> tuple[Prompt, Sampling]:
         return self._prompts.alone(question, ()), self.settings.sampling(question)
@@ -238,18 +241,30 @@ class _AuditQuestions:
     """Judge questions that only audits ask: is an unrelated persona mentioned, and how is a dislike treated?"""
 
     def __init__(
-        self, prompts: PromptFolder, records: Sequence[Record], truth: Truth | None, checks: Sequence[str]
+        self,
+        prompts: PromptFolder,
+        records: Sequence[Record],
+        truth: Truth | None,
+        checks: Sequence[str],
+        verdicts_as: Verdicts,
     ) -> None:
         self._truth = truth
         asked = frozenset({"question", "answer"})
         needs = {"overpersonalization": asked | {"facts"}, "dislikes": asked | {"relation", "entity"}}
         names = {"overpersonalization": "hicupid/audit_dragged_in", "dislikes": "hicupid/audit_dislike"}
-        self._templates = {c: prompts.get(names[c], needs=needs[c]) for c in names if c in checks}
-        self._trunks: dict[str, Trunk] = {}
+        forms = {"overpersonalization": DRAGGED_IN, "dislikes": DISLIKE}
+        self._templates = {
+            check: FormedTemplate.of(
+                prompts.get(name, needs=needs[check], may=places(forms[check])), forms[check], verdicts_as
+            )
+            for check, name in names.items()
+            if check in checks
+        }
+        self._trunks: dict[Template, Trunk] = {}
         self._known = KnownPersonas(records)
 
-    def of(self, record: Record) -> dict[str, Prompt]:
-        """The judge prompts of a record, by check."""
+    def of(self, record: Record) -> dict[str, VerdictRequest]:
+        """The questions to the judge about a record, by check."""
         asked: dict[str, dict[str, str]] = {}
         if "overpersonalization" in self._templates and (known := self._known.irrelevant(record)):
             asked["overpersonalization"] = {"facts": "; ".join(f"{p.relation} {p.entity}" for p in known)}
@@ -259,15 +274,18 @@ class _AuditQuestions:
         texts = {"question": record["question"], "answer": record["answer"]}
         return {check: self._filled(check, texts | values) for check, values in asked.items()}
 
-    def _filled(self, check: str, values: Mapping[str, str]) -> Prompt:
-        fixed, rest = self._templates[check].user_parts(**values)
-        trunk = self._trunks.setdefault(check, Trunk((Message("user", (fixed,)),) if fixed else (), branches=2))
+    def _filled(self, check: str, values: Mapping[str, str]) -> VerdictRequest:
+        return self._templates[check].request(lambda template: self._prompt(template, values))
+
+    def _prompt(self, template: Template, values: Mapping[str, str]) -> Prompt:
+        fixed, rest = template.user_parts(**values)
+        trunk = self._trunks.setdefault(template, Trunk((Message("user", (fixed,)),) if fixed else (), branches=2))
         return Prompt(trunk, (Message("user", (rest,)),))
 
     async def ask(self, check: str, record: Record, judge: Asker | None) -> Record:
         try:
             said = (
-                (await judge.ask(self.of(record)[check], JUDGE_SAMPLING)).text
+                await ask_judge(judge, self.of(record)[check], JUDGE_SAMPLING)
                 if judge is not None
                 else self._by_words(check, record)
             )

@@ -17,6 +17,7 @@ from bowstring.benchmarks.hicupid.truth import NOTE as TRUTH_NOTE
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question, QuestionType
 from bowstring.benchmarks.interface import Context, Opener
+from bowstring.benchmarks.judges import VERDICTS_HELP, plan_judge
 from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker, stage_identities
 from bowstring.concurrency import gather_in_order
 from bowstring.errors import UsageError
@@ -25,6 +26,7 @@ from bowstring.history.stages import Asked, Histories, Readers, Shown, StageWord
 from bowstring.history.stages.dense import DenseSearch
 from bowstring.history.stages.user_stage import UserStages
 from bowstring.history.views import Kind
+from bowstring.judging.forms import Verdicts
 from bowstring.metrics.text import bleu, rouge_l
 from bowstring.models.interface import RequestFailed
 from bowstring.prompts import PromptFolder
@@ -55,6 +57,7 @@ class _FixedKeywords(TypedDict, total=False):
     temperature: float
     top_k: int | None
     seed: int
+    verdicts: Verdicts
 
 
 class HicupidKeywords(_FixedKeywords, total=False):
@@ -117,6 +120,7 @@ class HicupidSettings:
     temperature: float = field(default=0.6, metadata=option("Temperature of the evaluated model.", min=0, max=2))
     top_k: int | None = 50
     seed: int = field(default=0, metadata=option("Seed of the sampling and of the sides of answers."))
+    verdicts: Verdicts = field(default="json", metadata=option(VERDICTS_HELP))
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -144,7 +148,16 @@ class HicupidSettings:
         if kind != "dense":
             del settings["retriever"]
         if self.retrieval_only:
-            for name in ("shots", "instruction", "both_orders", "max_tokens", "temperature", "top_k", "seed"):
+            for name in (
+                "shots",
+                "instruction",
+                "both_orders",
+                "max_tokens",
+                "temperature",
+                "top_k",
+                "seed",
+                "verdicts",
+            ):
                 del settings[name]
         return settings
 
@@ -177,6 +190,7 @@ class HicupidEvaluation:
             instruction=settings.instruction,
             summaries=self._view.kind == "summary",
             branches=len(self.items),
+            verdicts=settings.verdicts,
         )
         readers = readers or Readers(data, tokens=settings.bm25_tokens)
         words = StageWords(self._prompts.summary, SUMMARY_SAMPLING, summary_tokens=40)
@@ -233,7 +247,7 @@ class HicupidEvaluation:
                 answer = None if guessed else known("model", prompt, sampling)
                 for side in self.judgements(question):
                     judged = self._prompts.judge(question, "word " * 48 if answer is None else answer, answer_is=side)
-                    yield Planned("judge", judged, JUDGE_SAMPLING, 90, estimated=answer is None)
+                    yield plan_judge("judge", judged, JUDGE_SAMPLING, 90, estimated=answer is None)
 
     def _filled(self, group: Sequence[Question], shown: Sequence[Shown]) -> list[Prompt]:
         """The prompts of a group, in order."""

@@ -9,6 +9,7 @@ from typing import Any
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
 from bowstring.benchmarks.hicupid.truth import Truth
 from bowstring.benchmarks.hicupid.types import Persona, Profile, Question, Schedule
+from bowstring.benchmarks.judges import ask_judge
 from bowstring.judging import builtin, verdicts
 from bowstring.labels import COMPARED_SCORES, LOSE, NO, TIE, WIN, YES, YES_OR_NO_SCORES
 from bowstring.records import Sampling, item_and_answer
@@ -26,7 +27,7 @@ class HicupidJudging:
     async def judgement(self, question: Question, answer: str, side: str, judge: Asker | None) -> str:
         """The text of the judge; without an asker, of the truth judge or the builtin judge."""
         if judge is not None:
-            return (await judge.ask(self.prompts.judge(question, answer, answer_is=side), JUDGE_SAMPLING)).text
+            return await ask_judge(judge, self.prompts.judge(question, answer, answer_is=side), JUDGE_SAMPLING)
         if self.truth is not None:
             if question.type == "schedule":
                 return self.truth.satisfaction(question, answer)

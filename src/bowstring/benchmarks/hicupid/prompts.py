@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Question
 from bowstring.errors import DataError
+from bowstring.judging.forms import PAIRWISE, SATISFACTION, Form, FormedTemplate, VerdictRequest, Verdicts, places
 from bowstring.prompts import PromptFolder, Template
 from bowstring.records import (
     Dialogue,
@@ -34,6 +35,7 @@ _JUDGE_NEEDS = {
 _PERSONA = frozenset({"category", "relation", "entity", "sentiment"})
 _PROFILE = frozenset({"age", "gender", "personality", "occupation", "income_range"})
 _JUDGE_MAY = {"persona": _PERSONA, "profile": _PERSONA | _PROFILE, "schedule": frozenset[str]()}
+_FORMS: dict[str, Form] = {"persona": PAIRWISE, "profile": PAIRWISE, "schedule": SATISFACTION}
 _NAMES = {"user": "User", "assistant": "Assistant"}
 
 
@@ -47,15 +49,20 @@ class HicupidPrompts:
         instruction: Instruction,
         summaries: bool,
         branches: int,
+        verdicts: Verdicts = "json",
     ) -> None:
         self._variant = instruction
         self._ask, self._examples = _asking(prompts, shots, instruction)
-        self._judges = {t: prompts.get(f"hicupid/judge_{t}", needs=_JUDGE_NEEDS[t], may=_JUDGE_MAY[t]) for t in types}
+        judges = {
+            t: prompts.get(f"hicupid/judge_{t}", needs=_JUDGE_NEEDS[t], may=_JUDGE_MAY[t] | places(_FORMS[t]))
+            for t in types
+        }
+        self._judges = {t: FormedTemplate.of(judges[t], _FORMS[t], verdicts) for t in types}
         self._summary = prompts.get("hicupid/summary", needs=frozenset({"session"})) if summaries else None
-        self._judge_trunks: dict[str, Trunk] = {}
+        self._judge_trunks: dict[Template, Trunk] = {}
         self._branches = branches
         self._instruction = Trunk(self._before((), None)[:1], branches=branches)
-        self.judge_is_imported = all(template.is_override for template in self._judges.values())
+        self.judge_is_imported = all(template.is_override for template in judges.values())
 
     def together(self, questions: Sequence[Question], history: History, notes: str | None = None) -> list[Prompt]:
         """The prompts of questions that see the same history, with one trunk."""
@@ -90,17 +97,20 @@ class HicupidPrompts:
         text = "\n\n".join(f"{_NAMES[m.role]}: {m.text}" for m in dialogue.messages)
         return Prompt(Trunk(()), (Message("user", self._summary.user_pieces(session=text)),))
 
-    def judge(self, question: Question, answer: str, *, answer_is: str) -> Prompt:
-        """The prompt of the judge, with the model's answer on the side `answer_is`."""
+    def judge(self, question: Question, answer: str, *, answer_is: str) -> VerdictRequest:
+        """The question to the judge, with the model's answer on the side `answer_is`."""
         values = {"question": question.question, "answer": answer}
         for known in (question.persona, question.profile, question.schedule):
             if known is not None:
                 values |= fields_of(known)
         gold = question.personalized_answer
         values["answer_a"], values["answer_b"] = (answer, gold) if answer_is == "A" else (gold, answer)
-        fixed, rest = self._judges[question.type].user_parts(**values)
+        return self._judges[question.type].request(lambda template: self._judge_prompt(template, values))
+
+    def _judge_prompt(self, template: Template, values: Mapping[str, str]) -> Prompt:
+        fixed, rest = template.user_parts(**values)
         trunk = self._judge_trunks.setdefault(
-            question.type, Trunk((Message("user", (fixed,)),) if fixed else (), branches=self._branches)
+            template, Trunk((Message("user", (fixed,)),) if fixed else (), branches=self._branches)
         )
         return Prompt(trunk, (Message("user", (rest,)),))
 

@@ -121,7 +121,7 @@ def judge_examples(judgements: Sequence[Judgement], settings: TrainSettings, fol
         elif None in read(judgement.judgement):
             unread += 1
         else:
-            prompt = prompts.judge(question, judgement.answer, answer_is=judgement.answer_is or "A")
+            prompt = prompts.judge(question, judgement.answer, answer_is=judgement.answer_is or "A").text
             example = Example(f"{question.key}#{n}", str(question.user_id), question.type, prompt, judgement.judgement)
             made.append(HeldOut(example, read(judgement.judgement), read))
     notes = [f"left out {unread:,} unparsed transcripts"] if unread else []

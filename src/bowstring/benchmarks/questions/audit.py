@@ -30,6 +30,7 @@ from bowstring.benchmarks.findings import (
     rate_of,
     with_meaning,
 )
+from bowstring.benchmarks.judges import plan_judge
 from bowstring.benchmarks.probe_findings import ProbeFindings
 from bowstring.benchmarks.questions.data import Question
 from bowstring.benchmarks.questions.evaluation import JUDGE_SAMPLING, QuestionSettings, judge_answer, question_of
@@ -89,7 +90,9 @@ class QuestionAudit:
         self._by_key = {record["key"]: record for record in request.records}
         self._answered = [record for record in request.records if "answer" in record]
         self._items = seeded_sample(self._answered, request.sample, lambda r: str(r["key"]), purpose="audit")
-        self._prompts = QuestionPrompts(request.prompts, benchmark.name, summaries=False)
+        self._prompts = QuestionPrompts(
+            request.prompts, benchmark.name, summaries=False, verdicts=self._settings.verdicts
+        )
 
     def groups(self, limit: int | None) -> list[list[Record]]:
         asked = self._items[:limit] if set(self._checks) - {"length"} else []
@@ -144,11 +147,11 @@ class QuestionAudit:
                 answer = known("model", prompt, sampling)
                 if "judge" in roles:
                     guessed = self._prompts.judge(question, "word " * 60 if answer is None else answer)
-                    yield Planned("judge", guessed, JUDGE_SAMPLING, 60, estimated=answer is None)
+                    yield plan_judge("judge", guessed, JUDGE_SAMPLING, 60, estimated=answer is None)
             texts = self._variants(record).values() if "judge" in roles else ()
-            yield from (Planned("judge", self._prompts.judge(question, text), JUDGE_SAMPLING, 60) for text in texts)
+            yield from (plan_judge("judge", self._prompts.judge(question, text), JUDGE_SAMPLING, 60) for text in texts)
             if "second" in roles:
-                yield Planned("second", self._prompts.judge(question, record["answer"]), JUDGE_SAMPLING, 60)
+                yield plan_judge("second", self._prompts.judge(question, record["answer"]), JUDGE_SAMPLING, 60)
 
     def open_group(self, group: Sequence[Record], askers: Mapping[str, Asker]) -> Work[Record]:  # noqa: ARG002
         async def work(record: Record) -> Record:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from bowstring.benchmarks.judges import VERDICTS_HELP, ask_judge, plan_judge
 from bowstring.benchmarks.questions.data import Question, QuestionSet
 from bowstring.benchmarks.questions.prompts import QuestionPrompts
 from bowstring.benchmarks.stages import stage_asker, stage_identities
@@ -18,6 +19,7 @@ from bowstring.history.stages.dense import DenseSearch
 from bowstring.history.stages.user_stage import UserStages
 from bowstring.history.views import Kind, view_forms
 from bowstring.judging import builtin
+from bowstring.judging.forms import Verdicts
 from bowstring.judging.verdicts import read_correct
 from bowstring.models.interface import RequestFailed
 from bowstring.prompts import PromptFolder
@@ -59,6 +61,7 @@ class QuestionSettings:
     max_tokens: int = field(default=300, metadata=option("Maximum length of an answer, in tokens.", min=1))
     temperature: float = field(default=0.0, metadata=option("Temperature of the evaluated model.", min=0, max=2))
     seed: int = field(default=0, metadata=option("Seed of the sampling."))
+    verdicts: Verdicts = field(default="json", metadata=option(VERDICTS_HELP))
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -98,7 +101,9 @@ class QuestionEvaluation:
             known = ", ".join(dict.fromkeys(q.type for q in data.items()))
             raise UsageError(f"{data.name} has no such questions; its types are {known}")
         self._view = settings.view()
-        self._prompts = QuestionPrompts(prompts, benchmark.name, summaries=self._view.kind == "summary")
+        self._prompts = QuestionPrompts(
+            prompts, benchmark.name, summaries=self._view.kind == "summary", verdicts=settings.verdicts
+        )
         words = StageWords(self._prompts.summary, Sampling(max_tokens=300, temperature=0.0), summary_tokens=80)
         self._readers, self._search, self._own = readers, search, own
         self._histories = Histories(self._view, readers, words, dense=search, own=own)
@@ -128,7 +133,7 @@ class QuestionEvaluation:
             if "judge" in roles:
                 answer = None if guessed else known("model", prompt, sampling)
                 judged = self._prompts.judge(question, "word " * 60 if answer is None else answer)
-                yield Planned("judge", judged, JUDGE_SAMPLING, 60, estimated=answer is None)
+                yield plan_judge("judge", judged, JUDGE_SAMPLING, 60, estimated=answer is None)
 
     def _filled(self, group: Sequence[Question], shown: Sequence[Shown]) -> list[Prompt]:
         if self._histories.per_question:
@@ -192,7 +197,7 @@ async def judge_answer(
     if judge is None:
         said = builtin.correctness(answer, question.gold)
     else:
-        said = (await judge.ask(prompts.judge(question, answer), JUDGE_SAMPLING)).text
+        said = await ask_judge(judge, prompts.judge(question, answer), JUDGE_SAMPLING)
     right = read_correct(said)
     return said, None if right is None else float(right)
 

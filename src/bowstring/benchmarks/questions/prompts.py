@@ -1,5 +1,6 @@
 """The two prompts of a question benchmark: NAME/ask with {history} and {question}, NAME/judge with {question}, {gold}
-and {answer}; and NAME/summary with {session}, for summaries."""
+and {answer}, and with {form} where it leaves the form of the verdict open; and NAME/summary with {session}, for
+summaries."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Sequence
 
 from bowstring.benchmarks.questions.data import Question
 from bowstring.history.stages import Shown
+from bowstring.judging.forms import CORRECT, FormedTemplate, VerdictRequest, Verdicts, places
 from bowstring.prompts import PromptFolder, Template
 from bowstring.prompts.sharing import share_trunk
 from bowstring.records import Dialogue, Message, Prompt, Trunk
@@ -15,10 +17,11 @@ _NAMES = {"user": "User", "assistant": "Assistant", "system": "System"}
 
 
 class QuestionPrompts:
-    def __init__(self, folder: PromptFolder, name: str, *, summaries: bool) -> None:
+    def __init__(self, folder: PromptFolder, name: str, *, summaries: bool, verdicts: Verdicts = "json") -> None:
         self._ask = folder.get(f"{name}/ask", needs=frozenset({"history", "question"}), may=frozenset({"user"}))
         judged = frozenset({"question", "gold", "answer"})
-        self._judge = folder.get(f"{name}/judge", needs=judged, may=frozenset({"type"}))
+        judge = folder.get(f"{name}/judge", needs=judged, may=frozenset({"type"}) | places(CORRECT))
+        self._judge = FormedTemplate.of(judge, CORRECT, verdicts)
         self._summary = folder.get(f"{name}/summary", needs=frozenset({"session"})) if summaries else None
 
     def together(self, questions: Sequence[Question], shown: Shown) -> list[Prompt]:
@@ -46,9 +49,9 @@ class QuestionPrompts:
         turns = "\n".join(f"{_NAMES[message.role]}: {message.text}" for message in dialogue.messages)
         return f"Session {dialogue.id}{when}\n{turns}"
 
-    def judge(self, question: Question, answer: str) -> Prompt:
+    def judge(self, question: Question, answer: str) -> VerdictRequest:
         values = {"question": question.question, "gold": question.gold, "answer": answer, "type": question.type}
-        return Prompt(Trunk(()), _messages(self._judge, values))
+        return self._judge.request(lambda template: Prompt(Trunk(()), _messages(template, values)))
 
     def summary(self, dialogue: Dialogue) -> Prompt:
         if self._summary is None:

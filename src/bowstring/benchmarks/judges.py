@@ -1,0 +1,59 @@
+"""Ask a judge for a verdict: by a JSON schema where its server takes one, otherwise as text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bowstring.judging.forms import VerdictRequest
+from bowstring.models.interface import SchemaRefused
+from bowstring.records import Known, Planned, Prompt, Sampling
+from bowstring.runs.asking import Asker
+
+VERDICTS_HELP = "How judges are asked for verdicts: as JSON where the server takes a schema, or always as text."
+
+
+async def ask_judge(judge: Asker, request: VerdictRequest, sampling: Sampling) -> str:
+    """Return what the judge said, as text. It is asked for text after all if it refuses the schema or ignores it.
+
+    A verdict that was given as text after all has a key of its own in the store: a later run finds it without asking
+    for JSON again, and does not take it for one of a run that asks for text.
+    """
+    if request.structured is None or not judge.takes_schema:
+        return (await judge.ask(request.text, sampling)).text
+    by_schema, as_text = _settings(request, sampling)
+    if judge.has(request.structured, by_schema) or not judge.has(request.text, as_text):
+        try:
+            said = (await judge.ask(request.structured, by_schema)).text
+        except SchemaRefused:
+            pass
+        else:
+            if (lines := request.form.as_lines(said)) is not None:
+                return lines
+    return (await judge.ask(request.text, as_text)).text
+
+
+def plan_judge(
+    role: str, request: VerdictRequest, sampling: Sampling, answer_tokens: int, *, estimated: bool = False
+) -> Planned:
+    if request.structured is None:
+        return Planned(role, request.text, sampling, answer_tokens, estimated)
+    by_schema, _ = _settings(request, sampling)
+    return Planned(role, request.structured, by_schema, answer_tokens, estimated, (request.text, sampling))
+
+
+def known_verdict(role: str, request: VerdictRequest, sampling: Sampling, known: Known) -> str | None:
+    """Return what is stored, in whichever form it was given."""
+    if request.structured is None:
+        return known(role, request.text, sampling)
+    by_schema, as_text = _settings(request, sampling)
+    asked: list[tuple[Prompt, Sampling]] = [
+        (request.structured, by_schema),
+        (request.text, as_text),
+        (request.text, sampling),
+    ]
+    return next((said for prompt, settings in asked if (said := known(role, prompt, settings)) is not None), None)
+
+
+def _settings(request: VerdictRequest, sampling: Sampling) -> tuple[Sampling, Sampling]:
+    """Return the settings of a request by schema, and of one as text after all."""
+    return replace(sampling, schema=request.form.schema), replace(sampling, schema="")
