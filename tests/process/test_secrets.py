@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.e2e.test_eval import command
+from tests.e2e.test_eval import command, records
 from tests.e2e.test_eval_cupid import answer as cupid_answer
 from tests.e2e.test_eval_cupid import command as cupid_command
 from tests.e2e.test_secrets import KEYS, OWN, assert_clean, assert_clean_folder, run
@@ -41,8 +41,10 @@ def test_everything_that_takes_a_key_when_all_is_well(tmp_path):
     assert run("agree", runs / "a", runs / "b").code in (0, 2)
     assert run("data", "export-judgements", runs / "a", "--out", tmp_path / "judgements").code == 0
     assert run("models").code == 0
-    viewed = served("view", runs, pages=("/runs/a", "/runs/b", "/runs/sweep", "/runs/cupid"))
+    key = records(runs / "a")[0]["key"]
+    viewed = served("view", runs, pages=("/run/a", "/run/b", "/run/sweep", "/run/cupid", f"/run/a?item={key}"))
     assert viewed.count("</html>") == 5
+    assert "time stored" in viewed, "with what the store has"
     assert_clean(viewed, "view")
     assert_clean(served("annotate", runs / "a", "--annotators", "anna"), "annotate")
     assert_clean_folder(tmp_path)
@@ -59,7 +61,7 @@ def served(*arguments: str | Path, pages: Sequence[str] = ()) -> str:
     with httpx.Client(follow_redirects=True, timeout=LIMIT) as client:
         text = client.get(link[0]).text
         for page in pages:
-            text += client.get(link[1] + page).text
+            text += client.get(link[1] + page).raise_for_status().text
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=LIMIT)
     return text + said + out + err

@@ -27,10 +27,10 @@ expect.set_options(timeout=300_000)  # a machine may be slow
 class Viewer:
     """Open in a browser at `link`, or ask with `get`, as one who has entered."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, store: Path | None = None) -> None:
         self.folder = folder
         self.address = bind("127.0.0.1", 0)
-        guarded = guard(viewer(folder), self.address, people=PEOPLE, most=1000)
+        guarded = guard(viewer(folder, store), self.address, people=PEOPLE, most=1000)
         config = uvicorn.Config(guarded, log_level="error", lifespan="off", server_header=False)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self.address.listening]})

@@ -143,22 +143,8 @@ def _show(
     if row.reasoning:
         print(plain(f"[thoughts] {row.reasoning}\n"))
     print(plain(f"[answer] {row.text}\n"))
-    about = {
-        "key": row.key,
-        "model": row.model,
-        "role": row.role,
-        "address": row.address,
-        "settings sent": row.sent,
-        "settings asked": row.sampling,
-        "finish": row.raw_finish or row.finish,
-        "response id": row.response_id,
-        "engine": " ".join(filter(None, (row.engine, row.precision))),
-        "tokens": f"{row.prompt_tokens:,} prompt, {row.cached_tokens:,} cached, {row.completion_tokens:,} answer",
-        "stored": row.when,
-    }
-    for name, value in about.items():
-        if value:
-            print(plain(f"{name}: {value}"))
+    for name, value in row.about().items():
+        print(plain(f"{name}: {value}"))
 
 
 @app.command("merge")

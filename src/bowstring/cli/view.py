@@ -15,6 +15,15 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 _RUNS = Option("runs", "RUNS", Path, Path("runs"), metavar="RUNS", help="Folder of runs, or a run or sweep to open.")
 _OPTIONS = (
     Option("port", "--port", int, 0, limits=Limits(0, 65535), help="Port on the loopback address; 0 picks a free one."),
+    Option(
+        "store",
+        "--store",
+        Path,
+        None,
+        nullable=True,
+        help="Store to look responses up in.",
+        shown_default="responses.sqlite beside the run",
+    ),
     Option("open", "--open", bool, False, help="Open the page in the browser."),
 )
 _HELP = """Browse runs: list, open and compare them, and watch their progress. Press Ctrl-C to stop.
@@ -32,7 +41,7 @@ def _view(given: dict[str, Any]) -> int:
     from bowstring.web.viewing import start, viewer
 
     folder, page = start(given.get("runs", _RUNS.default))
-    viewing = viewer(folder)
+    viewing = viewer(folder, given.get("store"))
     address = bind("127.0.0.1", given.get("port", 0))
     token = secrets.token_urlsafe(24)
     link = address.link(token, page)

@@ -139,6 +139,7 @@
     }
     details.append(list);
     if (index.histories[history]) details.append(past(index.histories[history], evidence, retrieved));
+    if (root.dataset.sources) details.append(sources(item.key));
   }
 
   // The history of an item. Dialogues with evidence are open and marked.
@@ -165,6 +166,35 @@
       }
     }, {once: true});
     return whole;
+  }
+
+  // Where the answers of an item came from. It is loaded each time it is opened: the store may have changed.
+  function sources(key) {
+    const whole = make("details", undefined, "sources");
+    const summary = make("summary", "Where the answers came from");
+    whole.append(summary);
+    whole.addEventListener("toggle", async () => {
+      if (!whole.open) return;
+      const found = await load(root.dataset.sources + encodeURIComponent(key));
+      const notes = found.note ? [make("p", found.note, "sub")] : [];
+      whole.replaceChildren(summary, ...notes, ...found.sources.map(source));
+    });
+    return whole;
+  }
+  async function load(place) {
+    try {
+      return await (await fetch(place, {cache: "no-store"})).json();
+    } catch {
+      return {sources: [], note: "The viewer does not answer. Start it again and reload the page."};
+    }
+  }
+  function source({lines, note}) {
+    const made = make("div");
+    const list = make("dl");
+    for (const [label, text] of lines) list.append(make("dt", label), make("dd", text));
+    made.append(list);
+    if (note) made.append(make("p", note, "sub"));
+    return made;
   }
 
   list();

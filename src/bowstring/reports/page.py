@@ -38,10 +38,12 @@ def write_page(
     histories: Histories | None = None,
     *,
     about_histories: str = "",
+    sources_at: str = "",
 ) -> str:
     """One self-contained HTML file. All texts are escaped, so data and answers cannot run as code.
 
-    `about_histories` explains missing histories."""
+    `about_histories` explains missing histories. `sources_at`, before the key of an item, is the address at which a
+    viewer says where the item's answers came from; a page without a viewer has none."""
     benchmark, metric_set = benchmark_of(metrics), metrics_of(metrics)
     view = benchmark.view()
     figures = {figure.name: draw_markup(figure) for figure in main_figures(metrics, records)}
@@ -68,15 +70,18 @@ def write_page(
         about_histories=about_histories,
         audits=benchmark.auditing() is not None,
         unclear_note=unclear_note(metrics.get("validity", {}).get("audit", {}).get("findings", ()), benchmark.cluster),
-        policy=policy(),
+        sources_at=sources_at,
+        policy=policy(loads=bool(sources_at)),
         script=_ours("items.js"),
     )
 
 
-def policy() -> str:
-    """The content security policy of the page: its own style and script only."""
+def policy(*, loads: bool = False) -> str:
+    """The content security policy of the page: its own style and script only. A page that `loads` may also ask the
+    server it came from."""
     digest = b64encode(sha256(_ours("items.js").encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    own = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    return f"{own}; connect-src 'self'" if loads else own
 
 
 def draw_markup(figure: Figure) -> Markup:

@@ -21,9 +21,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
+from bowstring.errors import BowstringError
 from bowstring.files import strict_json
 from bowstring.files.safe_yaml import ParseError
-from bowstring.runs.folder import is_running
+from bowstring.runs.folder import is_running, read_records
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 
 Kind = Literal["run", "sweep"]
@@ -193,6 +194,15 @@ def read_json_object(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise Unreadable(f"{path.name} is not a JSON object")
     return found
+
+
+def read_plain_records(folder: Path) -> list[dict[str, Any]]:
+    """Read the records of a run from a regular file, or raise Unreadable with the reason."""
+    check_plain(folder / "records.jsonl")
+    try:
+        return list(read_records(folder))
+    except (BowstringError, UnicodeDecodeError, RecursionError) as error:
+        raise Unreadable(f"records.jsonl cannot be read: {error}") from error
 
 
 def read_progress(path: Path) -> dict[str, Any] | None:

@@ -75,7 +75,7 @@ _EVERY = f"SELECT {_COLUMNS} FROM responses"  # noqa: S608 - only constant names
 _ONE = f"{_EVERY} WHERE key = ?"
 _VERSION = 3
 _BATCH = 256  # maximum responses per transaction
-_PATIENCE_MS = 60_000  # how long to wait for another writing process
+_PATIENCE, _QUICK_PATIENCE = 60.0, 2.0  # seconds to wait for another process that has locked the store
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +100,16 @@ class StoreDamaged(StoreError):
 
 
 class Store:
-    """Open for reading and writing, or with `readonly` for lookups in an existing store."""
+    """Open for reading and writing, or with `readonly` for lookups in an existing store.
 
-    def __init__(self, path: Path, *, readonly: bool = False) -> None:
+    `quick` is for a reader who waits: of the responses only those that are read are checked, and a store that another
+    process has locked is soon given up."""
+
+    def __init__(self, path: Path, *, readonly: bool = False, quick: bool = False) -> None:
         # Log and seal are beside the real file, however many links lead to it.
         self.path = Path(os.path.realpath(path)) if path.is_symlink() else path
         self._readonly = readonly
+        self._quick = quick
         self._format = 0  # format of the existing file; 0 if there is none
         if not readonly:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -180,16 +184,28 @@ class Store:
             raise StoreError(
                 f"{self.path} is not a store but another database, with {foreign}; choose another with --store"
             )
+        if code := _code_for_table(connection):
+            raise StoreError(
+                f"{self.path} is not a store but another database, with {code}; choose another with --store"
+            )
+        if not self._quick:
+            self._check_all(connection)
+        written = self._count(connection) if found == _VERSION else 0
+        if (missing := sealed - written) > 0:
+            raise self._damaged(f"the last {missing:,} responses written are missing")
+
+    def _check_all(self, connection: sqlite3.Connection) -> None:
         (form,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if form != "ok":
             raise self._damaged(" ".join(str(form).replace("*** in database main ***", "").split()))
-        written = 0
-        if found == _VERSION:
-            if altered := sum(not is_intact(row) for row in connection.execute(_EVERY)):
-                raise self._damaged(f"{altered:,} of its responses fail their checksum")
-            (written,) = connection.execute("SELECT n FROM written").fetchone()
-        if (missing := sealed - written) > 0:
-            raise self._damaged(f"the last {missing:,} responses written are missing")
+        if self._format == _VERSION and (altered := sum(not is_intact(row) for row in connection.execute(_EVERY))):
+            raise self._damaged(f"{altered:,} of its responses fail their checksum")
+
+    def _count(self, connection: sqlite3.Connection) -> int:
+        row = connection.execute("SELECT n FROM written").fetchone()
+        if row is None or not isinstance(row[0], int):
+            raise self._damaged("the number of its responses is missing")
+        return row[0]
 
     def _damaged(self, reason: str) -> StoreDamaged:
         return StoreDamaged(self.path, reason)
@@ -224,7 +240,7 @@ class Store:
             mode = "ro&immutable=1"  # SQLite would create a log even for reading
         connection = sqlite3.connect(
             f"file:{quote(str(self.path.absolute()))}?mode={mode}",
-            timeout=_PATIENCE_MS / 1000,
+            timeout=_QUICK_PATIENCE if self._quick else _PATIENCE,
             check_same_thread=False,
             uri=True,
         )
@@ -239,19 +255,22 @@ class Store:
         return log.exists() and log.stat().st_size > 0
 
     def get(self, key: str) -> Completion | None:
+        row = self.row(key)
+        return None if row is None else completion_of(row)
+
+    def row(self, key: str) -> Row | None:
+        """Return the response to a request, if there is one, as a row."""
         if not self._format:
             return None
         try:
-            row = self._reader.execute(_ONE, (key,)).fetchone()
+            row: Row | None = self._reader.execute(_ONE, (key,)).fetchone()
         except sqlite3.Error as error:
             if (reason := _damage(error)) is not None:
                 raise self._damaged(reason) from error
             raise StoreError(f"{self.path} cannot be read: {error}") from error
-        if row is None:
-            return None
-        if not is_intact(row):
+        if row is not None and not is_intact(row):
             raise self._damaged("a response fails its checksum")
-        return completion_of(row)
+        return row
 
     def rows(self) -> Iterator[Row]:
         """Yield all responses, by key."""
@@ -363,6 +382,15 @@ def _foreign(connection: sqlite3.Connection) -> str | None:
         return f"a table {min(others)!r}"
     columns = {row[1] for row in connection.execute("PRAGMA table_info(responses)")}
     return "responses of another kind" if columns and columns != set(COLUMNS) else None
+
+
+def _code_for_table(connection: sqlite3.Connection) -> str | None:
+    """Return what is in the place of one of our tables and is evaluated when it is read. In a database of somebody
+    else that may take forever."""
+    rows = connection.execute(
+        "SELECT type, name FROM sqlite_master WHERE type = 'view' OR type = 'table' AND sql LIKE 'CREATE VIRTUAL%'"
+    )
+    return next((f"a {kind} {name!r} of another kind" for kind, name in rows if str(name).lower() in _OURS), None)
 
 
 def _damage(error: sqlite3.Error) -> str | None:

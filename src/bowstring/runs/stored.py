@@ -9,13 +9,13 @@ Patterns have * and ? as in file names; without them they match the whole text, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from bowstring.errors import StoreError, UsageError
 from bowstring.records import Message, Prompt, Sampling, Trunk
@@ -99,6 +99,25 @@ class StoredResponse:
         except (ValueError, OverflowError, OSError):
             return "an impossible date"
 
+    def about(self) -> dict[str, str]:
+        """Return where it came from, by names that people read; what is unknown is left out."""
+        tokens = f"{self.prompt_tokens:,} prompt, {self.cached_tokens:,} cached, {self.completion_tokens:,} answer"
+        found = {
+            "role": self.role,
+            "model": self.model,
+            "address": self.address,
+            "response id": self.response_id,
+            "stored": self.when,
+            "settings sent": self.sent,
+            "settings asked": self.sampling,
+            "finish": self.raw_finish or self.finish,
+            "engine": self.engine,
+            "precision": self.precision,
+            "tokens": tokens,
+            "key": self.key,
+        }
+        return {name: value for name, value in found.items() if value}
+
     def prompt(self, trunk: Trunk) -> Prompt:
         branch = tuple(Message(role, tuple(parts)) for role, *parts in json.loads(self.branch))
         return Prompt(trunk, branch)
@@ -167,6 +186,14 @@ def show(path: Path, key: str) -> tuple[StoredResponse, tuple[Message, ...]]:
         return found[0], found[0].prompt(trunk_of(store, found[0])).messages
 
 
+def look_up(path: Path, keys: Iterable[str]) -> dict[str, StoredResponse]:
+    """Return the responses with these keys, without those that are not there: within milliseconds, however large the
+    store is."""
+    with _opened(path, readonly=True, quick=True) as store:
+        found = {key: store.row(key) for key in keys}
+    return {key: _stored(row) for key, row in found.items() if row is not None}
+
+
 def trunk_of(store: Store, row: StoredResponse) -> Trunk:
     """Return the trunk of a response's prompt; raise StoreError without it."""
     messages = store.trunk(row.trunk)
@@ -213,19 +240,32 @@ def verify(path: Path) -> tuple[int, list[str]]:
         return n, problems
 
 
-@contextmanager
-def _opened(path: Path, *, readonly: bool = False, make: bool = False) -> Iterator[Store]:
-    if not make and not path.is_file():
+def check_store(path: Path) -> None:
+    """Raise a UsageError if there is no such file."""
+    if not path.is_file():
         raise UsageError(f"{path}: no such store; give one with --store PATH")
-    store = Store(path, readonly=readonly)
+
+
+@contextmanager
+def _opened(path: Path, *, readonly: bool = False, make: bool = False, quick: bool = False) -> Iterator[Store]:
+    if not make:
+        check_store(path)
+    store = Store(path, readonly=readonly, quick=quick)
     try:
         yield store
     finally:
         store.close_now()
 
 
+# SQLite lets a column hold any type, and the checksum of a row that somebody else wrote fits it.
+_TYPES = tuple(get_type_hints(StoredResponse)[name] for name in COLUMNS)
+
+
 def _stored(row: Row) -> StoredResponse:
     try:
+        for name, value, expected in zip(COLUMNS, row, _TYPES, strict=True):
+            if not isinstance(value, expected):
+                raise ValueError(f"its {name} is of type {type(value).__name__}")
         return StoredResponse(**dict(zip(COLUMNS, row, strict=True)))  # type: ignore[arg-type]
     except ValueError as error:
         raise StoreError(f"a response cannot be read: {error}") from error

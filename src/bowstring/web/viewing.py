@@ -21,6 +21,7 @@ from urllib.parse import quote, urlencode
 from bowstring.benchmarks.of_run import open_run
 from bowstring.benchmarks.view import Histories
 from bowstring.errors import BowstringError, UsageError
+from bowstring.files.escaping import escape_control_characters
 from bowstring.files.redaction import error_line
 from bowstring.reports import page
 from bowstring.reports.sweep_page import write_sweep_page
@@ -32,11 +33,13 @@ from bowstring.runs.catalogue import (
     Unreadable,
     check_plain,
     read_json_object,
+    read_plain_records,
     read_progress,
 )
-from bowstring.runs.folder import read_records
+from bowstring.runs.stored import check_store
 from bowstring.web.listing import COLUMNS, Listing, ListQuery
 from bowstring.web.progress import HEADINGS, describe_progress, moment
+from bowstring.web.provenance import ItemSources, ShownSources
 from bowstring.web.serving import application
 
 if TYPE_CHECKING:
@@ -45,14 +48,18 @@ if TYPE_CHECKING:
 _PAGES = 16  # cached pages of runs
 _EXAMPLES = 20  # items of a comparison on which the runs differ most
 _UNDER_WAY = ("running", "interrupted", "failed")
+_SOURCES = "?item="  # the address of an item's sources, relative to the page of its run, before the item's key
 # Additional directives for pages of reports.
 _CLOSED = {"base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'"}
 
 
-def viewer(folder: Path) -> FastAPI:
-    """The web application for a folder of runs."""
+def viewer(folder: Path, store: Path | None = None) -> FastAPI:
+    """The web application for a folder of runs. Without `store`, the responses of a run are looked up in the store
+    beside it."""
+    if store is not None:
+        check_store(store)
     app = application("view")
-    pages = _Pages(Catalogue(folder))
+    pages = _Pages(Catalogue(folder), store)
     for path, answer in {
         "/": pages.all,
         "/run/{name:path}": pages.run,
@@ -82,11 +89,12 @@ def address(name: str) -> str:
 
 
 class _Pages:
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Catalogue, store: Path | None) -> None:
         from jinja2 import PackageLoader
 
         self._catalogue = catalogue
         self._listing = Listing(catalogue)
+        self._sources = ItemSources(catalogue.root, store)
         self._of_runs = FileCache(_write_run, ("metrics.json", "records.jsonl"), most=_PAGES)
         self._templates = page.environment()
         self._templates.loader = PackageLoader("bowstring.web", "templates")
@@ -104,6 +112,8 @@ class _Pages:
         entry = self._catalogue.entry(name)
         if entry is None and (owner := self._catalogue.entry(name.removesuffix("/report.html"))) is not None:
             return _redirect(address(owner.name))  # the links of a sweep to its runs
+        if (item := request.query_params.get("item")) is not None:
+            return self._sources_of(entry, item)
         if entry is None:
             return self._missing(f"There is no run {name} in this folder.")
         if entry.status == "broken":
@@ -114,7 +124,7 @@ class _Pages:
             made = self._sweep(entry) if entry.kind == "sweep" else self._of_runs.of(entry.path)
         except (BowstringError, Unreadable) as problem:  # such as a benchmark that is not installed
             return self._message(entry.name, str(problem), 200)
-        return _report(self._with_navigation(made, [entry.name]))
+        return _report(self._with_navigation(made, [entry.name]), loads=entry.kind == "run")
 
     def progress(self, request: Request) -> Response:
         entry = self._catalogue.entry(request.path_params["name"])
@@ -136,6 +146,18 @@ class _Pages:
             return _report(self._with_navigation(_paired(entries), [entry.name for entry in entries]))
         except (BowstringError, Unreadable) as problem:
             return self._side_by_side(entries, str(problem).replace(f"{self._catalogue.root}{os.sep}", ""))
+
+    def _sources_of(self, entry: Entry | None, item: str) -> Response:
+        """Where the answers of an item came from; the page loads this when a reader asks for it."""
+        found = None
+        try:
+            if entry is not None and entry.kind == "run" and entry.status != "broken":  # a link is broken
+                found = self._sources.of(entry, item)
+        except Unreadable as problem:
+            return _json(ShownSources([], f"{escape_control_characters(str(problem))}.").as_json())
+        if found is None:
+            return _json(ShownSources([], "The run has no such item now. Reload the page.").as_json(), 404)
+        return _json(found.as_json())
 
     def nothing(self, request: Request) -> Response:
         return self._missing(f"There is no page {request.url.path}.")
@@ -206,17 +228,14 @@ def _write_run(folder: Path) -> str:
     metrics = read_json_object(folder / "metrics.json")
     records: list[dict[str, Any]] = []
     if (folder / "records.jsonl").is_symlink() or (folder / "records.jsonl").exists():
-        check_plain(folder / "records.jsonl")
-        try:
-            records = list(read_records(folder))
-        except (BowstringError, UnicodeDecodeError, RecursionError) as error:
-            raise Unreadable(f"records.jsonl cannot be read: {error}") from error
+        records = read_plain_records(folder)
     elif isinstance(metrics.get("notes"), list):
         metrics["notes"].append("records.jsonl is missing, so no items are shown")
     histories, why = _histories(folder)
     about = f"Histories are not shown: {why}." if why else ""
     return _written(
-        lambda: page.write_page(metrics, records, histories, about_histories=about), "metrics.json or records.jsonl"
+        lambda: page.write_page(metrics, records, histories, about_histories=about, sources_at=_SOURCES),
+        "metrics.json or records.jsonl",
     )
 
 
@@ -279,9 +298,9 @@ def _is_estimate(e: object) -> bool:
     return isinstance(e, dict) and all(isinstance(e.get(k), int | float) for k in ("value", "low", "high", "n"))
 
 
-def _report(made: str) -> Response:
+def _report(made: str, *, loads: bool = False) -> Response:
     """A page of `reports` with its content security policy, and the directives that only a header can set."""
-    own = page.policy()
+    own = page.policy(loads=loads)
     given = {directive.split()[0] for directive in own.split(";") if directive.strip()}
     closed = [f"{name} {value}" for name, value in _CLOSED.items() if name not in given]
     response = _response(made, 200)
