@@ -137,7 +137,7 @@ def test_own_questions_of_the_audit_are_rates_and_what_cannot_be_read_is_counted
 def test_the_judge_is_told_what_has_no_bearing_and_nothing_else(fair_run):
     server, run, _ = fair_run
     asked = [
-        text_of(r.body["messages"][-1]) for r in server.requests if "Dragged In:" in text_of(r.body["messages"][-1])
+        text_of(r.body["messages"][-1]) for r in server.requests if "dragged_in" in text_of(r.body["messages"][-1])
     ]
     assert asked
     for prompt in asked:

@@ -8,6 +8,7 @@ import pytest
 from bowstring.benchmarks.cupid.reading import load_coverage
 from bowstring.benchmarks.hicupid.reading import load_judgements
 from bowstring.benchmarks.loading import load_cupid, load_hicupid
+from bowstring.judging.forms import PAIRWISE
 from bowstring.judging.structured import LABELS
 from bowstring.judging.verdicts import read_pairwise
 from tests.e2e.test_eval import command, records
@@ -50,7 +51,8 @@ def test_transcripts_come_back_with_their_questions_answers_and_sides(tmp_path):
 def test_both_orders_are_two_rows_each_with_its_own_side(tmp_path):
     with Server() as server:
         bowstring(*command(server, tmp_path / "r", "--both-orders"))
-        prompts = {r.answer: text_of(r.body["messages"][-1]) for r in server.requests}
+        judged_by = [r for r in server.requests if r.body["model"] == "judge"]
+        prompts = {PAIRWISE.as_lines(r.answer): text_of(r.body["messages"][-1]) for r in judged_by}
     assert export(tmp_path / "r", "--out", tmp_path / "t").code == 0
     found = load_judgements(str(tmp_path / "t"))
     times = Counter(judged.question.key for judged in found)

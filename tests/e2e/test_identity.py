@@ -10,6 +10,7 @@ import pytest
 
 from bowstring.models.names import open_model
 from bowstring.records import Message, Prompt, Sampling, Trunk, request_key
+from bowstring.runs.folder import with_checksum
 from tests.e2e.test_eval import command, metrics, records
 from tests.support.auditing import audit
 from tests.support.command import bowstring
@@ -128,6 +129,23 @@ def test_an_audit_opens_the_models_of_a_run_again_without_their_addresses(tmp_pa
     assert found["skipped"] == {}
     assert not any("this audit uses" in note for note in found["notes"]), "they are the models of the run"
     assert found["judge"] == manifest(tmp_path / "r")["config"]["judge"]
+
+
+@pytest.mark.parametrize("command_of", ["audit", "eval"])
+def test_the_key_of_a_server_goes_to_no_address_that_only_a_run_names(tmp_path, monkeypatch, command_of):
+    monkeypatch.setenv("BOWSTRING_API_KEY", "sk-of-my-server")
+    with Server() as server:
+        assert bowstring(*command(server, tmp_path / "r", "--limit", "4")).code == 0
+        stranger = "openai/judge@http://collector.example:9/v1"
+        found = manifest(tmp_path / "r")
+        found["models"]["judge"] = stranger
+        (tmp_path / "r" / "run.json").write_text(json.dumps(with_checksum(found)))
+        like = ("eval", "--like", tmp_path / "r", "--model", server.model("other"), "--out", tmp_path / "s")
+        words = like if command_of == "eval" else ("audit", tmp_path / "r", "--checks", "gold")
+        ran = bowstring(*words)
+        assert ran.code == 2
+        assert f"{stranger}: give it with --judge if BOWSTRING_API_KEY may be sent there" in ran.err
+        assert bowstring(*words, "--judge", server.model("judge")).code == 0, "unless the user names a judge"
 
 
 @pytest.mark.parametrize("model", ["embedded", "python:mine:answer", "hf/folder", "vllm/folder"])

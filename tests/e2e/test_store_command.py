@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bowstring.judging.forms import PAIRWISE
 from bowstring.runs.rows import COLUMNS, row_checksum
 from tests.e2e.test_eval import command, metrics, records
 from tests.support.command import Ran, bowstring
@@ -158,7 +159,7 @@ def test_a_record_leads_to_its_responses_with_prompts_and_settings(filled):
     assert f"[answer] {record['answer']}\n" in shown.out
     assert f"address: {filled.server.url}\n" in shown.out
     found = json.loads(filled.ask("show", keys["judge"], "--json").out)
-    assert (found["role"], found["text"]) == ("judge", record["judgement"])
+    assert (found["role"], PAIRWISE.as_lines(found["text"])) == ("judge", record["judgement"])
     assert record["answer"] in found["messages"][-1]["content"]
     assert datetime.fromisoformat(found["stored"]) <= datetime.now(UTC)
     nothing, several = filled.ask("show", "zz"), filled.ask("show", "")

@@ -27,7 +27,7 @@ from bowstring.judging import builtin
 from bowstring.models.batch import Batch
 from bowstring.models.endpoint import Endpoint
 from bowstring.models.interface import Model
-from bowstring.models.names import name_of_identity, open_model
+from bowstring.models.names import check_address_of_run, name_of_identity, open_model
 from bowstring.models.prices import load_prices
 from bowstring.models.thinking import ThinkingSettings
 from bowstring.models.transport import Patience
@@ -274,7 +274,11 @@ def _like(run: EndedRun, name: str | None, given: dict[str, Any]) -> tuple[str, 
     known = names_of_run(run.path)
     of_role = {"history_model": STAGE_ROLE}
     named: dict[str, Any] = {
-        key: known.names.get(of_role.get(key, key)) or name_of_identity(str(value)) for key, value in judges.items()
+        key: check_address_of_run(
+            known.names.get(of_role.get(key, key)) or name_of_identity(str(value)), f"--{key.replace('_', '-')}"
+        )
+        for key, value in judges.items()
+        if key not in given
     }
     keyword = {STAGE_ROLE: "history_model"}
     served = [f"{role}={name}" for role, name in known.served_as.items() if keyword.get(role, role) not in given]

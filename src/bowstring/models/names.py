@@ -11,6 +11,7 @@ python:module:name                  user code
 from __future__ import annotations
 
 import difflib
+import ipaddress
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -125,6 +126,30 @@ def open_model(
     provider = PROVIDERS[match["provider"]]
     wanted = option if with_key else None
     return _of_provider(provider, match["model"], url, patience, option=wanted, served_as=served_as)
+
+
+def check_address_of_run(name: str, option: str) -> str:
+    """Return a name that is in the files of a run, not given by the user: a stranger's files must not get a key.
+
+    Raises UsageError if a key would be sent to its address, unless that is this machine.
+    """
+    match = _NAME.fullmatch(name)
+    if match is None or not match["url"] or not os.environ.get(SERVER_KEY, "").strip():
+        return name
+    url = _checked_url(_without_server(name), match["url"])
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or (_is_ip_address(host) and ipaddress.ip_address(host).is_loopback):
+        return name
+    shown = f"{match['provider']}/{match['model']}@{_public_url(url)}"
+    raise UsageError(f"run.json names {shown}: give it with {option} if {SERVER_KEY} may be sent there")
+
+
+def _is_ip_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_served(name: Any) -> bool:

@@ -23,7 +23,7 @@ from bowstring.errors import DataError, UsageError, quote_value
 from bowstring.files.redaction import error_line
 from bowstring.judging import builtin
 from bowstring.models.interface import Model
-from bowstring.models.names import name_of_identity, open_model
+from bowstring.models.names import check_address_of_run, name_of_identity, open_model
 from bowstring.models.prices import load_prices
 from bowstring.models.thinking import ThinkingSettings
 from bowstring.models.transport import Patience
@@ -341,12 +341,16 @@ class _Opening:
         else:
             roles.names[role] = name
 
+    def _name_of_run(self, role: str, identity: str) -> str:
+        name = self._known.names.get(role) or name_of_identity(identity)
+        return check_address_of_run(name, f"--{role}")
+
     def _add(self, roles: _Roles, role: str, given: Any) -> None:
         had = self._configuration.get(role)
         patience = Patience(attempts=self.options.attempts, timeout=self.options.timeout)
-        name = given if given is not None else self._known.names.get(role) or name_of_identity(str(had))
         served_as = self._known.served_as.get(role) if given is None else None
         try:
+            name = given if given is not None else self._name_of_run(role, str(had))
             found = open_model(name, patience=patience, tell=self._tell, with_key=self._with_keys, served_as=served_as)
         except UsageError as error:
             if given is not None:
