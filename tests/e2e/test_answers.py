@@ -155,3 +155,24 @@ def test_rate_limits_are_options_of_a_run(tmp_path):
         wrong = bowstring(*command(server, tmp_path / "s", "--requests-per-minute", "0"))
     assert wrong.code == 2
     assert "--requests-per-minute 0" in wrong.err
+
+
+def test_a_budget_holds_where_failures_have_to_be_paid_for(tmp_path):
+    def failed(value):
+        value["choices"][0]["finish_reason"] = "error"
+
+    with Server() as server:
+        altered(server, failed)
+        prices = tmp_path / "prices.yaml"
+        prices.write_text(f"{server.model('m')}: {{input: 1000, output: 1000}}\n")
+        args = ["eval", "hicupid", "--model", server.model("m"), "--judge", "builtin", "--out", str(tmp_path / "r")]
+        args += ["--prices", str(prices), "--max-tokens", "20", "--concurrency", "1", "--attempts", "3"]
+        ran = bowstring(*args, "--max-cost", "30")
+        assert ran.code == 1
+        assert "--max-cost 30" in ran.err
+        usage = metrics(tmp_path / "r")["usage"]["model"]
+        words = sum(len(m["content"].split()) for r in server.requests for m in r.body["messages"])
+    assert len(server.requests) > 3
+    written = sum(len(r.answer.split()) for r in server.requests)
+    assert usage["cost"] == pytest.approx((words + written) * 1000 / 1e6)
+    assert usage["cost"] < 30 + 3 * 5, "a request that is tried again may pass the limit by its attempts"

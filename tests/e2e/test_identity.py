@@ -190,3 +190,59 @@ def test_weights_are_known_by_what_they_are_wherever_they_are(tmp_path, monkeypa
     config = json.loads(Path("x/config.json").read_text())
     Path("x/config.json").write_text(json.dumps(config | {"rope_theta": 5000.0}))
     assert key_of(open_model("hf/x").identity) != key_of(identity), "another model in the same folder"
+
+
+def test_one_address_is_sent_the_same_however_it_is_given(tmp_path, monkeypatch):
+    with Server() as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-of-openai")
+        assert bowstring(*by_builtin(server.model("m"), tmp_path / "a"), "--limit", "2").code == 0
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert bowstring(*by_builtin("openai/m", tmp_path / "b"), "--limit", "4").code == 0
+        asked = [{**r.body, "messages": None, "seed": None} for r in server.requests]
+    assert len(asked) == 4, "two were in the store"
+    assert all(one == asked[0] for one in asked)
+    assert asked[0]["top_k"] == 50
+    assert manifest(tmp_path / "a")["config"]["model"] == manifest(tmp_path / "b")["config"]["model"]
+
+
+def test_a_run_keeps_the_address_that_the_environment_gave(tmp_path, monkeypatch):
+    """Opened again without the variable, it would be the provider's own model."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-openai")
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")  # nothing may go there
+    with Server() as server, Server() as other:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        words = ("--model", "openai/m", "--judge", "openai/judge", "--limit", "6")
+        assert bowstring("eval", "hicupid", *words, "--out", tmp_path / "r").code == 0
+        assert {r.headers["authorization"] for r in server.requests} == {"Bearer sk-of-openai"}
+        for address in (None, other.url):
+            monkeypatch.delenv("OPENAI_BASE_URL") if address is None else monkeypatch.setenv("OPENAI_BASE_URL", address)
+            before = len(server.requests)
+            checks = "gold" if address is None else "no-history"
+            found = audit(tmp_path / "r", "--checks", checks)
+            assert found["skipped"] == {}
+            assert not any("this audit uses" in note for note in found["notes"])
+            assert len(server.requests) > before
+            assert not any("authorization" in r.headers for r in server.requests[before:]), "the key is the provider's"
+        assert not other.requests
+        like = ("eval", "--like", tmp_path / "r", "--model", server.model("n"), "--out", tmp_path / "s")
+        assert bowstring(*like).code == 0
+        assert not other.requests
+
+
+@pytest.mark.parametrize("address", ["https://API.OpenAI.com/v1/", "https://api.openai.com:443/v1"])
+def test_the_providers_own_address_is_the_provider(monkeypatch, address):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-openai")
+    monkeypatch.setenv("BOWSTRING_API_KEY", "sk-of-my-server")
+    named = open_model(f"openai/m@{address}")
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+    assert named.identity == open_model("openai/m").identity == "openai/m"
+
+
+@pytest.mark.parametrize("address", ["{}", "{}/", "{}/v1"])
+def test_anthropics_variable_may_lack_the_version(tmp_path, monkeypatch, address):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-anthropic")
+    with Server() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", address.format(server.url.removesuffix("/v1")))
+        assert bowstring(*by_builtin("anthropic/m", tmp_path / "r"), "--limit", "1").code == 0
+    assert {r.path for r in server.requests} == {"/v1/messages"}
+    assert manifest(tmp_path / "r")["config"]["model"] == f"anthropic/m@{server.url}"

@@ -171,6 +171,27 @@ def test_a_server_that_repeats_the_key_in_its_answers(tmp_path):
     assert_clean_folder(tmp_path)
 
 
+def test_labels_that_end_inside_the_key(tmp_path):
+    """A finish reason and an id are cut where they are long: after the key is removed, not before."""
+    with Server() as server:
+
+        def reply(request):
+            value = json.loads(server._answered(request).body)
+            key = request.headers["authorization"].removeprefix("Bearer ")
+            long = "x" * (201 - len(key)) + key
+            value["id"] = value["model"] = value["choices"][0]["finish_reason"] = long
+            return Reply(body=json.dumps(value).encode())
+
+        server.faults = reply
+        ran = run(*command(server, tmp_path / "runs" / "r", "--limit", "3"))
+        assert ran.code == 0, ran.err
+        assert "xxx" in (tmp_path / "runs" / "r" / "records.jsonl").read_text(encoding="utf-8"), "labels are kept"
+        value = {"choices": [{"message": {"content": ""}, "finish_reason": "x" * (201 - len(CANARY)) + CANARY}]}
+        server.faults = lambda request: Reply(body=json.dumps(value).encode())  # noqa: ARG005
+        run(*command(server, tmp_path / "runs" / "s", "--limit", "3", "--attempts", "1", "--fresh"))
+    assert_clean_folder(tmp_path)
+
+
 def test_a_short_key_is_a_word_that_answers_may_hold(tmp_path):
     """`BOWSTRING_API_KEY=test` stands for no key; what a model says of tests is not touched."""
     with Server(lambda messages, body: "a test of tests") as server:

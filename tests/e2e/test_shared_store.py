@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import time
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 
 from tests.e2e.test_eval import command, metrics, records
@@ -133,3 +134,53 @@ def test_fresh_replaces_what_is_stored_and_says_how_much(tmp_path):
         assert again.code == 0, again.err
         assert len(server.requests) == 40
     assert all(r["answer"].startswith("after: ") for r in records(tmp_path / "r"))
+
+
+def ever_new():
+    """Answers that are never the same."""
+    number = count()
+    return lambda messages, body: f"answer {next(number)}"
+
+
+def test_two_runs_with_fresh_at_the_same_time_have_the_same_answers(tmp_path):
+    with Server(ever_new()) as server:
+        args = [by_builtin(server, tmp_path / name, "--limit", "12", "--concurrency", "2") for name in "ab"]
+        assert bowstring(*args[0]).code == 0
+        old = records(tmp_path / "a")
+        server.requests.clear()
+        server.allowed = server.answered
+        processes = [start(*one, "--fresh") for one in args]
+        wait_until(lambda: server.in_flight > 2)  # both have begun
+        server.allowed = math.inf
+        for process in processes:
+            _, err = process.communicate(timeout=LIMIT)
+            assert process.returncode == 0, err
+        assert len(server.requests) == 12
+        assert records(tmp_path / "a") == records(tmp_path / "b")
+        assert not {r["answer"] for r in records(tmp_path / "a")} & {r["answer"] for r in old}
+        before = (tmp_path / "a" / "records.jsonl").read_bytes()
+        assert bowstring(*args[0]).code == 0
+        assert (tmp_path / "a" / "records.jsonl").read_bytes() == before
+        assert len(server.requests) == 12
+
+
+def test_a_run_with_fresh_that_was_stopped_goes_on(tmp_path):
+    with Server(ever_new()) as server:
+        args = by_builtin(server, tmp_path / "r", "--limit", "12", "--concurrency", "1")
+        assert bowstring(*args).code == 0
+        old = {r["answer"] for r in records(tmp_path / "r")}
+        server.requests.clear()
+        server.allowed = server.answered + 6
+        process = start(*args, "--fresh")
+        wait_for_requests(server, 7, process)
+        process.kill()
+        process.communicate(timeout=LIMIT)
+        server.allowed = math.inf
+        wait_until(lambda: server.in_flight == 0)
+        assert bowstring(*args, "--fresh").code == 0
+        # The one in flight when the process was killed is asked again; one more may not have been written yet.
+        assert len(server.requests) <= 12 + 2
+        assert not {r["answer"] for r in records(tmp_path / "r")} & old
+        server.requests.clear()
+        assert bowstring(*args, "--fresh").code == 0
+        assert len(server.requests) == 12, "a run that is complete begins again"

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -80,7 +81,7 @@ def test_settings_are_sent_and_no_key_of_a_service_reaches_another_server(monkey
 def test_the_hosted_service_gets_its_key_and_only_settings_it_takes(monkeypatch):
     with Server() as server:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setitem(PROVIDERS, "openai", replace(PROVIDERS["openai"], url=server.url))
         ask(open_model("openai/gpt-4o"), Prompt(Trunk(HISTORY), question("?")))
     (request,) = server.requests
     assert request.headers["authorization"] == "Bearer sk-1"

@@ -5,6 +5,7 @@ reask(Path("runs/responses.sqlite"), Chosen(empty=True), max_cost=1.0)
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -131,6 +132,7 @@ class _Asking:
             for row in self._rows:
                 by_trunk.setdefault(row.trunk, []).append(row)
             trunks = {digest: trunk_of(store, own[0]) for digest, own in by_trunk.items()}
+            began = time.time()
             askers = {
                 (identity, role): Asker(
                     model,
@@ -138,7 +140,7 @@ class _Asking:
                     concurrency=settings.concurrency,
                     price=prices.of(model),
                     budget=budget,
-                    fresh=True,
+                    fresh_since=began,
                     role=role,
                 )
                 for identity, model in self._models.items()

@@ -9,6 +9,7 @@ made = synthesize_offline(NAME, users=30, out="sets/people")
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -147,6 +148,7 @@ class PreparedSynthesis:
         """Usage by role; roles with the same model are adjacent."""
         budget = Budget(self.options.max_cost) if self.options.max_cost is not None else None
         askers: dict[str, Asker] = {}
+        began = time.time()
         for role, model in self.models.items():
             beside = next((a for a in askers.values() if a.model.name == model.name), None)
             askers[role] = Asker(
@@ -157,7 +159,7 @@ class PreparedSynthesis:
                 price=self.prices.of(model),
                 budget=budget,
                 limiter=rate_limiter(self.options.requests_per_minute, self.options.tokens_per_minute),
-                fresh=self.options.fresh,
+                fresh_since=began if self.options.fresh else None,
                 role=role,
             )
         return askers

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from bowstring.files.redaction import credentials_in_url, without_credentials
-from bowstring.models.finish_reasons import check_error, finish_of, label
+from bowstring.models.finish_reasons import check_error, finish_of, label, paid
 from bowstring.models.interface import RequestFailed, SchemaRefused
 from bowstring.models.server_errors import is_about_schema
 from bowstring.models.transport import Patience, Rejected, Transport, tokens
@@ -24,9 +24,18 @@ class Anthropic:
     least_thinking = 1024  # tokens, or none at all
 
     def __init__(
-        self, name: str, identity: str, model: str, url: str, key: str, *, patience: Patience | None = None
+        self,
+        name: str,
+        identity: str,
+        model: str,
+        url: str,
+        key: str,
+        *,
+        full_name: str = "",
+        patience: Patience | None = None,
     ) -> None:
         self.name = name
+        self.full_name = full_name or name
         self.identity = identity
         self.concurrency = 8
         self._model = model
@@ -60,6 +69,9 @@ class Anthropic:
 
     def stop(self) -> None:
         self._transport.stop()
+
+    def take_wasted(self) -> Usage:
+        return self._transport.take_wasted()
 
     def before_retry(self, wait: Callable[[], Awaitable[None]]) -> None:
         self._transport.before_retry = wait
@@ -129,17 +141,27 @@ def _dump(value: Any) -> bytes:
 
 
 def read_completion(answer: Any, asked: str = "") -> Completion:
+    with paid(_usage(answer)):
+        return _completion(answer, asked)
+
+
+def _usage(answer: Any) -> Usage:
+    usage = answer.get("usage") or {}
+    cached, written = tokens(usage.get("cache_read_input_tokens")), tokens(usage.get("cache_creation_input_tokens"))
+    return Usage(tokens(usage.get("input_tokens")) + cached + written, cached, tokens(usage.get("output_tokens")))
+
+
+def _completion(answer: Any, asked: str) -> Completion:
     check_error(answer.get("error"))
     blocks = answer["content"]
     text = "".join(b["text"] for b in blocks if b["type"] == "text")
     thought = "".join(b.get("thinking", "") for b in blocks if b["type"] == "thinking")
-    raw, usage, model = answer.get("stop_reason"), answer.get("usage") or {}, label(answer.get("model"))
-    cached, written = tokens(usage.get("cache_read_input_tokens")), tokens(usage.get("cache_creation_input_tokens"))
+    raw, model = answer.get("stop_reason"), label(answer.get("model"))
     return Completion(
         text,
         finish_of(raw, text),
         thought or None,
-        Usage(tokens(usage.get("input_tokens")) + cached + written, cached, tokens(usage.get("output_tokens"))),
+        _usage(answer),
         Provenance(
             raw_finish=label(raw),
             response_id=label(answer.get("id")),

@@ -84,6 +84,7 @@ class Batch:
         self, endpoint: Endpoint, ledger: Path, tell: Callable[[str], None] = lambda line: None, *, fresh: bool = False
     ) -> None:
         self.name = endpoint.name
+        self.full_name = endpoint.full_name
         self.identity = endpoint.identity
         self.refused = endpoint.refused
         self._endpoint = endpoint

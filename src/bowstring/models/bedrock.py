@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
 
 from bowstring.files.redaction import credentials_in_url, without_credentials
-from bowstring.models.finish_reasons import check_error, finish_of, label
+from bowstring.models.finish_reasons import check_error, finish_of, label, paid
 from bowstring.models.interface import THINKING, RequestFailed
 from bowstring.models.transport import Patience, Rejected, Transport, tokens
 from bowstring.records import Completion, Prompt, Provenance, Sampling, Trunk, Usage
@@ -44,9 +44,11 @@ class Bedrock:
         url: str,
         credentials: Credentials,
         *,
+        full_name: str = "",
         patience: Patience | None = None,
     ) -> None:
         self.name = name
+        self.full_name = full_name or name
         self.identity = identity
         self.concurrency = 8
         self._url = f"{url.rstrip('/')}/model/{quote(model, safe='')}/converse"
@@ -75,6 +77,9 @@ class Bedrock:
 
     def stop(self) -> None:
         self._transport.stop()
+
+    def take_wasted(self) -> Usage:
+        return self._transport.take_wasted()
 
     def before_retry(self, wait: Callable[[], Awaitable[None]]) -> None:
         self._transport.before_retry = wait
@@ -148,18 +153,28 @@ def sign(
 
 
 def read_completion(answer: Any) -> Completion:
+    with paid(_usage(answer)):
+        return _completion(answer)
+
+
+def _usage(answer: Any) -> Usage:
+    usage = answer.get("usage") or {}
+    cached, written = tokens(usage.get("cacheReadInputTokens")), tokens(usage.get("cacheWriteInputTokens"))
+    return Usage(tokens(usage.get("inputTokens")) + cached + written, cached, tokens(usage.get("outputTokens")))
+
+
+def _completion(answer: Any) -> Completion:
     check_error(answer.get("error"))
     blocks = answer["output"]["message"]["content"]
     text = "".join(b["text"] for b in blocks if "text" in b)
     thought = "".join(
         b["reasoningContent"].get("reasoningText", {}).get("text", "") for b in blocks if "reasoningContent" in b
     )
-    raw, usage = answer.get("stopReason"), answer.get("usage") or {}
-    cached, written = tokens(usage.get("cacheReadInputTokens")), tokens(usage.get("cacheWriteInputTokens"))
+    raw = answer.get("stopReason")
     return Completion(
         text,
         finish_of(raw, text),
         thought or None,
-        Usage(tokens(usage.get("inputTokens")) + cached + written, cached, tokens(usage.get("outputTokens"))),
+        _usage(answer),
         Provenance(raw_finish=label(raw)),
     )

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from bowstring.errors import ModelError
 from bowstring.files.redaction import credentials_in_url, without_credentials
-from bowstring.models.finish_reasons import AnswerFailed, check_error, finish_of, label
+from bowstring.models.finish_reasons import AnswerFailed, check_error, finish_of, label, paid
 from bowstring.models.interface import THINKING, RequestFailed, SchemaRefused
 from bowstring.models.reasoning import split_reasoning
 from bowstring.models.served import ServedTemplate
@@ -41,14 +41,17 @@ class Endpoint:
         url: str,
         key: str | None,
         *,
+        full_name: str = "",
         concurrency: int = 16,
         leave_out: tuple[str, ...] = (),
         length_field: str = "max_tokens",
         has_template: bool = False,
         patience: Patience | None = None,
     ) -> None:
-        """`has_template` says that the server renders chats with a template that requests may give arguments to."""
+        """`full_name` opens it again, whatever the environment says then. `has_template` says that the server renders
+        chats with a template that requests may give arguments to."""
         self.name = name
+        self.full_name = full_name or name
         self.identity = identity
         self.concurrency = concurrency
         self._model = model
@@ -127,6 +130,9 @@ class Endpoint:
 
     def stop(self) -> None:
         self._transport.stop()
+
+    def take_wasted(self) -> Usage:
+        return self._transport.take_wasted()
 
     def before_retry(self, wait: Callable[[], Awaitable[None]]) -> None:
         self._transport.before_retry = wait
@@ -258,6 +264,11 @@ def _escape(text: str) -> bytes:
 def read_completion(answer: Any, asked: str = "") -> Completion:
     """Parse a chat completion in any dialect; raise ValueError or similar if it is not one, and AnswerFailed if it
     reports the server's failure."""
+    with paid(_usage(answer)):
+        return _completion(answer, asked)
+
+
+def _completion(answer: Any, asked: str) -> Completion:
     check_error(answer.get("error"))
     choice = answer["choices"][0]
     check_error(choice.get("error"))

@@ -6,11 +6,14 @@ A server may report its own failure inside a response with status 200. That is n
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from bowstring.files.escaping import one_line, replace_surrogates
-from bowstring.records import Finish
+from bowstring.records import Finish, Usage
 
-_LONGEST = 200  # characters of a label
+_LONGEST = 200  # characters of a name
+_MOST = 10_000  # characters of a label; it is cut after secrets are removed from it, so that no part of one remains
 _NAMES: dict[Finish, tuple[str, ...]] = {
     "stop": (
         *("stop", "end_turn", "stop_sequence", "eos", "eos_token", "end", "complete", "completed"),
@@ -34,7 +37,19 @@ _FAILED = {
 
 
 class AnswerFailed(Exception):
-    """A response with status 200 that holds no answer but the server's failure."""
+    """A response with status 200 that holds no answer but the server's failure. It may have to be paid for."""
+
+    usage = Usage()
+
+
+@contextmanager
+def paid(usage: Usage) -> Iterator[None]:
+    """Say of a failure inside a response what it has used."""
+    try:
+        yield
+    except AnswerFailed as failed:
+        failed.usage = usage
+        raise
 
 
 def finish_of(raw: object, text: str) -> Finish:
@@ -65,8 +80,12 @@ def check_error(error: object) -> None:
 
 
 def label(value: object) -> str | None:
-    """Return a short text of a server as it can be stored; None if it is no text."""
-    return replace_surrogates(value[:_LONGEST]) if isinstance(value, str) and value else None
+    """Return a text of a server as it can be stored; None if it is no text. `cut_label` makes it short."""
+    return replace_surrogates(value[:_MOST]) if isinstance(value, str) and value else None
+
+
+def cut_label(label: str) -> str:
+    return label[:_LONGEST]
 
 
 def _known(name: str) -> Finish | None:
@@ -82,4 +101,4 @@ def _name(raw: str) -> str:
 
 
 def _quoted(raw: object) -> str:
-    return f'"{one_line(str(raw)[:_LONGEST])}"'
+    return f'"{one_line(str(raw)[:_MOST])}"'

@@ -40,6 +40,8 @@ class Model(Protocol):
     #   refused: why it cannot take settings of thoughts (THINKING), by their names
     #   least_thinking: the least size of a budget of thoughts, in tokens
     #   takes_schema: whether requests may have the JSON schema of an answer; it may raise SchemaRefused
+    #   full_name: a name that opens it again, whatever the environment says then
+    #   take_wasted(): the usage of attempts that failed, since it was called last
     #   notes: what a reader of the results must know
 
 

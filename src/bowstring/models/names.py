@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from bowstring.errors import UsageError
 from bowstring.files.escaping import has_control_characters
+from bowstring.models.addresses import public_url
 from bowstring.models.interface import Model
 from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
@@ -37,7 +38,7 @@ class Provider:
     name: str
     url: str
     keys: tuple[str, ...]
-    url_variable: str | None = None
+    url_variables: tuple[str, ...] = ()
     leave_out: tuple[str, ...] = ()
     length_field: str = "max_tokens"
 
@@ -49,11 +50,11 @@ PROVIDERS = {
             "openai",
             "https://api.openai.com/v1",
             ("OPENAI_API_KEY",),
-            "OPENAI_BASE_URL",
+            ("OPENAI_BASE_URL",),
             ("top_k",),
             "max_completion_tokens",
         ),
-        Provider("anthropic", "https://api.anthropic.com/v1", ("ANTHROPIC_API_KEY",), "ANTHROPIC_BASE_URL"),
+        Provider("anthropic", "https://api.anthropic.com/v1", ("ANTHROPIC_API_KEY",), ("ANTHROPIC_BASE_URL",)),
         Provider(
             "google",
             "https://generativelanguage.googleapis.com/v1beta/openai",
@@ -66,7 +67,7 @@ PROVIDERS = {
             "bedrock",
             "https://bedrock-runtime.{region}.amazonaws.com",
             ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"),
-            "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+            ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"),
         ),
     )
 }
@@ -140,7 +141,7 @@ def check_address_of_run(name: str, option: str) -> str:
     host = urlsplit(url).hostname or ""
     if host == "localhost" or (_is_ip_address(host) and ipaddress.ip_address(host).is_loopback):
         return name
-    shown = f"{match['provider']}/{match['model']}@{_public_url(url)}"
+    shown = f"{match['provider']}/{match['model']}@{public_url(url)}"
     raise UsageError(f"run.json names {shown}: give it with {option} if {SERVER_KEY} may be sent there")
 
 
@@ -178,9 +179,14 @@ def _without_server(name: str) -> str:
     return f"{model[:200]}@…" if ":" not in model else "…@…"
 
 
-def _configured(variable: str | None) -> str | None:
-    url = os.environ.get(variable) if variable else None
-    return _checked_url(str(variable), url) if url else None
+def _configured(provider: Provider) -> str | None:
+    """Return the address that the environment gives a provider."""
+    for variable in provider.url_variables:
+        if url := os.environ.get(variable):
+            checked = _checked_url(variable, url)
+            # Anthropic's own programs add the version.
+            return checked if provider.name != "anthropic" or urlsplit(checked).path.strip("/") else f"{checked}/v1"
+    return None
 
 
 def _of_object(found: Any, patience: Patience | None) -> Model:
@@ -200,47 +206,47 @@ def _of_provider(
     option: str | None,
     served_as: str | None,
 ) -> Model:
-    """`option` named the model, if it needs its key."""
-    configured = _configured(provider.url_variable)
-    elsewhere = url or configured
-    if elsewhere is not None and elsewhere.rstrip("/") == provider.url.format(region=_aws_region()):
-        elsewhere = None
-    name = f"{provider.name}/{model}" + (f"@{_public_url(url)}" if url else "")
-    identity = f"{provider.name}/{model}" + (f"@{_public_url(elsewhere)}" if elsewhere else "")
-    if served_as is not None:
-        identity = f"{SERVED}{served_as}"
-    # A provider's key is sent only to that provider. Any other server has its own key, or none.
-    own_key = _checked_key(SERVER_KEY, os.environ.get(SERVER_KEY)) if url else None
+    """`option` named the model, if it needs its key.
+
+    Settings and identity depend on the address alone, not on how it was given.
+    """
+    own = provider.url.format(region=_aws_region())
+    configured = _configured(provider)
+    at = url or configured or own
+    elsewhere = public_url(at) if public_url(at) != own else None
+    name = f"{provider.name}/{model}" + (f"@{public_url(url)}" if url else "")
+    full_name = f"{provider.name}/{model}" + (f"@{elsewhere}" if elsewhere else "")
+    identity = full_name if served_as is None else f"{SERVED}{served_as}"
+    # A provider's key is sent only to that provider, and where its variable says. Any other server has its own key.
+    of_provider = elsewhere is None or (configured is not None and public_url(configured) == elsewhere)
+    own_key = _checked_key(SERVER_KEY, os.environ.get(SERVER_KEY)) if elsewhere and url else None
     if provider.name == "bedrock":
         from bowstring.models.bedrock import Bedrock, Credentials
 
-        credentials = Credentials("us-east-1", own_key or "none") if url else _aws_credentials(name, option)
-        at = url or configured or provider.url.format(region=credentials.region)
-        return Bedrock(name, identity, model, at, credentials, patience=patience)
-    key = own_key if url else _key(name, provider, option)
+        credentials = _aws_credentials(name, option) if of_provider else Credentials("us-east-1", own_key or "none")
+        if elsewhere is None and url is None:
+            at = provider.url.format(region=credentials.region)
+        return Bedrock(name, identity, model, at, credentials, full_name=full_name, patience=patience)
+    needed = option if url is None or elsewhere is None else None  # a server of one's own may need no key
+    key = _key(name, provider, needed) if of_provider else None
     if provider.name == "anthropic":
         from bowstring.models.anthropic import Anthropic
 
-        return Anthropic(name, identity, model, url or configured or provider.url, key or "", patience=patience)
+        return Anthropic(name, identity, model, at, key or own_key or "", full_name=full_name, patience=patience)
     from bowstring.models.endpoint import Endpoint
 
     return Endpoint(
         name,
         identity,
         model,
-        url or configured or provider.url,
-        key,
-        leave_out=() if url else provider.leave_out,
-        length_field="max_tokens" if url else provider.length_field,
-        has_template=bool(url),
+        at,
+        key or own_key,
+        full_name=full_name,
+        leave_out=() if elsewhere else provider.leave_out,
+        length_field="max_tokens" if elsewhere else provider.length_field,
+        has_template=elsewhere is not None,
         patience=patience,
     )
-
-
-def _public_url(url: str) -> str:
-    """Return a URL without user name and password."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2].lower()).geturl().rstrip("/")
 
 
 def _key(name: str, provider: Provider, option: str | None) -> str | None:

@@ -16,8 +16,9 @@ from urllib.parse import urlsplit
 import yaml
 
 from bowstring.errors import UsageError
-from bowstring.files.redaction import error_line, redact, without_credentials
+from bowstring.files.redaction import error_line, redact
 from bowstring.files.safe_yaml import ParseError, parse_safe_yaml
+from bowstring.models.addresses import public_url
 from bowstring.models.interface import Model
 from bowstring.records import Usage
 
@@ -80,10 +81,10 @@ def load_prices(override: Path | None = None) -> Prices:
 
 
 def _public(name: str) -> str:
-    """Return a model name as models carry it: its server's URL without user, password and final slash."""
+    """Return a model name as models carry it, with its server's URL in one spelling."""
     model, url = _model_and_url(name)
     try:
-        url = without_credentials(url).rstrip("/").removesuffix("/chat/completions")
+        url = public_url(url).removesuffix("/chat/completions")
     except ValueError:  # not a URL
         return name
     return f"{model}@{url}" if url else name

@@ -19,10 +19,10 @@ import httpx
 
 from bowstring.errors import ModelError
 from bowstring.files.redaction import redact, remove_secrets
-from bowstring.models.finish_reasons import AnswerFailed
+from bowstring.models.finish_reasons import AnswerFailed, cut_label
 from bowstring.models.interface import RequestFailed, is_too_long
 from bowstring.models.server_errors import ServerError, read_errors
-from bowstring.records import Completion
+from bowstring.records import Completion, Usage
 
 _RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _QUOTA = re.compile(r"insufficient_quota|credit balance is too low|billing", re.IGNORECASE)
@@ -79,6 +79,7 @@ class Transport:
         self._headers = {"Content-Type": "application/json", **headers}
         self._secrets = tuple(secrets)
         self._unmistakable = [secret for secret in secrets if len(secret) >= _UNMISTAKABLE]
+        self._wasted = Usage()
         # One client per connection: httpx's pool scans all of its connections on every request.
         self._idle: list[httpx.AsyncClient] = []
         self._urls: dict[str, httpx.URL] = {}
@@ -128,6 +129,7 @@ class Transport:
                     return read(response)
                 failure, pause = self._classify(response)
             except AnswerFailed as failed:
+                self._wasted += failed.usage
                 failure = self.failure_inside(failed)
                 if failure.kind == "context":
                     raise failure from failed
@@ -180,10 +182,13 @@ class Transport:
         except (ValueError, ImportError, httpx.InvalidURL) as error:  # an invalid proxy in the environment
             raise ModelError(self.redacted(f"{self.name}: cannot connect: {error}")) from error
 
+    def take_wasted(self) -> Usage:
+        """Return the usage of attempts that failed, since this was called last."""
+        wasted, self._wasted = self._wasted, Usage()
+        return wasted
+
     def cleaned(self, completion: Completion) -> Completion:
         """Return a completion without the secrets sent to the server."""
-        if not self._unmistakable:
-            return completion
         made = completion.provenance
         return replace(
             completion,
@@ -191,14 +196,14 @@ class Transport:
             reasoning=None if completion.reasoning is None else self._clean(completion.reasoning),
             provenance=replace(
                 made,
-                raw_finish=None if made.raw_finish is None else self._clean(made.raw_finish),
-                response_id=None if made.response_id is None else self._clean(made.response_id),
-                engine=self._clean(made.engine),
+                raw_finish=None if made.raw_finish is None else cut_label(self._clean(made.raw_finish)),
+                response_id=None if made.response_id is None else cut_label(self._clean(made.response_id)),
+                engine=cut_label(self._clean(made.engine)),
             ),
         )
 
     def _clean(self, text: str) -> str:
-        return remove_secrets(text, self._unmistakable)
+        return remove_secrets(text, self._unmistakable) if self._unmistakable else text
 
     def cleaned_json(self, value: Any) -> Any:
         """Return decoded JSON without the secrets sent to the server."""

@@ -74,11 +74,12 @@ class Asker:
         price: Price | None = None,
         budget: Budget | None = None,
         limiter: RateLimiter | None = None,
-        fresh: bool = False,
+        fresh_since: float | None = None,
         role: str = "",
         vary: Callable[[Sampling], Sampling] = lambda sampling: sampling,
     ) -> None:
-        """`vary` completes the settings of a request, such as with the number of a further answer."""
+        """`vary` completes the settings of a request, such as with the number of a further answer. Responses that were
+        stored before `fresh_since` are replaced; others are shared with runs that replace the same ones."""
         self.model = model
         self._role = role
         self._vary = vary
@@ -97,7 +98,7 @@ class Asker:
         self._limiter: RateLimiter | None = beside._limiter if beside else limiter
         if self._limiter is not None and (before_retry := getattr(model, "before_retry", None)) is not None:
             before_retry(self._limiter.take)
-        self._fresh = fresh
+        self._fresh_since = fresh_since
 
     def stop(self) -> None:
         """Send nothing more. Requests in flight may finish."""
@@ -120,7 +121,7 @@ class Asker:
     def has(self, prompt: Prompt, sampling: Sampling) -> bool:
         """Return whether the answer is in the store, and may be used."""
         key = request_key(self.model.identity, prompt, self._vary(sampling))
-        return (not self._fresh or key in self._answered) and self._store.get(key) is not None
+        return self._usable(key) is not None
 
     async def ask(self, prompt: Prompt, sampling: Sampling) -> Completion:
         """Return the model's answer. Raises RequestFailed if there is none, Stopped if the run is ending."""
@@ -149,11 +150,15 @@ class Asker:
         finally:
             del self._in_flight[key]
 
+    def _usable(self, key: str) -> Completion | None:
+        found = self._store.get(key)
+        if found is None or self._fresh_since is None or key in self._answered:
+            return found
+        return found if found.provenance.stored_at >= self._fresh_since else None
+
     def _known(self, key: str, prompt: Prompt, sampling: Sampling) -> Completion | None:
-        """Return a stored answer; with `fresh`, only one that this process stored."""
-        if self._fresh and key not in self._answered:
-            return None
-        known = self._store.get(key)
+        """Return a stored answer that may be used, and count it."""
+        known = self._usable(key)
         if known is not None and key not in self._answered:
             self.tally.stored += 1
             self.tally.stored_usage += self._usage(prompt, sampling, known)[0]
@@ -183,8 +188,9 @@ class Asker:
                 reserved = await self._budget.reserve(self._price, prompt, sampling)
             completion = await self._complete(prompt, sampling, turn)
             turn.free()  # while the response is written; it is not used before it is on disk
-            response = Response(key, self.model.identity, prompt, sampling, completion, self._role, self._fresh)
-            self.tally.replaced += self._fresh and self._store.get(key) is not None
+            replaces = self._fresh_since is not None
+            response = Response(key, self.model.identity, prompt, sampling, completion, self._role, replaces)
+            self.tally.replaced += replaces and self._store.get(key) is not None
             stored = await self._store.put(response)
             self._answered.add(key)
             self._count(prompt, sampling, completion, follows=turn.follows)
@@ -210,6 +216,7 @@ class Asker:
         finally:
             if self._limiter is not None:
                 self._limiter.correct(expected, used)
+            self._count_wasted()
         turn.warms = True
         # What is used must equal what is stored, and files cannot hold lone surrogates.
         text = replace_surrogates(completion.text)
@@ -233,6 +240,18 @@ class Asker:
         estimate = estimated_usage(prompt, sampling, completion) if costs else None
         self.remarks.estimated |= estimate is not None
         return estimate or completion.usage, estimate is not None
+
+    def _count_wasted(self) -> None:
+        """Count what failed attempts have used, whoever waited for them."""
+        taken = getattr(self.model, "take_wasted", None)
+        if taken is None or not (wasted := taken()) or wasted == Usage():
+            return
+        self.tally.usage += wasted
+        if self._price and self.tally.cost is not None:
+            cost = self._price.of(wasted)
+            self.tally.cost += cost
+            if self._budget:
+                self._budget.spent += cost
 
     def _count(self, prompt: Prompt, sampling: Sampling, completion: Completion, *, follows: bool) -> None:
         usage, estimated = self._usage(prompt, sampling, completion)

@@ -95,6 +95,8 @@ class Race:
         try:
             budget = Budget(options.max_cost) if options.max_cost is not None else None
             shared: dict[str, Asker] = {}
+            for running in (self.first, self.second):
+                running.begin()
             sides = [
                 _Side(running, running.askers(store, budget, shared)[0], options.users)
                 for running in (self.first, self.second)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -20,7 +21,7 @@ from typing import Any, TypedDict
 
 from bowstring import __version__
 from bowstring.concurrency import run_anywhere
-from bowstring.errors import RunError, UsageError
+from bowstring.errors import DataError, RunError, UsageError
 from bowstring.files.redaction import redact
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
@@ -35,7 +36,7 @@ from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
 from bowstring.runs.codec import KEYS_ONLY, SCHEMA, Codec, problem_with_schema
 from bowstring.runs.failures import commonest_failure, count_failures
-from bowstring.runs.folder import RunFolder, fingerprint, read_records, with_checksum
+from bowstring.runs.folder import RunFolder, fingerprint, read_manifest, read_records, with_checksum
 from bowstring.runs.items import Items, chosen_groups
 from bowstring.runs.log import RunLog
 from bowstring.runs.progress import NAME as PROGRESS_NAME
@@ -178,6 +179,7 @@ class Running:
     thinking: ThinkingSettings = field(default_factory=ThinkingSettings)  # of the evaluated model
     notes: tuple[str, ...] = ()  # what a reader of the results must know about how they came about
     served_as: Mapping[str, str] = field(default_factory=dict)  # names of models that servers have, by role
+    fresh_since: float | None = None  # with --fresh: responses that were stored before are replaced
     _runner: Runner[Any] | None = None
 
     def run(self) -> list[Run]:
@@ -196,6 +198,7 @@ class Running:
                 folders.append(RunFolder(evaluation.folder))
                 _check_folder(evaluation)
             store = Store(self.options.store_path)
+            self.begin()
             self._write_manifests(folders, "running")
             budget = Budget(self.options.max_cost) if self.options.max_cost is not None else None
             askers = self.askers(store, budget, {})
@@ -219,6 +222,20 @@ class Running:
                 await model.close()
             for folder in folders:
                 folder.close()
+
+    def begin(self) -> None:
+        """Note when a run with --fresh began: now, or earlier if it was stopped and goes on."""
+        if not self.options.fresh:
+            return
+        began = []
+        for evaluation in self.evaluations:
+            with suppress(UsageError, DataError):
+                found = read_manifest(evaluation.folder)
+                same = found.get("fingerprint") == fingerprint(evaluation.configuration)
+                since = found.get("fresh_since")
+                if same and found["status"] != "complete" and isinstance(since, int | float):
+                    began.append(float(since))
+        self.fresh_since = min(began, default=time.time())
 
     async def _records(
         self, folders: Sequence[RunFolder], askers: Sequence[Mapping[str, Asker]], log: RunLog
@@ -273,7 +290,7 @@ class Running:
                     price=self.price(model),
                     budget=budget,
                     limiter=None if at_once else rate_limiter(options.requests_per_minute, options.tokens_per_minute),
-                    fresh=options.fresh,
+                    fresh_since=self.fresh_since,
                     role=role,
                     vary=partial(self._varied, role),
                 )
@@ -361,7 +378,9 @@ class Running:
             **({"reason": why} if why else {}),
             "written": datetime.now(UTC).isoformat(timespec="seconds"),
             "fingerprint": fingerprint(evaluation.configuration),
-            "models": {role: model.name for role, model in self.models.items()},  # to open them again
+            **({"fresh_since": self.fresh_since} if self.fresh_since is not None else {}),
+            # to open them again
+            "models": {role: getattr(model, "full_name", model.name) for role, model in self.models.items()},
             **({"served_as": dict(self.served_as)} if self.served_as else {}),
             "config": evaluation.configuration,
             **_place_of(evaluation.configuration),
