@@ -187,7 +187,7 @@ def test_labels_that_end_inside_the_key(tmp_path):
         assert ran.code == 0, ran.err
         assert "xxx" in (tmp_path / "runs" / "r" / "records.jsonl").read_text(encoding="utf-8"), "labels are kept"
         value = {"choices": [{"message": {"content": ""}, "finish_reason": "x" * (201 - len(CANARY)) + CANARY}]}
-        server.faults = lambda request: Reply(body=json.dumps(value).encode())  # noqa: ARG005
+        server.faults = lambda request: Reply(body=json.dumps(value).encode())
         run(*command(server, tmp_path / "runs" / "s", "--limit", "3", "--attempts", "1", "--fresh"))
     assert_clean_folder(tmp_path)
 
