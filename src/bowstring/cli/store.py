@@ -151,6 +151,7 @@ def _show(
         "settings sent": row.sent,
         "settings asked": row.sampling,
         "finish": row.raw_finish or row.finish,
+        "may be a thought": "yes" if row.may_be_thought else "",
         "response id": row.response_id,
         "engine": " ".join(filter(None, (row.engine, row.precision))),
         "tokens": f"{row.prompt_tokens:,} prompt, {row.cached_tokens:,} cached, {row.completion_tokens:,} answer",

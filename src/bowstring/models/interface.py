@@ -39,7 +39,6 @@ class Model(Protocol):
     #   before_retry(wait), called with a function to await before a request is sent again
     #   refused: why it cannot take settings of thoughts (THINKING), by their names
     #   least_thinking: the least size of a budget of thoughts, in tokens
-    #   notes: what a reader of the results must know
 
 
 class NotYet(Exception):

@@ -85,6 +85,7 @@ class StoredResponse:
     response_id: str | None
     engine: str
     precision: str
+    may_be_thought: int
     stored_at: float
     hash: str
 
@@ -109,6 +110,7 @@ class StoredResponse:
     def as_json(self) -> dict[str, Any]:
         found = {name: getattr(self, name) for name in self.__slots__ if name not in ("hash", "stored_at")}
         found |= {name: json.loads(text) if (text := found[name]) else {} for name in ("sampling", "sent")}
+        found["may_be_thought"] = bool(self.may_be_thought)
         return found | {"branch": json.loads(self.branch), "stored": self.when}
 
 
