@@ -171,25 +171,6 @@ def test_a_lone_surrogate_in_an_answer_is_asked_once(tmp_path):
     assert len(server.requests) == 6
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--store", "."), "--store . is a folder; expected a file"),
-        (("--store", "/"), "--store / is a folder; expected a file"),
-        (("--store", ""), "'--store': expected a path, got an empty text"),
-        (("--out", ""), "'--out': expected a path, got an empty text"),
-        (("--out=",), "'--out': expected a path, got an empty text"),
-        (("--like", ""), "'--like': expected a path, got an empty text"),
-    ],
-)
-def test_a_path_that_cannot_be_meant_is_refused(words, message, tmp_path):
-    ran = bowstring("eval", "hicupid", "--model", "embedded", *words, cwd=tmp_path)
-    assert ran.code == 2
-    assert message in ran.err
-    assert len(ran.err.splitlines()) == 1
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_file_to_write_may_be_a_device_or_a_link(tmp_path):
     """A draft takes the place of a file; it must not take that of /dev/stdout."""
     done = bowstring_process("data", "card", "mini/cupid", "--tokenizer", "none", "--out", "/dev/stdout")

@@ -165,12 +165,13 @@ def test_two_processes_start_on_one_run(name, seed, faulty, record_property):
 
 
 @pytest.mark.skipif(not LONG, reason="in make test-faults")
-def test_two_runs_on_one_store_at_a_time(faulty):
+def test_two_runs_on_one_store_at_a_time(faulty, record_property):
     with faulty("eval hicupid") as (command, trial, out):
         both = [trial.start(command.arguments(trial.proxy, out.with_name(name))) for name in ("r", "s")]
         assert all(p.communicate(timeout=LIMIT) and p.returncode in (0, 1) for p in both)
         for name in ("r", "s"):
             trial.until_done(command.arguments(trial.proxy, out.with_name(name)))
+        record_property("tally", trial.check())
         assert command.outcome(out) == command.outcome(out.with_name("s"))
 
 
