@@ -116,7 +116,7 @@ def faulty(right, tmp_path):
 
 
 @seeded
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", COMMANDS if LONG else ["eval hicupid", "synth cupid"])
 def test_three_requests_in_ten_meet_a_fault(name, seed, faulty, record_property):
     with faulty(name, seed) as (command, trial, out):
         trial.until_done(command.arguments(trial.proxy, out))

@@ -196,16 +196,15 @@ def test_ctrl_c_twice_with_the_embedded_model(tmp_path, record_property):
 def test_ctrl_c_twice_in_the_demo(tmp_path):
     """It ends the demo, whether it comes in time for the request in flight or not."""
     process = start("demo", "--out", tmp_path)
-    store = tmp_path / "responses.sqlite"
+    leases = tmp_path / "responses.sqlite.leases"
 
-    def embedded_has_answered() -> bool:
-        if not store.exists():
+    def embedded_is_asked() -> bool:
+        if not list(tmp_path.glob("*embedded*/progress.json")):
             return False
-        with closing(sqlite3.connect(store)) as db:
-            found = db.execute("SELECT name FROM sqlite_master WHERE name = 'responses'").fetchone()
-            return bool(found and db.execute("SELECT 1 FROM responses WHERE model LIKE 'embedded%'").fetchone())
+        with closing(sqlite3.connect(leases)) as db:
+            return db.execute("SELECT 1 FROM leases").fetchone() is not None
 
-    wait_until(embedded_has_answered, process)
+    wait_until(embedded_is_asked, process)
     (run,) = (path.parent for path in tmp_path.glob("*embedded*/progress.json"))
     process.send_signal(signal.SIGINT)
     wait_until(lambda: is_stopping(run), process)
