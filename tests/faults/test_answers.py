@@ -107,13 +107,14 @@ THOUGHTS = {  # what the server sends, and what of it is the answer
 
 @pytest.mark.parametrize("form", THOUGHTS)
 def test_a_thought_is_no_answer(form, tmp_path, record_property):
-    """From a server whose template opens a thought, as llama.cpp says it."""
+    """From a server that says, as llama.cpp does, whether its template opens one."""
     said, answer = THOUGHTS[form]
     finish = "stop" if answer else "length"
+    prompt = f"<|user|>Hi<|assistant|>{'<think>' if 'template' in form else ''}\n"
 
     def serve(request: Request) -> Reply:
         if request.path == "/apply-template":
-            return Reply(body=json.dumps({"prompt": "<|user|>Hi<|assistant|><think>\n"}).encode())
+            return Reply(body=json.dumps({"prompt": prompt}).encode())
         return Reply(body=json.dumps(choice(said, finish)).encode())
 
     out = tmp_path / "r"
