@@ -115,9 +115,10 @@ def test_a_model_raises(name, models, record_property):
 
 @pytest.mark.parametrize("name", STUCK)
 def test_a_model_never_answers(name, models, record_property):
-    ran = bowstring_process(*of_model(name, models, "--limit", "2", "--timeout", "1"), cwd=models)
-    assert ran.code == 1, ran.err
-    assert f"2 of them: python:models:{name} did not answer within 1 s" in ran.err
+    process = start(*of_model(name, models, "--limit", "2", "--timeout", "1"), cwd=models)
+    _, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 1, err
+    assert f"2 of them: python:models:{name} did not answer within 1 s" in err
     assert [r["failure"]["kind"] for r in records(models)] == ["timeout"] * 2
     assert not (models / "r" / "log.txt").exists(), "there is nothing to say"
     record_property("tally", {"items": 2, "given up, and said so": 2, "lost": 0})
