@@ -42,7 +42,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         counts: Counter[str] = Counter()
         for tally in tallies:
             counts.update(tally)
-        write(f"\n{name}, {len(tallies)} cases: " + ", ".join(f"{n:,} {what}" for what, n in counts.items()))
+        cases = f"{len(tallies)} case{'s' if len(tallies) > 1 else ''}"
+        write(f"\n{name}, {cases}: " + ", ".join(f"{n:,} {what}" for what, n in counts.items()))
 
 
 def _sum(tallies: list[dict]) -> dict:
