@@ -231,6 +231,7 @@ class Provenance:
     response_id: str | None = None
     engine: str = ""  # that generated it, with its version, if that is known
     precision: str = ""  # of the weights
+    may_be_thought: bool = False  # cut at its limit, and the server does not say whether answers begin in a thought
     stored_at: float = 0.0  # seconds since 1970
 
     def as_record(self) -> dict[str, Any]:

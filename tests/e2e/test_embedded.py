@@ -11,8 +11,8 @@ from tests.support.command import bowstring, bowstring_process
 
 
 def test_two_questions_on_one_history_share_it(tmp_path):
-    """The same as below on a small scale: one history, prefilled once."""
-    more = ["--split", "test_2", "--limit", "2", "--max-tokens", "1", "--type", "persona"]
+    """The same as below on a small scale: the end of one history, prefilled once."""
+    more = ["--split", "test_2", "--limit", "2", "--max-tokens", "1", "--type", "persona", "--history", "last:4"]
     ran = bowstring_process("eval", "hicupid", "--model", "embedded", "--out", tmp_path / "r", *more)
     assert ran.code == 0, ran.err
     usage = json.loads((tmp_path / "r" / "metrics.json").read_text())["usage"]["model"]

@@ -8,6 +8,8 @@ import pytest
 import bowstring as package
 import bowstring.records
 from tests.e2e.test_eval import command, metrics
+from tests.e2e.test_eval_cupid import answer as cupid_answer
+from tests.support.auditing import audit
 from tests.support.command import bowstring, bowstring_process
 from tests.support.server import Reply, Server, digest_answer
 
@@ -97,6 +99,78 @@ def test_a_model_that_judges_itself_is_counted_once_a_role(tmp_path):
     assert server.most_in_flight <= 3, "both roles share the places"
 
 
+SELF = "the judge is the evaluated model: judges tend to prefer their own answers"
+
+
+@pytest.mark.parametrize("benchmark", ["hicupid", "cupid"])
+def test_a_judge_that_is_the_evaluated_model_is_noted(benchmark, tmp_path):
+    with Server(cupid_answer) as server:
+        for judge in ("m", "judge"):
+            names = ("--model", server.model("m"), "--judge", server.model(judge))
+            ran = bowstring("eval", benchmark, *names, "--limit", "4", "--out", tmp_path / judge)
+            assert ran.code == 0, ran.err
+        assert SELF in metrics(tmp_path / "m")["notes"]
+        assert SELF in " ".join((tmp_path / "m" / "report.html").read_text().split())
+        assert SELF not in metrics(tmp_path / "judge")["notes"]
+        if benchmark == "hicupid":
+            assert SELF not in audit(tmp_path / "m", "--checks", "gold")["notes"], "it evaluates no model"
+            assert SELF in audit(tmp_path / "m", "--checks", "gold,no-history")["notes"], "it asks the model"
+
+
+def test_a_run_that_is_repeated_keeps_what_it_has_cost(tmp_path):
+    """In its metrics and on its page; what this command has cost is another number."""
+    with Server() as server:
+        (tmp_path / "prices.yaml").write_text(
+            "".join(f"{server.model(name)}: {{input: 50, output: 1000}}\n" for name in ("m", "judge"))
+        )
+        args = command(server, tmp_path / "r", "--limit", "4", "--prices", str(tmp_path / "prices.yaml"))
+        found = []
+        for _ in range(2):
+            assert bowstring(*args).code == 0
+            found.append((metrics(tmp_path / "r")["usage"], (tmp_path / "r" / "report.html").read_text()))
+    (first, _), (again, page) = found
+    for role in ("model", "judge"):
+        assert first[role]["cost"] == pytest.approx(first[role]["cost_in_all"])
+        assert first[role]["cost"] > 0.001
+        assert again[role]["cost"] == 0
+        assert again[role]["cost_in_all"] == pytest.approx(first[role]["cost_in_all"])
+        assert f"${again[role]['cost_in_all']:.4f}" in page
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("hicupid --model embeded", "--model: 'embeded' is not a model name. Did you mean embedded?"),
+        ("hicupid --model opnai/gpt-4o", "--model: 'opnai/gpt-4o' is not a model name. Did you mean openai/gpt-4o?"),
+        ("hicupid --judge gpt-4o", "--judge: 'gpt-4o' is not a model name. Did you mean openai/gpt-4o?"),
+        ("hicupid --judge buildin", "--judge: 'buildin' is not a model name. Did you mean builtin?"),
+        ("hicupid --judge truht", "--judge: 'truht' is not a model name. Did you mean truth?"),
+        ("hicupid --judge openai/x", "openai/x needs OPENAI_API_KEY in the environment (or try --judge embedded)"),
+        ("cupid --judge antropic/c", "--judge: 'antropic/c' is not a model name. Did you mean anthropic/c?"),
+        (
+            "cupid --judge embedded --matcher embeded",
+            "--matcher: 'embeded' is not a model name. Did you mean embedded?",
+        ),
+        (
+            "cupid --judge embedded --matcher bedrock/x",
+            "bedrock/x needs AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, in the "
+            "environment (or try --matcher embedded)",
+        ),
+        (
+            "hicupid --history summary --history-model embeded",
+            "--history-model: 'embeded' is not a model name. Did you mean embedded?",
+        ),
+    ],
+)
+def test_an_error_about_a_model_names_its_option(words, message, tmp_path, monkeypatch):
+    for variable in ("OPENAI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"):
+        monkeypatch.delenv(variable, raising=False)
+    model = () if "--model" in words.split() else ("--model", "embedded")
+    ran = bowstring("eval", *words.split(), *model, cwd=tmp_path)
+    assert (ran.code, ran.err) == (2, f"{message}\n")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_dry_run_needs_no_key_and_sees_what_is_stored_of_the_judge_too(tmp_path):
     keyless = ["eval", "hicupid", "--model", "openai/gpt-4o", "--dry-run", "--json"]
     dry = bowstring(*keyless, env={"OPENAI_API_KEY": ""}, cwd=tmp_path)
@@ -169,25 +243,6 @@ def test_a_lone_surrogate_in_an_answer_is_asked_once(tmp_path):
         for _ in range(2):
             assert bowstring(*command(server, tmp_path / "r", "--limit", "3")).code == 0
     assert len(server.requests) == 6
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--store", "."), "--store . is a folder; expected a file"),
-        (("--store", "/"), "--store / is a folder; expected a file"),
-        (("--store", ""), "'--store': expected a path, got an empty text"),
-        (("--out", ""), "'--out': expected a path, got an empty text"),
-        (("--out=",), "'--out': expected a path, got an empty text"),
-        (("--like", ""), "'--like': expected a path, got an empty text"),
-    ],
-)
-def test_a_path_that_cannot_be_meant_is_refused(words, message, tmp_path):
-    ran = bowstring("eval", "hicupid", "--model", "embedded", *words, cwd=tmp_path)
-    assert ran.code == 2
-    assert message in ran.err
-    assert len(ran.err.splitlines()) == 1
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_file_to_write_may_be_a_device_or_a_link(tmp_path):

@@ -34,8 +34,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             write(f"| {name} | {' | '.join(f'{shown[c]:,}' for c in COLUMNS)} |")
         kinds = _sum([tally for _, tally in runs])["faults"]
         write("\n" + ", ".join(f"{n:,} {kind}" for kind, n in kinds.items()))
-    for name, tally in sorted((name, tally) for name, tally in told if "requests" not in tally):
-        write(f"\n{name}: " + ", ".join(f"{n:,} {what}" for what, n in tally.items()))
+    others: dict[str, list[dict]] = {}
+    for name, tally in sorted(told, key=lambda one: one[0]):
+        if "requests" not in tally:
+            others.setdefault(name.partition("[")[0], []).append(tally)
+    for name, tallies in others.items():
+        counts: Counter[str] = Counter()
+        for tally in tallies:
+            counts.update(tally)
+        cases = f"{len(tallies)} case{'s' if len(tallies) > 1 else ''}"
+        write(f"\n{name}, {cases}: " + ", ".join(f"{n:,} {what}" for what, n in counts.items()))
 
 
 def _sum(tallies: list[dict]) -> dict:

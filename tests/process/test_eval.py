@@ -31,6 +31,7 @@ def test_killed_at_20_random_moments_the_records_are_those_of_an_undisturbed_run
     assert killed.read_bytes() == whole.read_bytes()
 
 
+@pytest.mark.slow
 def test_the_right_answer_comes_out_after_kills(tmp_path):
     def unique(messages, body):
         mark = f" {abs(hash(json.dumps(messages)))}" if body["model"] == "m" else ""

@@ -57,6 +57,7 @@ def test_it_keeps_where_a_response_came_from(tmp_path):
         response_id="r-1",
         engine="llama.cpp",
         precision="Q8_0",
+        may_be_thought=True,
     )
     one = response(1, Trunk(()))
     put(tmp_path / "s.sqlite", [replace(one, completion=replace(one.completion, provenance=made), role="judge")])

@@ -18,7 +18,8 @@ class Listening:
 
         def run() -> None:
             asyncio.set_event_loop(self._loop)
-            self._server = self._loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", 0))
+            listening = asyncio.start_server(self._serve, "127.0.0.1", 0, limit=1 << 20)  # browsers send many cookies
+            self._server = self._loop.run_until_complete(listening)
             self.port = self._server.sockets[0].getsockname()[1]
             ready.set()
             self._loop.run_forever()

@@ -100,10 +100,6 @@ class Batch:
         self._last = 0.0
         self._stopped = asyncio.Event()
 
-    @property
-    def notes(self) -> list[str]:
-        return self._endpoint.notes
-
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
         if self._stopped.is_set():
             raise NotYet

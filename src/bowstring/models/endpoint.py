@@ -61,8 +61,6 @@ class Endpoint:
         self._unsupported = {Unsupported(setting) for setting in leave_out}
         self._length_field = length_field
         self._template = ServedTemplate(self._transport, self.url, model) if has_template else None
-        self._has_thought = False
-        self._unclear = 0  # answers that may be thoughts
         self.refused = {} if has_template else dict.fromkeys(THINKING, _NO_THINKING)
         self._encoded: weakref.WeakKeyDictionary[Trunk, bytes] = weakref.WeakKeyDictionary()
 
@@ -105,25 +103,17 @@ class Endpoint:
         return self._transport.redacted(text)
 
     async def resolved(self, completion: Completion, sampling: Sampling) -> Completion:
-        """Return an answer that ended at its limit as a thought, if the server says that answers begin in one."""
-        self._has_thought = self._has_thought or bool(completion.reasoning)
+        """Return an answer that ended at its limit as a thought, if the server says that answers begin in one; if it
+        does not say it, return the answer with a mark."""
         if not (self._template and completion.finish == "length" and completion.text and completion.reasoning is None):
             return completion
         opening = await self._template.opening(sampling.template_args)
+        if not opening.known:
+            return replace(completion, provenance=replace(completion.provenance, may_be_thought=True))
         if opening.format is None:
-            self._unclear += not opening.known
             return completion
         text, thought = split_reasoning(completion.text, opened=opening.format)
         return replace(completion, text=text, reasoning=thought)
-
-    @property
-    def notes(self) -> list[str]:
-        if not (self._unclear and self._has_thought):
-            return []
-        return [
-            f"{self.name} thinks, and {self._unclear:,} of its answers ended at their limit without a marker: they may "
-            "be thoughts (let the server separate them, with a reasoning parser)"
-        ]
 
     async def close(self) -> None:
         await self._transport.close()

@@ -42,7 +42,6 @@ class Model(Protocol):
     #   takes_schema: whether requests may have the JSON schema of an answer; it may raise SchemaRefused
     #   full_name: a name that opens it again, whatever the environment says then
     #   take_wasted(): the usage of attempts that failed, since it was called last
-    #   notes: what a reader of the results must know
 
 
 class NotYet(Exception):

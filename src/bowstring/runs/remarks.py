@@ -22,6 +22,9 @@ class Remarks:
     not_sent: set[str] = field(default_factory=set)  # settings that were asked for
     unknown_finishes: set[str] = field(default_factory=set)
     empty: set[str] = field(default_factory=set)  # keys of answers without text
+    may_be_thoughts: set[str] = field(default_factory=set)  # keys of answers
+    thinks: bool = False  # whether any answer has thoughts
+    ends: bool = False  # whether any answer ended before its limit
     estimated: bool = False  # whether tokens are estimated, because the server does not count them
 
     def add(self, sampling: Sampling, completion: Completion) -> None:
@@ -35,12 +38,19 @@ class Remarks:
             self.unknown_finishes.add(made.raw_finish)
         if completion.finish in ("stop", "length") and not completion.text.strip():
             self.empty.add(made.key)
+        if made.may_be_thought:
+            self.may_be_thoughts.add(made.key)
+        self.thinks |= bool(completion.reasoning)
+        self.ends |= completion.finish != "length"
 
     def __or__(self, other: Remarks) -> Remarks:
         return Remarks(
             self.not_sent | other.not_sent,
             self.unknown_finishes | other.unknown_finishes,
             self.empty | other.empty,
+            self.may_be_thoughts | other.may_be_thoughts,
+            self.thinks or other.thinks,
+            self.ends or other.ends,
             self.estimated or other.estimated,
         )
 
@@ -56,6 +66,13 @@ class Remarks:
         if self.empty:
             answers = "answer" if len(self.empty) == 1 else "answers"
             found.append(f"{model} gave {len(self.empty):,} {answers} without text; they count as empty answers")
+        if self.may_be_thoughts and (self.thinks or not self.ends):
+            number = f"{len(self.may_be_thoughts):,} of its answers" if self.ends else "all of its answers"
+            thinks = "thinks, and " if self.thinks else "may think: "
+            found.append(
+                f"{model} {thinks}{number} ended at their limit without a marker: they may be thoughts (let the server "
+                "separate them, with a reasoning parser)"
+            )
         if self.estimated:
             found.append(f"{model} reports no token counts: tokens and cost are estimated from characters")
         return found

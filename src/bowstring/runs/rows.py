@@ -24,6 +24,7 @@ COLUMNS = (
     "response_id",
     "engine",
     "precision",
+    "may_be_thought",
     "stored_at",
     "hash",
 )

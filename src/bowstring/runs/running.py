@@ -357,7 +357,6 @@ class Running:
             notes.append("the judge is the evaluated model: judges tend to prefer their own answers")
         notes += [*self.notes, *evaluation.items.notes(), *_remarks(askers)]
         for model in {id(model): model for model in self.models.values()}.values():
-            notes += getattr(model, "notes", ())
             asked, trained = evaluation.configuration["prompts"], getattr(model, "trained_prompts", {})
             if changed := [name for name, words in trained.items() if asked.get(name, words) != words]:
                 notes.append(

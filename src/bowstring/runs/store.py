@@ -60,6 +60,7 @@ CREATE TABLE IF NOT EXISTS responses (
     response_id TEXT,
     engine TEXT NOT NULL,
     precision TEXT NOT NULL,
+    may_be_thought INTEGER NOT NULL,
     stored_at REAL NOT NULL,
     hash TEXT NOT NULL
 ) WITHOUT ROWID;
@@ -427,6 +428,7 @@ def completion_of(row: Sequence[Any]) -> Completion:
     """Return the completion in a row of the store."""
     found = dict(zip(COLUMNS, row, strict=True))
     usage = Usage(found["prompt_tokens"], found["cached_tokens"], found["completion_tokens"])
+    found["may_be_thought"] = bool(found["may_be_thought"])
     provenance = Provenance(**{name: found[name] for name in Provenance.__slots__})
     return Completion(found["text"], found["finish"], found["reasoning"], usage, provenance)
 
@@ -452,6 +454,7 @@ def _row(response: Response) -> Row:
         made.response_id,
         made.engine,
         made.precision,
+        int(made.may_be_thought),
         time.time(),
     )
     return (*row, row_checksum(row))

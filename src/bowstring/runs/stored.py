@@ -85,6 +85,7 @@ class StoredResponse:
     response_id: str | None
     engine: str
     precision: str
+    may_be_thought: int
     stored_at: float
     hash: str
 
@@ -111,6 +112,7 @@ class StoredResponse:
             "settings sent": self.sent,
             "settings asked": self.sampling,
             "finish": self.raw_finish or self.finish,
+            "may be a thought": "yes" if self.may_be_thought else "",
             "engine": self.engine,
             "precision": self.precision,
             "tokens": tokens,
@@ -128,6 +130,7 @@ class StoredResponse:
     def as_json(self) -> dict[str, Any]:
         found = {name: getattr(self, name) for name in self.__slots__ if name not in ("hash", "stored_at")}
         found |= {name: json.loads(text) if (text := found[name]) else {} for name in ("sampling", "sent")}
+        found["may_be_thought"] = bool(self.may_be_thought)
         return found | {"branch": json.loads(self.branch), "stored": self.when}
 
 

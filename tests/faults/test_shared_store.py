@@ -1,15 +1,19 @@
 """Processes that share a store: no question is asked twice, whoever asks it and however a process ends."""
 
+import itertools
 import json
 import math
 import signal
 import sqlite3
 import time
+from collections import Counter
 from contextlib import closing
 from itertools import count
 from pathlib import Path
 
 from tests.e2e.test_eval import command, metrics, records
+from tests.faults.oracle import Trial
+from tests.faults.proxy import Proxy
 from tests.support.command import bowstring
 from tests.support.processes import LIMIT, start, wait_for_requests, wait_until
 from tests.support.server import Server, digest_answer, random_delay
@@ -47,6 +51,37 @@ def test_two_processes_at_the_same_time_ask_every_question_once(tmp_path):
     assert min(requests_of(tmp_path / "a"), requests_of(tmp_path / "b")) > 0
     assert (tmp_path / "a" / "records.jsonl").read_bytes() == (tmp_path / "b" / "records.jsonl").read_bytes()
     assert leases(tmp_path / "responses.sqlite") == 0
+
+
+def test_a_server_that_never_says_the_same_twice(tmp_path, record_property):
+    """Three runs share a store, and one of them is killed. All come to the stored responses, and stay as they are."""
+    said, at_once = itertools.count(), 4
+    with (
+        Server(lambda messages, body: f"{next(said)}. {digest_answer(messages, body)}", delay=lambda: 0.02) as server,
+        Proxy(server, seed=5, share=0.0) as proxy,
+    ):
+        server.allowed = 10
+        trial = Trial(proxy, tmp_path / "responses.sqlite")
+        models = ["--model", proxy.model("m"), "--judge", proxy.model("judge"), "--concurrency", str(at_once)]
+        runs = {name: ["eval", "hicupid", *models, "--out", str(tmp_path / name)] for name in ("a", "b", "c")}
+        killed = trial.start(runs["a"])
+        wait_until(lambda: server.answered == 10 and server.in_flight >= at_once, killed)
+        others = [trial.start(runs[name]) for name in ("b", "c")]
+        wait_until(lambda: all((tmp_path / name / "progress.json").is_file() for name in ("b", "c")))
+        killed.kill()
+        killed.communicate()
+        trial.kills += 1
+        server.allowed = math.inf
+        for process in others:
+            _, err = process.communicate(timeout=LIMIT)
+            assert process.returncode == 0, err
+        finished = (tmp_path / "b" / "records.jsonl").read_bytes()
+        for words in (*runs.values(), runs["b"]):
+            trial.until_done(words)
+        record_property("tally", trial.check())
+    assert [(tmp_path / name / "records.jsonl").read_bytes() for name in runs] == [finished] * 3
+    twice = sum(n - 1 for n in Counter(event.asked for event in proxy.events).values())
+    assert 0 < twice <= 2 * at_once, "what was in flight when it was killed, to the model and to the judge"
 
 
 def test_processes_with_different_settings_do_not_wait_for_each_other(tmp_path):
