@@ -18,6 +18,7 @@ from bowstring.runs.rows import COLUMNS, row_checksum
 from tests.e2e.test_eval import command, records
 from tests.support.command import bowstring
 from tests.support.run_files import without_sums
+from tests.support.schemas import as_asked_for, asking_for_lines
 from tests.support.server import Reply, Request, Server, digest_answer
 from tests.support.viewer import Viewer, opened
 
@@ -38,8 +39,9 @@ SELECT {", ".join(f"x AS {name}" for name in COLUMNS)} FROM n;
 def with_id(request: Request) -> Reply:
     """An answer with an id and a finish of its own, as a server gives them."""
     body = request.body
+    said = as_asked_for(digest_answer(asking_for_lines(body["messages"], body), body), body)
     choice = {
-        "message": {"role": "assistant", "content": digest_answer(body["messages"], body)},
+        "message": {"role": "assistant", "content": said},
         "finish_reason": "stop_sequence" if body["model"] == "m" else "stop",
     }
     usage = {"prompt_tokens": 100, "completion_tokens": 10}
