@@ -75,7 +75,11 @@ class Endpoint:
                 completion = await self._transport.post(
                     f"{self.url}/chat/completions", self.body(prompt, sent), self._read_completion
                 )
-                return self._with_provenance(await self.resolved(completion, sampling), sent)
+                try:
+                    return self._with_provenance(await self.resolved(completion, sampling), sent)
+                except RequestFailed:
+                    self._transport.waste(completion.usage)
+                    raise
             except Rejected as rejected:
                 if not self.adapt(rejected.errors, sent, prompt):
                     if _SCHEMA in sent:  # whatever the reason: the same may be asked for as text
@@ -105,7 +109,8 @@ class Endpoint:
         return self._transport.redacted(text)
 
     async def resolved(self, completion: Completion, sampling: Sampling) -> Completion:
-        """Return an answer that ended at its limit as a thought, if the server says that answers begin in one."""
+        """Return an answer that ended at its limit as a thought, if the server says that answers begin in one. Raises
+        RequestFailed if the server fails to say it."""
         self._has_thought = self._has_thought or bool(completion.reasoning)
         if not (self._template and completion.finish == "length" and completion.text and completion.reasoning is None):
             return completion
@@ -113,7 +118,7 @@ class Endpoint:
         if opening.format is None:
             self._unclear += not opening.known
             return completion
-        text, thought = split_reasoning(completion.text, opened=opening.format)
+        text, thought = split_reasoning(completion.text, opened=opening.format, cut=True)
         return replace(completion, text=text, reasoning=thought)
 
     @property
