@@ -56,8 +56,15 @@ def test_reasoning_in_an_answer_is_kept_apart():
 
 @pytest.mark.parametrize("own", [lambda messages: 1 / 0, lambda messages: None, lambda messages: 7])
 def test_what_goes_wrong_in_it_fails_the_request_not_the_run(own):
-    with pytest.raises(RequestFailed):
+    with pytest.raises(RequestFailed) as failed:
         complete(open_model(own))
+    assert failed.value.kind == "code"
+
+
+@pytest.mark.parametrize("own", [lambda messages: 7, lambda messages: time.sleep(86400)])
+def test_what_it_returns_and_when_are_failures_of_the_model_not_of_a_provider(own, tmp_path):
+    run = package.evaluate("hicupid", model=own, out=tmp_path / "r", limit=1, timeout=1)
+    assert run.metrics["failures"] == {"model": {"code": 1}, "provider": {}, "judge": {}}
 
 
 def unlucky(messages):
@@ -106,7 +113,7 @@ def test_an_answer_that_does_not_come_in_time_is_a_failed_request(own):
     with pytest.raises(RequestFailed) as failed:
         complete(open_model(own, patience=Patience(timeout=0.05)))
     assert (failed.value.kind, str(failed.value)) == (
-        "timeout",
+        "code",
         f"python:{__name__}:{own.__name__} did not answer within 0.05 s",
     )
 

@@ -53,7 +53,7 @@ class UserModel:
             async with asyncio.timeout(self._timeout):
                 outcome = await self._outcome(*arguments)
         except TimeoutError as error:
-            raise RequestFailed("timeout", f"{self.name} did not answer within {self._timeout:g} s") from error
+            raise RequestFailed("code", f"{self.name} did not answer within {self._timeout:g} s") from error
         if outcome.error is not None:
             log_traceback(self.name, outcome.error)
             reason = error_line(outcome.error, with_type=True, limit=None)
@@ -62,7 +62,7 @@ class UserModel:
         if isinstance(answer, Completion):
             return self._checked(answer)
         if not isinstance(answer, str):
-            raise RequestFailed("protocol", f"{self.name} returned {type(answer).__name__}; expected text")
+            raise RequestFailed("code", f"{self.name} returned {type(answer).__name__}; expected text")
         text, reasoning = split_reasoning(answer)
         return Completion(text, reasoning=reasoning)
 
@@ -94,7 +94,7 @@ class UserModel:
             and all(isinstance(n, int) and 0 <= n < 1 << 63 for n in fields_of(answer.usage).values())
         )
         if not sound:
-            raise RequestFailed("protocol", f"{self.name} returned a Completion with fields of the wrong type")
+            raise RequestFailed("code", f"{self.name} returned a Completion with fields of the wrong type")
         return answer
 
     async def close(self) -> None:
