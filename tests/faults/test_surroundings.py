@@ -64,6 +64,12 @@ async def interrupting_too(messages):
 def odd(messages):
     raise Odd("a rare one")
 
+async def odd_too(messages):
+    raise Odd("a rare one")
+
+async def closing(messages):
+    raise GeneratorExit
+
 def sleeping(messages):
     print("asked", flush=True)
     time.sleep(86400)
@@ -85,7 +91,17 @@ async def deaf(messages):
             pass
 '''
 CANCELLED = ("cancelled", "cancelling", "with_a_cancelled_task", "cancelled_on_its_thread")
-RAISING = ("failing", *CANCELLED, "leaving", "leaving_too", "interrupting", "interrupting_too", "odd")
+RAISING = (
+    "failing",
+    *CANCELLED,
+    "leaving",
+    "leaving_too",
+    "interrupting",
+    "interrupting_too",
+    "odd",
+    "odd_too",
+    "closing",
+)
 STUCK = ("sleeping", "sleeping_async", "blocking", "deaf")
 
 

@@ -7,11 +7,11 @@ import time
 import pytest
 
 import bowstring as package
-from bowstring.errors import RunError
+from bowstring.errors import RunError, UsageError
 from bowstring.models.interface import RequestFailed
 from bowstring.models.names import open_model
 from bowstring.models.transport import Patience
-from bowstring.records import Completion, Message, Prompt, Sampling, Trunk
+from bowstring.records import Completion, Message, Prompt, Provenance, Sampling, Trunk, Usage
 from tests.support.command import bowstring
 
 PROMPT = Prompt(Trunk([Message("system", ("s",))]), (Message("user", ("hello",)),))
@@ -50,6 +50,41 @@ def test_a_completion_says_more_than_text():
     assert complete(open_model(lambda messages: answer)) is answer
 
 
+@pytest.mark.parametrize(
+    ("field", "answer"),
+    [
+        ("text", Completion(5)),
+        ("finish", Completion("x", ["stop"])),
+        ("finish", Completion("x", "eos")),
+        ("reasoning", Completion("x", reasoning=b"hm")),
+        ("usage", Completion("x", usage={"prompt": 5})),
+        ("usage", Completion("x", usage=Usage(prompt=1.5))),
+        ("usage", Completion("x", usage=Usage(prompt=1 << 63))),
+        ("provenance", Completion("x", provenance={"address": "http://here"})),
+        ("provenance", Completion("x", provenance=Provenance(address=5))),
+        ("provenance", Completion("x", provenance=Provenance(engine=None))),
+        ("provenance", Completion("x", provenance=Provenance(sent="temperature 0"))),
+        ("provenance", Completion("x", provenance=Provenance(sent="[1]"))),
+        ("provenance", Completion("x", provenance=Provenance(response_id="\ud800"))),
+    ],
+)
+def test_a_completion_that_cannot_be_stored_fails_its_request_and_not_the_run(field, answer, tmp_path):
+    run = package.evaluate("hicupid", model=lambda messages: answer, out=tmp_path / "r", limit=2)
+    assert run.metrics["failures"]["model"] == {"code": 2}
+    reason, n = run.commonest_failure()
+    assert n == 2
+    assert reason.endswith(f" returned a Completion whose {field} has a wrong type or value")
+
+
+def test_a_completion_may_say_where_it_came_from(tmp_path):
+    made = Provenance(address="http://here", sent='{"top_k": 1}', raw_finish="eos", engine="mine 1.0", stored_at=1)
+    answer = Completion("x", provenance=made)
+    run = package.evaluate("hicupid", model=lambda messages: answer, out=tmp_path / "r", limit=1)
+    (record,) = run.records()
+    assert record["sources"][0]["sent"] == {"top_k": 1}
+    assert record["sources"][0]["engine"] == "mine 1.0"
+
+
 def test_reasoning_in_an_answer_is_kept_apart():
     assert complete(open_model(lambda messages: "<think>hm</think>yes")) == Completion("yes", reasoning="hm")
 
@@ -76,6 +111,19 @@ def test_the_reason_of_a_failure_is_one_line_with_all_that_was_said():
         complete(open_model(unlucky))
     said = f"raised RuntimeError: no luck: {'bad ' * 100}".strip()
     assert failed.value.reason == str(failed.value) == f"python:{__name__}:unlucky {said}"
+
+
+class Unprintable(Exception):
+    def __str__(self):
+        raise ValueError("no text")
+
+
+def test_an_exception_without_a_readable_message_has_its_name_as_a_reason():
+    def fail(messages):
+        raise Unprintable
+
+    with pytest.raises(RequestFailed, match="raised Unprintable"):
+        complete(open_model(fail))
 
 
 @pytest.mark.parametrize(
@@ -159,15 +207,34 @@ def test_async_code_has_one_event_loop_for_all_its_calls():
     assert loops[0] is loops[1] is not loops[2]
 
 
-@pytest.mark.parametrize("code", ["import sys\nsys.exit()", "raise SystemExit(0)", "exit(3)", "class answer: exit(0)"])
-def test_code_that_ends_the_program_when_it_is_imported_is_a_wrong_usage(code, tmp_path):
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        ("import sys\nsys.exit()", "SystemExit"),
+        ("raise SystemExit(0)", "SystemExit"),
+        ("exit(3)", "SystemExit"),
+        ("class answer: exit(0)", "SystemExit"),
+        ("raise BaseException('odd')", "BaseException: odd"),
+        ("raise GeneratorExit", "GeneratorExit"),
+    ],
+)
+def test_code_that_ends_the_program_when_it_is_imported_is_a_wrong_usage(code, error, tmp_path):
     (tmp_path / "leaving.py").write_text(code)
     ran = bowstring("eval", "hicupid", "--model", "python:leaving:answer", "--out", tmp_path / "r", cwd=tmp_path)
     assert ran.code == 2
-    assert ran.err.startswith("python:leaving:answer: leaving cannot be imported: SystemExit")
+    assert ran.err.startswith(f"python:leaving:answer: leaving cannot be imported: {error}")
     assert len(ran.err.splitlines()) == 1
     ran = bowstring("eval", "hicupid", "--model", "python:leaving:answer", "--debug", cwd=tmp_path)
     assert f'File "{tmp_path / "leaving.py"}", line' in ran.err
+
+
+def test_a_class_that_cannot_be_instantiated_is_a_wrong_usage():
+    class Closing:
+        def __init__(self):
+            raise GeneratorExit
+
+    with pytest.raises(UsageError, match="instantiating it without arguments raised GeneratorExit"):
+        open_model(Closing)
 
 
 def test_debug_prints_each_traceback_once_wherever_it_stands(tmp_path):

@@ -15,9 +15,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-# In the thread of Bowstring, a KeyboardInterrupt is a real one.
-_RAISED = (Exception, asyncio.CancelledError, SystemExit)
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -54,7 +51,8 @@ async def await_apart(awaitable: Awaitable[Any]) -> Outcome:
     async def awaited() -> Any:
         return await awaitable
 
-    task = asyncio.create_task(_outcome_of(awaited, caught=_RAISED))
+    # In the thread of Bowstring, a KeyboardInterrupt is a real one.
+    task = asyncio.create_task(_outcome_of(awaited, not_caught=KeyboardInterrupt))
     try:
         await asyncio.wait({task})
     except asyncio.CancelledError:
@@ -64,11 +62,15 @@ async def await_apart(awaitable: Awaitable[Any]) -> Outcome:
 
 
 async def _outcome_of(
-    function: Callable[..., Awaitable[Any]], *arguments: Any, caught: tuple[type[BaseException], ...]
+    function: Callable[..., Awaitable[Any]],
+    *arguments: Any,
+    not_caught: type[BaseException] | tuple[type[BaseException], ...] = (),
 ) -> Outcome:
     try:
         return Outcome(await function(*arguments))
-    except caught as error:
+    except not_caught:
+        raise
+    except BaseException as error:
         return _raised(error)
 
 
@@ -91,7 +93,7 @@ class BackgroundLoop:
 
     async def call(self, function: Callable[..., Awaitable[Any]], *arguments: Any) -> Outcome:
         """Call an async function in this loop, and wait for it in the caller's."""
-        call = _outcome_of(function, *arguments, caught=(*_RAISED, KeyboardInterrupt))
+        call = _outcome_of(function, *arguments)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(call, self._loop))
 
     def close(self) -> None:
