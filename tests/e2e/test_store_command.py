@@ -316,6 +316,36 @@ def test_a_store_is_merged_into_a_new_one_and_not_into_itself(filled, tmp_path):
     assert missing.err == f"{tmp_path / 'missing.sqlite'}: no such store; give one with --store PATH\n"
 
 
+def test_nothing_is_merged_unless_all_stores_can_be_read(filled, tmp_path):
+    new, missing, damaged = tmp_path / "new.sqlite", tmp_path / "missing.sqlite", tmp_path / "damaged.sqlite"
+    content = filled.store.read_bytes()
+    damaged.write_bytes(content[: len(content) // 2])
+    for bad, code in ((missing, 2), (damaged, 1)):
+        ran = bowstring("store", "merge", filled.store, bad, filled.store, "--store", new)
+        assert (ran.code, ran.out) == (code, "")
+        assert ran.err.startswith(str(bad))
+        assert not new.exists()
+
+
+@pytest.mark.parametrize("statement", ["UPDATE trunks SET messages = x'00'", "DELETE FROM trunks"])
+def test_responses_without_their_prompts_are_not_merged(filled, original, tmp_path, statement):
+    new = Filled(filled.server, tmp_path / "new")
+    one = filled.listed()[0]["trunk"]
+    lost = sum(row["trunk"] == one for row in filled.listed())
+    filled.change(f"{statement} WHERE hash = ?", one)
+    ran = new.ask("merge", filled.store)
+    assert ran.code == 0, ran.err
+    is_one = lost == 1
+    assert ran.out.splitlines() == [
+        f"{20 - lost} responses were added to {new.store}",
+        f"! {lost} response{' was' if is_one else 's were'} not taken: "
+        f"{'its prompt is' if is_one else 'their prompts are'} missing or damaged",
+    ]
+    assert new.ask("verify").out == f"{20 - lost} responses are intact\n"
+    assert new.ask("merge", original.store).out.splitlines() == [f"{lost} responses were added to {new.store}"]
+    assert new.ask("verify").out == "20 responses are intact\n"
+
+
 def assert_refused(filled: Filled, said: str, *commands: tuple[str | Path, ...]) -> None:
     """Every command says the same in one line, and changes nothing."""
     content = filled.store.read_bytes()

@@ -157,15 +157,18 @@ def _merge(
     ),
 ) -> None:
     """Add the responses of other stores to one; where two differ, the one that is there stays."""
-    from bowstring.cli.output import plain
-    from bowstring.runs.stored import merge
+    from bowstring.cli.output import counted, plain
+    from bowstring.runs.merging import merge
 
-    added, conflicts = merge(store, stores)
-    print(f"{added:,} responses were added to {plain(str(store))}")
-    for conflict in conflicts[:20]:
+    merged = merge(store, stores)
+    print(f"{merged.added:,} responses were added to {plain(str(store))}")
+    if n := merged.without_prompt:
+        why = "its prompt is" if n == 1 else "their prompts are"
+        print(f"! {counted(n, 'response')} {'was' if n == 1 else 'were'} not taken: {why} missing or damaged")
+    for conflict in merged.conflicts[:20]:
         print(plain(f"! {conflict.key[:16]} of {conflict.model} is different in {conflict.store}; it was not taken"))
-    if len(conflicts) > 20:
-        print(f"! and {len(conflicts) - 20:,} more")
+    if len(merged.conflicts) > 20:
+        print(f"! and {len(merged.conflicts) - 20:,} more")
 
 
 @app.command("verify")

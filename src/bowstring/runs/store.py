@@ -290,10 +290,11 @@ class Store:
         return max(0, gone)
 
     def add(self, rows: Iterable[Row], trunks: Iterable[tuple[str, bytes]]) -> int:
-        """Add responses of another store, except those to requests that this one has; return how many were added."""
+        """Add responses of another store, except those to requests that this one has; return how many were added. Their
+        trunks are intact, and replace damaged ones."""
         with self._writing:
             with self._writer:
-                self._writer.executemany("INSERT OR IGNORE INTO trunks VALUES (?, ?)", trunks)
+                self._writer.executemany("INSERT OR REPLACE INTO trunks VALUES (?, ?)", trunks)
                 added = max(0, self._writer.executemany(_INSERT, rows).rowcount)
                 self._writer.execute("UPDATE written SET n = n + ?", (added,))
                 (written,) = self._writer.execute("SELECT n FROM written").fetchone()
