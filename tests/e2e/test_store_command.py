@@ -383,14 +383,36 @@ def test_a_response_without_its_prompt_is_a_problem(filled, statement):
     keys = [row["key"] for row in filled.listed()]
     assert problems == [f"{key}: its prompt is missing or damaged" for key in keys]
     filled.server.faults = lambda request: None
-    for one in (("show", keys[0]), ("reask", "--key", keys[0])):
-        lost = filled.ask(*one)
-        assert lost.code == 1
-        assert f"the prompt of {keys[0][:16]} is missing or damaged; remove the response with" in lost.err
-        assert len(lost.err.splitlines()) == 1, lost.err
+    lost = filled.ask("show", keys[0])
+    assert lost.code == 1
+    assert f"the prompt of {keys[0][:16]} is missing or damaged; remove the response with" in lost.err
+    assert len(lost.err.splitlines()) == 1, lost.err
+    lost = filled.ask("reask", "--key", keys[0])
+    assert (lost.code, lost.out) == (1, "0 of 0 responses were replaced\n")
     assert filled.server.requests == [], "half a prompt is not sent"
     assert filled.ask("drop", "--model", "*").code == 0
     assert filled.ask("verify").out == "0 responses are intact\n"
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_responses_with_prompts_are_asked_again_beside_some_without(filled, more):
+    rows = filled.listed()
+    damaged = next(row["trunk"] for row in rows if row["role"] == "judge")
+    lost = [row["key"] for row in rows if row["trunk"] == damaged]
+    filled.change("UPDATE trunks SET messages = x'00' WHERE hash = ?", damaged)
+    ran = filled.ask("reask", "--model", "*", *more)
+    assert ran.code == 1
+    n = len(rows) - len(lost)
+    assert n > 0
+    if more:
+        assert ran.out.startswith(f"{n} request")
+    else:
+        assert ran.out == f"{n} of {n} responses were replaced\n"
+    assert len(filled.asked()) == (0 if more else n)
+    assert ran.err == (
+        f"{len(lost)} response{'s' * (len(lost) > 1)} without an intact prompt cannot be asked again: "
+        f"{', '.join(key[:16] for key in lost)}; to remove one: bowstring store drop --key KEY\n"
+    )
 
 
 def test_an_older_format_is_refused(original, filled):

@@ -194,6 +194,13 @@ def trunk_of(store: Store, row: StoredResponse) -> Trunk:
     return Trunk(messages)
 
 
+def trunks_of(path: Path, rows: Iterable[StoredResponse]) -> dict[str, Trunk]:
+    """Return the trunks of responses by their hash, without those that are missing or damaged."""
+    with opened_store(path, readonly=True, quick=True) as store:
+        found = {digest: store.trunk(digest) for digest in dict.fromkeys(row.trunk for row in rows)}
+    return {digest: Trunk(messages) for digest, messages in found.items() if messages is not None}
+
+
 def drop(path: Path, chosen: Chosen) -> int:
     """Remove responses; return how many."""
     keys = [row.key for row in select(path, chosen)]
