@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from bowstring.errors import UsageError
 from bowstring.judging.forms import PAIRWISE
 from bowstring.runs.rows import COLUMNS, row_checksum
+from bowstring.runs.stored import Chosen
 from tests.e2e.test_eval import command, metrics, records
 from tests.support.command import Ran, bowstring
 from tests.support.server import Reply, Request, Server, digest_answer, text_of
@@ -162,10 +165,12 @@ def test_a_record_leads_to_its_responses_with_prompts_and_settings(filled):
     assert (found["role"], PAIRWISE.as_lines(found["text"])) == ("judge", record["judgement"])
     assert record["answer"] in found["messages"][-1]["content"]
     assert datetime.fromisoformat(found["stored"]) <= datetime.now(UTC)
-    nothing, several = filled.ask("show", "zz"), filled.ask("show", "")
+    begins = Counter(row["key"][0] for row in filled.listed())
+    ((begin, n),) = begins.most_common(1)  # there are more keys than hexadecimal digits
+    nothing, several = filled.ask("show", "zz"), filled.ask("show", begin)
     assert (nothing.code, nothing.err) == (2, f"{filled.store} has no response with key zz\n")
     assert several.code == 2
-    assert "20 responses" in several.err
+    assert f"{n} responses" in several.err
 
 
 def test_what_is_dropped_is_asked_for_again_and_nothing_else(filled):
@@ -203,6 +208,21 @@ def test_all_is_not_a_choice(filled):
             f"bowstring store {name}: say which responses, such as --model NAME or --empty\n",
         )
     assert len(filled.listed()) == 20
+
+
+@pytest.mark.parametrize("name", ["model", "address", "role", "finish", "since", "before", "key"])
+def test_an_empty_filter_is_refused(filled, name):
+    """Its usual cause is a shell variable that is not set."""
+    said = f"--{name} '': expected text, got an empty one (is a shell variable unset?)"
+    for one in ("list", "drop", "reask"):
+        ran = filled.ask(one, f"--{name}", "", "--empty" if one == "drop" else f"--{name}=")
+        assert (ran.code, ran.out, ran.err) == (2, "", f"{said}\n")
+    with pytest.raises(UsageError) as refused:
+        Chosen(**{name: ""})
+    assert str(refused.value) == said
+    assert filled.ask("show", "").err == "KEY '': expected text, got an empty one (is a shell variable unset?)\n"
+    assert len(filled.listed()) == 20
+    assert filled.server.requests == []
 
 
 def test_requests_sent_again_replace_their_responses(filled):

@@ -22,7 +22,7 @@ from bowstring.records import Message, Prompt, Sampling, Trunk
 from bowstring.runs.rows import COLUMNS, Row
 from bowstring.runs.salvage import is_trunk
 from bowstring.runs.store import Store
-from bowstring.settings import check_settings, option
+from bowstring.settings import check_settings, option, options_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,8 @@ class Chosen:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        for one in options_of(Chosen):
+            _check_not_empty(one.flag, getattr(self, one.field))
         for name in ("since", "before"):
             _moment(name, getattr(self, name))
 
@@ -168,6 +170,7 @@ def select(path: Path, chosen: Chosen) -> list[StoredResponse]:
 
 def show(path: Path, key: str) -> tuple[StoredResponse, tuple[Message, ...]]:
     """Return the response whose key begins like this, and its whole prompt."""
+    _check_not_empty("KEY", key)
     with opened_store(path, readonly=True) as store:
         found = [row for row in map(_stored, store.rows()) if row.key.startswith(key)]
         if not found:
@@ -253,6 +256,12 @@ def _stored(row: Row) -> StoredResponse:
 
 def _fits(pattern: str | None, text: str) -> bool:
     return pattern is None or fnmatchcase(text, pattern.replace("[", "[[]"))
+
+
+def _check_not_empty(name: str, value: object) -> None:
+    """Refuse an empty text, which would select everything or nothing."""
+    if isinstance(value, str) and not value.strip():
+        raise UsageError(f"{name} {value!r}: expected text, got an empty one (is a shell variable unset?)")
 
 
 def _moment(name: str, day: str | None) -> float | None:
