@@ -256,7 +256,7 @@ class Completion:
     provenance: Provenance = field(default_factory=Provenance, compare=False)
 
 
-# "code": an exception in a model that is Python code of the user
+# "code": a model that is Python code of the user raised an exception, did not return in time, or returned a wrong type
 FailureKind = Literal["context", "server", "timeout", "protocol", "rejected", "code"]
 
 

@@ -75,3 +75,11 @@ def test_a_line_of_progress_loses_whole_parts(width, shown):
 
 def test_words_are_cut_with_a_mark():
     assert shortened("stopping (press Ctrl-C again to stop immediately)", 20) == "stopping (press Ctr…"
+
+
+@pytest.mark.parametrize("columns", ["0", "00", "", "wide", "-5", "1.5", "²"])
+def test_a_width_that_is_none_counts_as_not_set(columns, runs):
+    words = ("compare", "echo", "plums-and-other-fruit-of-the-season")
+    ran = bowstring(*words, env={"COLUMNS": columns, "LINES": columns}, cwd=runs)
+    assert ran.code == 0, ran.err
+    assert ran.out == bowstring(*words, env={"COLUMNS": "80"}, cwd=runs).out

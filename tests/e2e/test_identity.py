@@ -92,11 +92,13 @@ def test_a_run_like_another_has_the_names_that_its_judge_was_given(tmp_path):
         assert bowstring(*like, "--out", tmp_path / "b").code == 0
         assert len(server.requests) == 20, "the same run again"
         assert bowstring(*like, "--served-as", "weights-1", "--out", tmp_path / "c").code == 0
+        assert bowstring(*like, "--served-as", "judge=weights-3", "--out", tmp_path / "e").code == 0
         other = bowstring(*like, "--judge", server.model("other"), "--out", tmp_path / "d")
         assert other.code == 0, other.err
     assert manifest(tmp_path / "b")["served_as"] == {"judge": "weights-2"}
     assert manifest(tmp_path / "c")["served_as"] == {"judge": "weights-2", "model": "weights-1"}
     assert manifest(tmp_path / "d")["config"]["judge"] == server.model("other")
+    assert manifest(tmp_path / "e")["served_as"] == {"judge": "weights-3"}
 
 
 def test_a_password_in_an_address_is_in_no_file(tmp_path):
@@ -162,6 +164,32 @@ def test_a_name_for_a_role_that_is_not_there_is_refused(tmp_path):
     ]:
         ran = bowstring(*by_builtin("openai/m@http://127.0.0.1:1/v1", tmp_path / "r"), "--served-as", given)
         assert (ran.code, ran.err) == (2, f"{message}\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("modle=x",), "modle=x: 'modle' is not a role; did you mean model?"),
+        (("=x",), "=x: '' is not a role; expected model, judge, matcher, history"),
+        (("model=x=y",), "model=x=y: a name may not contain '='"),
+        (("x", "y"), "y: the model already has the name x; did you mean judge=y?"),
+        (("model=x", "judge=y", "judge=z"), "judge=z: the judge already has the name y; give one name per role"),
+    ],
+)
+def test_names_that_are_not_clear_are_refused(tmp_path, given, message):
+    address = "@http://127.0.0.1:1/v1"
+    words = [
+        "eval",
+        "hicupid",
+        "--model",
+        f"openai/m{address}",
+        "--judge",
+        f"openai/j{address}",
+        "--out",
+        tmp_path / "r",
+    ]
+    ran = bowstring(*words, *(word for one in given for word in ("--served-as", one)))
+    assert (ran.code, ran.err) == (2, f"--served-as {message}\n")
 
 
 def key_of(identity: str) -> str:

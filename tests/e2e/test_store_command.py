@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from bowstring.errors import UsageError
 from bowstring.judging.forms import PAIRWISE
 from bowstring.runs.rows import COLUMNS, row_checksum
+from bowstring.runs.stored import Chosen
 from tests.e2e.test_eval import command, metrics, records
 from tests.support.command import Ran, bowstring
 from tests.support.server import Reply, Request, Server, digest_answer, text_of
@@ -162,10 +165,12 @@ def test_a_record_leads_to_its_responses_with_prompts_and_settings(filled):
     assert (found["role"], PAIRWISE.as_lines(found["text"])) == ("judge", record["judgement"])
     assert record["answer"] in found["messages"][-1]["content"]
     assert datetime.fromisoformat(found["stored"]) <= datetime.now(UTC)
-    nothing, several = filled.ask("show", "zz"), filled.ask("show", "")
+    begins = Counter(row["key"][0] for row in filled.listed())
+    ((begin, n),) = begins.most_common(1)  # there are more keys than hexadecimal digits
+    nothing, several = filled.ask("show", "zz"), filled.ask("show", begin)
     assert (nothing.code, nothing.err) == (2, f"{filled.store} has no response with key zz\n")
     assert several.code == 2
-    assert "20 responses" in several.err
+    assert f"{n} responses" in several.err
 
 
 def test_what_is_dropped_is_asked_for_again_and_nothing_else(filled):
@@ -203,6 +208,21 @@ def test_all_is_not_a_choice(filled):
             f"bowstring store {name}: say which responses, such as --model NAME or --empty\n",
         )
     assert len(filled.listed()) == 20
+
+
+@pytest.mark.parametrize("name", ["model", "address", "role", "finish", "since", "before", "key"])
+def test_an_empty_filter_is_refused(filled, name):
+    """Its usual cause is a shell variable that is not set."""
+    said = f"--{name} '': expected text, got an empty one (is a shell variable unset?)"
+    for one in ("list", "drop", "reask"):
+        ran = filled.ask(one, f"--{name}", "", "--empty" if one == "drop" else f"--{name}=")
+        assert (ran.code, ran.out, ran.err) == (2, "", f"{said}\n")
+    with pytest.raises(UsageError) as refused:
+        Chosen(**{name: ""})
+    assert str(refused.value) == said
+    assert filled.ask("show", "").err == "KEY '': expected text, got an empty one (is a shell variable unset?)\n"
+    assert len(filled.listed()) == 20
+    assert filled.server.requests == []
 
 
 def test_requests_sent_again_replace_their_responses(filled):
@@ -316,6 +336,36 @@ def test_a_store_is_merged_into_a_new_one_and_not_into_itself(filled, tmp_path):
     assert missing.err == f"{tmp_path / 'missing.sqlite'}: no such store; give one with --store PATH\n"
 
 
+def test_nothing_is_merged_unless_all_stores_can_be_read(filled, tmp_path):
+    new, missing, damaged = tmp_path / "new.sqlite", tmp_path / "missing.sqlite", tmp_path / "damaged.sqlite"
+    content = filled.store.read_bytes()
+    damaged.write_bytes(content[: len(content) // 2])
+    for bad, code in ((missing, 2), (damaged, 1)):
+        ran = bowstring("store", "merge", filled.store, bad, filled.store, "--store", new)
+        assert (ran.code, ran.out) == (code, "")
+        assert ran.err.startswith(str(bad))
+        assert not new.exists()
+
+
+@pytest.mark.parametrize("statement", ["UPDATE trunks SET messages = x'00'", "DELETE FROM trunks"])
+def test_responses_without_their_prompts_are_not_merged(filled, original, tmp_path, statement):
+    new = Filled(filled.server, tmp_path / "new")
+    one = filled.listed()[0]["trunk"]
+    lost = sum(row["trunk"] == one for row in filled.listed())
+    filled.change(f"{statement} WHERE hash = ?", one)
+    ran = new.ask("merge", filled.store)
+    assert ran.code == 0, ran.err
+    is_one = lost == 1
+    assert ran.out.splitlines() == [
+        f"{20 - lost} responses were added to {new.store}",
+        f"! {lost} response{' was' if is_one else 's were'} not taken: "
+        f"{'its prompt is' if is_one else 'their prompts are'} missing or damaged",
+    ]
+    assert new.ask("verify").out == f"{20 - lost} responses are intact\n"
+    assert new.ask("merge", original.store).out.splitlines() == [f"{lost} responses were added to {new.store}"]
+    assert new.ask("verify").out == "20 responses are intact\n"
+
+
 def assert_refused(filled: Filled, said: str, *commands: tuple[str | Path, ...]) -> None:
     """Every command says the same in one line, and changes nothing."""
     content = filled.store.read_bytes()
@@ -353,14 +403,36 @@ def test_a_response_without_its_prompt_is_a_problem(filled, statement):
     keys = [row["key"] for row in filled.listed()]
     assert problems == [f"{key}: its prompt is missing or damaged" for key in keys]
     filled.server.faults = lambda request: None
-    for one in (("show", keys[0]), ("reask", "--key", keys[0])):
-        lost = filled.ask(*one)
-        assert lost.code == 1
-        assert f"the prompt of {keys[0][:16]} is missing or damaged; remove the response with" in lost.err
-        assert len(lost.err.splitlines()) == 1, lost.err
+    lost = filled.ask("show", keys[0])
+    assert lost.code == 1
+    assert f"the prompt of {keys[0][:16]} is missing or damaged; remove the response with" in lost.err
+    assert len(lost.err.splitlines()) == 1, lost.err
+    lost = filled.ask("reask", "--key", keys[0])
+    assert (lost.code, lost.out) == (1, "0 of 0 responses were replaced\n")
     assert filled.server.requests == [], "half a prompt is not sent"
     assert filled.ask("drop", "--model", "*").code == 0
     assert filled.ask("verify").out == "0 responses are intact\n"
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_responses_with_prompts_are_asked_again_beside_some_without(filled, more):
+    rows = filled.listed()
+    damaged = next(row["trunk"] for row in rows if row["role"] == "judge")
+    lost = [row["key"] for row in rows if row["trunk"] == damaged]
+    filled.change("UPDATE trunks SET messages = x'00' WHERE hash = ?", damaged)
+    ran = filled.ask("reask", "--model", "*", *more)
+    assert ran.code == 1
+    n = len(rows) - len(lost)
+    assert n > 0
+    if more:
+        assert ran.out.startswith(f"{n} request")
+    else:
+        assert ran.out == f"{n} of {n} responses were replaced\n"
+    assert len(filled.asked()) == (0 if more else n)
+    assert ran.err == (
+        f"{len(lost)} response{'s' * (len(lost) > 1)} without an intact prompt cannot be asked again: "
+        f"{', '.join(key[:16] for key in lost)}; to remove one: bowstring store drop --key KEY\n"
+    )
 
 
 def test_an_older_format_is_refused(original, filled):

@@ -240,11 +240,11 @@ def test_a_store_that_came_without_its_seal_gets_one_when_it_is_opened(stores, t
     assert len(found) < len(RESPONSES)
 
 
-def test_a_file_that_never_was_a_store_is_left_alone(tmp_path):
+@pytest.mark.parametrize("readonly", [False, True])
+def test_a_file_that_never_was_a_store_is_left_alone(tmp_path, readonly):
     path = tmp_path / "letters.txt"
     path.write_bytes(b"Dear all, " * 2000)
-    with pytest.raises(
-        StoreError, match="cannot be used as a store: file is not a database; choose another with --store"
-    ):
-        Store(path)
+    with pytest.raises(StoreError, match="is not a store: file is not a database; choose another with --store"):
+        Store(path, readonly=readonly)
     assert path.read_bytes() == b"Dear all, " * 2000
+    assert list(tmp_path.iterdir()) == [path]

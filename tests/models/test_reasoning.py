@@ -1,7 +1,11 @@
 """Thoughts are kept apart from answers, in the formats of all families of models; what only looks like one stays."""
 
+import re
+import sys
+from itertools import pairwise
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bowstring.models.reasoning import FORMATS, HARMONY, ThoughtFormat, opened_format, split_reasoning
@@ -61,10 +65,69 @@ FINAL = "<|start|>assistant<|channel|>final<|message|>"
         ("<think>What does `</think>` do? It ends this.</think>It ends a thought.", "It ends a thought.",
          "What does `</think>` do? It ends this."),
         ('<think>Say "yes"</think>"yes"', '"yes"', 'Say "yes"'),
+        ("They ask what `</think>` and <think> do.\n</think>\n\nIt ends a thought.", "It ends a thought.",
+         "They ask what `</think>` and <think> do."),
+        ("They ask what </think> does.\n</think>\n\nIt ends a thought.", "It ends a thought.",
+         "They ask what </think> does."),
+        ("<think>It writes </think> and then answers. So:</think>It ends.", "It ends.",
+         "It writes </think> and then answers. So:"),
+        # a thought that ends in a mark which is also one of quotes or emphasis
+        ("So, **lentils**</think>**Lentils** it is.", "**Lentils** it is.", "So, **lentils**"),
+        ('The pot is 5".</think>Use a 6" pot.', 'Use a 6" pot.', 'The pot is 5".'),
+        ("I am sure. </think> Try lentils.", "Try lentils.", "I am sure."),
+        ("- lentils </think>\nTry lentils.", "Try lentils.", "- lentils"),
+        # a fence that the thought leaves open
+        ("Let me try:\n```\nx = 1\n</think>\n\nUse this:\n```\nx = 2\n```\n", "Use this:\n```\nx = 2\n```\n",
+         "Let me try:\n```\nx = 1"),
+        ("Let me try ```x = 1\n</think>\n\nUse this:\n```py\nx = 2", "Use this:\n```py\nx = 2",
+         "Let me try ```x = 1"),
+        # thoughts inside of the answer
+        ("<think>a</think>Hello there<think>SECRET</think>Bye", "Hello there Bye", "a\n\nSECRET"),
+        ("<think>a</think>Hello.\n\n<think>b</think>\n\nBye.", "Hello.\n\nBye.", "a\n\nb"),
+        ("Sure! <think>plan</think> The answer", "Sure! The answer", "plan"),
+        ("Hello <think> plan", "Hello <think> plan", None),
+        ("Hello.\n<think>\nplan", "Hello.", "plan"),
+        ("Hello<think>plan", "Hello", "plan"),
+        # nested thoughts
+        ("<think>outer <think>inner</think> still outer</think>ans", "ans", "outer <think>inner</think> still outer"),
+        ("<think>a<think>b</think> c <think>d</think> e</think>ans", "ans", "a<think>b</think> c <think>d</think> e"),
+        ("<think>\n<think>\na</think>ans", "ans", "a"),
+        ("<think>a <think>b</think>ans<think>c</think>", "ans", "a <think>b\n\nc"),
+        # what precedes the marker without being seen
+        ("\ufeff<think>a</think>b", "b", "a"),
+        ("\u200b\n <think>a</think>\u200b<think>b</think>c", "c", "a\n\nb"),
+        ("\ufeffanalysisHm.assistantfinalTry lentils.", "Try lentils.", "Hm."),
+        # channels
+        ("assistantanalysisHm.assistantfinalTry lentils.", "Try lentils.", "Hm."),
+        ("analysisSay assistantfinal here? No.assistantfinalLentils.", "Lentils.", "Say assistantfinal here? No."),
+        ("assistantfinalTry lentils.", "Try lentils.", None),
+        ("analysisa.assistantfinalHello.assistantanalysisb.assistantfinalBye.", "Hello. Bye.", "a.\n\nb."),
+        (f"<|channel|>analysis<|message|>a<|end|>{FINAL}Write `<|end|>`.<|return|>", "Write `<|end|>`.", "a"),
+        (f"{FINAL}It writes <|end|> there.<|return|>", "It writes <|end|> there.", None),
+        ("<|channel|>analysis<|message|>a<|end|>Try lentils.", "Try lentils.", "a"),
+        ("<|channel|>analysis a<|end|>Try lentils.", "Try lentils.", "a"),
+        (f"Hello<|channel|>analysis<|message|>a<|end|>{FINAL}Bye", "Hello Bye", "a"),
+        (f"{FINAL}Lentils.<|end|><|start|>user<|message|>Thanks!", "Lentils.", "Thanks!"),
     ],
 )  # fmt: skip
 def test_thoughts_of_each_family_are_kept_apart(text, answer, thought):
     assert split_reasoning(text) == (answer, thought)
+
+
+@pytest.mark.parametrize("format", [format for format in FORMATS if format is not HARMONY])
+def test_thoughts_of_each_format_may_be_anywhere_and_nested(format: ThoughtFormat):
+    a, b = format.open, format.close
+    assert split_reasoning(f"{a} x{b}Hello there{a} SECRET{b}Bye") == ("Hello there Bye", "x\n\nSECRET")
+    assert split_reasoning(f"Hello! {a} plan{b} Bye") == ("Hello! Bye", "plan")
+    assert split_reasoning(f"{a} x {a}y{b} z{b}Bye") == ("Bye", f"x {a}y{b} z")
+    assert split_reasoning(f"\ufeff{a} x{b}Bye") == ("Bye", "x")
+    for quoted in (
+        f"Write `{b}` last.",
+        f"Write **{b}** last.",
+        f"It writes {b} and answers.",
+        f'"{a} x{b}Bye" it is.',
+    ):
+        assert split_reasoning(quoted) == (quoted, None)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +148,18 @@ def test_thoughts_of_each_family_are_kept_apart(text, answer, thought):
         "analysisResult = 3",
         "Magistral writes [THINK] and [/THINK].",
         "I think </b> so",
+        "To end a thought the model writes </think> and then answers.",
+        "Use **</think>** to close, or *</think>*, or __</think>__",
+        "HTML: <b>x</b> </reasoning> tag closes it",
+        "analysis: the assistantfinal marker",
+        "assistantfinal is a marker.",
+        'R1 writes "hm</think>yes" there.',
+        "It is “hm</think>yes” or «hm</think>yes».",
+        'He wrote "<think>plan</think> The answer" there.',
+        "使用`</think>`标签",
+        "标签是</think>。",
+        "Like this:\n```\n<think>\nhm\n</think>\nyes\n```\nor\n```xml\n</think>\n```\nThat is all.",
+        "gpt-oss writes `<|end|><|start|>assistant<|channel|>final<|message|>` there.",
     ],
 )
 def test_an_answer_that_speaks_of_markers_stays_as_it_is(text):
@@ -96,7 +171,14 @@ def test_a_thought_that_the_prompt_opened_and_nothing_closed_is_no_answer():
     assert split_reasoning("Okay, the user wants", opened=THINK) == ("", "Okay, the user wants")
     assert split_reasoning("Okay.</think>\nLentils.", opened=THINK) == ("Lentils.", "Okay.")
     assert split_reasoning("Okay.", opened=HARMONY) == ("", "Okay.")
-    assert split_reasoning("<think>Okay.</think>Lentils.", opened=THINK)[0] == "Lentils."
+    assert split_reasoning("<think>Okay.</think>Lentils.", opened=THINK) == ("Lentils.", "Okay.")
+    odd = "Say:\n```\nx\n</think>\nUse:\n```\ny\n```\n"
+    assert split_reasoning(odd, opened=THINK) == ("Use:\n```\ny\n```\n", "Say:\n```\nx")
+
+
+def test_a_thought_that_was_cut_does_not_end_where_it_mentions_its_marker():
+    assert split_reasoning("What does `</think>` do?", opened=THINK, cut=True) == ("", "What does `</think>` do?")
+    assert split_reasoning("Okay.</think>Lentils", opened=THINK, cut=True) == ("Lentils", "Okay.")
 
 
 def test_bare_channels_without_an_answer_are_a_thought_only_where_the_text_was_cut():
@@ -141,3 +223,71 @@ def test_an_unopened_thought_ends_at_its_marker(format: ThoughtFormat, thought, 
 @given(texts)
 def test_a_text_without_markers_is_an_answer(text):
     assert split_reasoning(text, cut=True) == (text, None)
+
+
+_BARE = ("analysis", "assistantanalysis", "assistantfinal")
+_PIECES = [
+    *(mark for format in FORMATS for mark in (format.open, format.close)),
+    *("<|end|>", "<|return|>", "<|start|>assistant", "<|channel|>final<|message|>", *_BARE),
+    *("`", '"', "**", "“", "”", "```", "```py", "\n", "\n\n", " ", ". ", ", ", "\ufeff"),
+]
+# Every word is there once, so that its place can be found.
+written = st.lists(st.sampled_from([*_PIECES, *["WORD"] * 20]), max_size=40).map(
+    lambda pieces: "".join(f"w{n}w" if piece == "WORD" else piece for n, piece in enumerate(pieces))
+)
+
+
+def words(text: str) -> list[int]:
+    return [int(word) for word in re.findall(r"w(\d+)w", text)]
+
+
+@settings(max_examples=500)
+@given(written, st.none() | formats, st.booleans())
+def test_nothing_is_lost_or_doubled_and_the_order_stays(text, opened, cut):
+    answer, thoughts = split_reasoning(text, opened=opened, cut=cut)
+    both = words(answer), words(thoughts or "")
+    assert sorted(both[0] + both[1]) == words(text)
+    assert all(a < b for one in both for a, b in pairwise(one))
+
+
+class Counted(str):
+    """A text that counts the characters of its slices."""
+
+    __slots__ = ()
+    sliced = 0
+
+    def __getitem__(self, key):
+        found = super().__getitem__(key)
+        Counted.sliced += len(found)
+        return found
+
+
+def steps(text: str) -> int:
+    """Return how many functions are called to split a text, and how many characters are copied."""
+    calls, Counted.sliced = 0, 0
+
+    def count(frame, event, argument):
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        split_reasoning(Counted(text))
+    finally:
+        sys.setprofile(before)
+    return calls + Counted.sliced
+
+
+_REPEATED = [
+    *(mark for format in FORMATS for mark in (format.open, format.close, f"{format.open}a{format.close}b")),
+    *("<think><think>a</think>", "`</think>`", "a </think> b ", "\n</think>\n", '"<think>x"', "```\n<think>\n"),
+    *("~~~</think>", "*</think>", "a<|end|>", "<|channel|>x", "<|start|>assistant", " assistantfinal "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("start", ["", "<think>", "x", "analysis", HARMONY.open])
+@pytest.mark.parametrize("repeated", _REPEATED)
+def test_repetitive_texts_take_linear_time(start, repeated):
+    """Twice as long a text takes twice as many steps; four times would be quadratic."""
+    assert steps(start + repeated * 400) < 2.5 * steps(start + repeated * 200) + 200

@@ -2,11 +2,15 @@
 
 import asyncio
 import json
+from collections import defaultdict
 
 import pytest
 
+import bowstring as package
 from bowstring.models.endpoint import read_completion
+from bowstring.models.interface import RequestFailed
 from bowstring.models.names import open_model
+from bowstring.models.transport import Patience
 from bowstring.records import Message, Prompt, Sampling, Trunk
 from tests.support.server import Reply, Server
 
@@ -29,9 +33,11 @@ class Served(Server):
         name = request.path.rpartition("/")[2]
         if name != "completions":
             found = self.paths.get(name)
-            return Reply(404) if found is None else Reply(body=json.dumps(found(request.body)).encode())
+            said = Reply(404) if found is None else found(request.body)
+            return said if isinstance(said, Reply) else Reply(body=json.dumps(said).encode())
         said = self.answers[request.body["messages"][-1]["content"]]
-        return Reply(body=json.dumps(said(request.body) if callable(said) else said).encode())
+        said = said(request.body) if callable(said) else said
+        return said if isinstance(said, Reply) else Reply(body=json.dumps(said).encode())
 
 
 def llama_cpp(template, separates=False):
@@ -49,13 +55,15 @@ def vllm(template):
     }, {}
 
 
-def ask(server, *questions, sampling=SAMPLING):
+def ask(server, *questions, sampling=SAMPLING, patience=None):
     async def run():
-        model = open_model(server.model("m"))
+        model = open_model(server.model("m"), patience=patience)
         asked = [Prompt(Trunk([]), (Message("user", (question,)),)) for question in questions]
-        found = await asyncio.gather(*(model.complete(prompt, sampling) for prompt in asked))
-        await model.close()
-        return found, [one.provenance.may_be_thought for one in found]
+        try:
+            found = await asyncio.gather(*(model.complete(prompt, sampling) for prompt in asked))
+            return found, [one.provenance.may_be_thought for one in found]
+        finally:
+            await model.close()
 
     return asyncio.run(run())
 
@@ -95,6 +103,109 @@ def test_a_server_that_does_not_say_it_leaves_the_answer_and_a_mark():
         found, unclear = ask(server, "cut", "closed")
     assert [one.text for one in found] == ["Okay, they", "Lentils."]
     assert unclear == [True, False]
+
+
+OVERLOADED = Reply(body=json.dumps({"error": {"code": 503, "message": "Loading model"}}).encode())
+PASSING = {
+    **{str(status): Reply(status) for status in (408, 429, 500, 502, 503, 504, 529)},
+    "closed": Reply(close=True),
+    "half": Reply(body=b'{"prompt": "x"}', cut=True),
+    "inside a 200": OVERLOADED,
+}
+UNKNOWN = {
+    **{str(status): Reply(status) for status in (301, 302, 400, 401, 403, 404, 405, 422, 501)},
+    "page": Reply(body=b"<!doctype html><title>Welcome</title>", headers={"Content-Type": "text/html"}),
+    "error": Reply(body=b'{"error": "Unexpected endpoint or method. (POST /apply-template)"}'),
+    "error object": Reply(body=b'{"error": {"code": 404, "message": "no such route"}}'),
+    "list": Reply(body=b"[]"),
+}
+QUICK = Patience(attempts=3, longest_pause=0.01, first_pause=0.001)
+
+
+def failing(reply, times, otherwise):
+    """A path that fails so many times."""
+    left = [reply] * times
+    return lambda body: left.pop() if left else otherwise(body)
+
+
+@pytest.mark.parametrize("reply", PASSING.values(), ids=PASSING)
+@pytest.mark.parametrize("name", ["apply-template", "tokenize", "detokenize", "completions"])
+def test_a_server_that_fails_for_the_moment_is_asked_again(name, reply):
+    paths, short = llama_cpp(THINKS) if name in ("apply-template", "completions") else vllm(THINKS)
+    at, key = (short, "Hi") if name == "completions" else (paths, name)
+    with Served({"cut": CUT} | short, paths) as server:
+        holder = server.answers if name == "completions" else server.paths
+        holder[key] = failing(reply, 2, at[key])
+        [found], unclear = ask(server, "cut", patience=QUICK)
+    assert (found.text, found.reasoning, unclear) == ("", "Okay, they", [False])
+
+
+@pytest.mark.parametrize("reply", PASSING.values(), ids=PASSING)
+def test_a_request_fails_if_the_server_still_fails_and_the_next_one_asks_again(reply):
+    """Those that wait at the same moment fail with it; nothing wrong is remembered."""
+    paths, short = llama_cpp(THINKS)
+    paths["apply-template"] = failing(reply, 3, paths["apply-template"])
+
+    async def run(server):
+        model = open_model(server.model("m"), patience=QUICK)
+        prompts = [Prompt(Trunk([]), (Message("user", (question,)),)) for question in ("cut", "closed", "cut", "cut")]
+        first = await asyncio.gather(*(model.complete(p, SAMPLING) for p in prompts), return_exceptions=True)
+        asked = [request.path for request in server.requests].count("/apply-template")
+        then = await model.complete(prompts[0], SAMPLING)
+        wasted = model.take_wasted()
+        await model.close()
+        return first, asked, then, wasted
+
+    cut = CUT | {"usage": {"prompt_tokens": 5, "completion_tokens": 20}}
+    with Served({"cut": cut, "closed": CLOSED} | short, paths) as server:
+        first, asked, then, wasted = asyncio.run(run(server))
+    failed = [one for one in first if isinstance(one, RequestFailed)]
+    assert [one.text for one in first if one not in failed] == ["Lentils."]
+    assert {one.kind for one in failed} == {"server"}
+    assert "asked at /apply-template whether answers begin in a thought" in failed[0].reason
+    assert (len(failed), asked) == (3, 3)
+    assert (then.text, then.reasoning) == ("", "Okay, they")
+    assert wasted.completion == 60, "answers that could not be used were paid for"
+
+
+def test_a_server_that_does_not_answer_in_time_fails_the_request():
+    paths = {"apply-template": lambda body: Reply(wait=5.0)}
+    with Served({"cut": CUT}, paths) as server, pytest.raises(RequestFailed, match="did not answer in time") as failed:
+        ask(server, "cut", patience=Patience(attempts=2, first_pause=0.001, timeout=0.3))
+    assert failed.value.kind == "server"
+
+
+@pytest.mark.parametrize("reply", UNKNOWN.values(), ids=UNKNOWN)
+def test_a_server_without_such_a_path_does_not_say_it(reply):
+    paths = dict.fromkeys(("apply-template", "tokenize", "detokenize"), lambda body: reply)
+    with Served({"a": CUT, "b": CUT}, paths) as server:
+        found, _ = ask(server, "a", "b", patience=QUICK)
+        asked = [request.path for request in server.requests if not request.path.endswith("completions")]
+    assert [one.text for one in found] == ["Okay, they"] * 2
+    assert asked == ["/apply-template", "/tokenize"], "once each"
+
+
+def test_a_server_that_rejects_the_raw_form_does_not_say_whether_it_separates_thoughts():
+    paths, _ = llama_cpp(THINKS)
+    short = {"Hi": lambda body: Reply(400) if "reasoning_format" in body else message("")}
+    with Served({"cut": CUT, "closed": CLOSED} | short, paths) as server:
+        found, unclear = ask(server, "cut", "closed")
+    assert [one.text for one in found] == ["Okay, they", "Lentils."]
+    assert unclear == [True, False]
+
+
+def test_a_failure_to_say_it_is_not_stored(tmp_path):
+    """A later run on the same store asks again, and has no thought as an answer."""
+    paths, short = llama_cpp(THINKS)
+    kept = paths["apply-template"]
+    with Served(defaultdict(lambda: CUT) | short, paths) as server:
+        server.paths["apply-template"] = lambda body: Reply(503)
+        common = {"model": server.model("m"), "limit": 3, "history": "none", "attempts": 1}
+        first = package.evaluate("hicupid", out=tmp_path / "a", store=tmp_path / "store", **common)
+        server.paths["apply-template"] = kept
+        second = package.evaluate("hicupid", out=tmp_path / "b", store=tmp_path / "store", **common)
+    assert first.metrics["failures"]["provider"] == {"server": 3}
+    assert {record["answer"] for record in second.records()} == {""}
 
 
 def test_the_server_is_asked_once_for_each_set_of_arguments_and_with_them():

@@ -66,6 +66,8 @@ def answers(folder, sampling: Sampling):
         ("<think>so</think> <think>they</think>Try lentils.", None, ("Try lentils.", "so\n\nthey")),
         ("so</think><think>they", THINK, ("", "so\n\nthey")),
         ("<think>so", None, ("", "so")),
+        ("so</think>Try<think>they</think> lentils.", THINK, ("Try lentils.", "so\n\nthey")),
+        ("<think>so</think>Try", THINK, ("Try", "so")),
         ("Try lentils.<|end|>", None, ("Try lentils.", None)),
         ("", None, ("", None)),
         ("", THINK, ("", None)),
@@ -74,6 +76,16 @@ def answers(folder, sampling: Sampling):
 def test_generated_tokens_are_split(which, text, opened, expected, request):
     known = tokenizer(request.getfixturevalue(which))
     assert ThoughtTokens(known).split(known(text)["input_ids"], opened) == expected
+
+
+@pytest.mark.parametrize("which", ["folder", "spelled"])
+def test_a_thought_inside_of_a_thought_is_no_answer(which, request):
+    known = tokenizer(request.getfixturevalue(which))
+    for text, opened in (
+        ("<think>so <think>they</think> avoid</think>Try", None),
+        ("so<think>they</think>.</think>Try", THINK),
+    ):
+        assert ThoughtTokens(known).split(known(text)["input_ids"], opened)[0] == "Try"
 
 
 def test_channels_are_split_where_special_tokens_are_kept(folder):

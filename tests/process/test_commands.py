@@ -1,7 +1,10 @@
 """Every command once as it is installed: it starts, does its work without a warning, and ends."""
 
+import os
 import re
 import signal
+import subprocess
+import sys
 
 import httpx
 import pytest
@@ -81,6 +84,23 @@ def test_it_serves_until_ctrl_c(command, folder):
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=LIMIT)
     assert process.returncode == 130
+
+
+@pytest.mark.parametrize("module", ["difflib", "typer"])  # imported before, and after, the command line has begun
+def test_ctrl_c_while_modules_are_imported_ends_it_without_a_traceback(module, tmp_path):
+    (tmp_path / f"{module}.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(86400)\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bowstring", "models"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])},
+    )
+    assert process.stdout.readline() == "importing\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 130
+    assert err == ("stopped\n" if module == "typer" else "")
 
 
 @pytest.mark.slow

@@ -4,8 +4,10 @@ import asyncio
 
 import pytest
 
+from bowstring.cli.progress import describe
 from bowstring.records import Completion, Message, Prompt, Sampling, Trunk, request_key
 from bowstring.runs.asking import Asker, trunk_share
+from bowstring.runs.runner import Group, Runner, Snapshot
 from bowstring.runs.store import Response, Store
 
 SAMPLING = Sampling(10)
@@ -51,6 +53,35 @@ def test_what_another_process_stored_while_a_request_waited_is_not_asked_again(t
         await theirs.close()
 
     asyncio.run(run())
+
+
+def test_the_progress_says_that_a_run_waits_for_another_process(tmp_path):
+    async def run() -> list[Snapshot]:
+        model, mine, theirs = OneAtATime(), Store(tmp_path / "s.sqlite"), Store(tmp_path / "s.sqlite")
+        model.go_on.set()
+        key = request_key("one", prompt("a"), SAMPLING)
+        assert theirs.leases.take(key)
+        asker, seen = Asker(model, mine), []
+
+        async def work(text: str) -> dict:
+            await asker.ask(prompt(text), SAMPLING)
+            return {}
+
+        def watch(snapshot: Snapshot) -> None:
+            seen.append(snapshot)
+            if snapshot.waiting:
+                theirs.leases.free(key)
+
+        await Runner([Group(["a"], lambda items: work)], [asker], watch).run()
+        await mine.close()
+        await theirs.close()
+        return seen
+
+    seen = asyncio.run(run())
+    (line,) = {part for snapshot in seen for part in describe(snapshot).split(" · ") if "waiting" in part}
+    assert line == "waiting for 1 answer of another process"
+    assert seen[-1].waiting == 0
+    assert seen[-1].done == 1
 
 
 def test_identical_requests_at_once_are_sent_once(tmp_path):

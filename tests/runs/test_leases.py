@@ -6,9 +6,11 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 
+from bowstring.runs import leases
 from bowstring.runs.leases import Leases
 
 
@@ -75,6 +77,30 @@ def test_an_owner_is_alive_by_its_number_here_and_by_what_it_said_elsewhere(stor
         assert first.take("a")
         change_owner(store, **(columns | ({"pid": ended.pid} if "pid" in columns else {})))
         assert second.take("a") == free
+        first.close()
+        second.close()
+
+    asyncio.run(two())
+
+
+def test_an_owner_elsewhere_whose_clock_is_ahead_counts_while_it_renews_its_lease(store, monkeypatch):
+    now = time.monotonic()
+    monkeypatch.setattr(leases, "time", SimpleNamespace(time=time.time, monotonic=lambda: now))
+    ahead = time.time() + 3600
+
+    async def two():
+        nonlocal now
+        first, second = Leases(store), Leases(store)
+        assert first.take("a")
+        first._renewing.cancel()  # it is killed
+        for n in range(3):
+            change_owner(store, host="another", until=ahead + n)
+            assert not second.take("a")
+            now += leases.LASTS - 1
+            assert not second.take("a")
+        now += 1
+        assert await second.wait("a", 10)
+        assert second.take("a")
         first.close()
         second.close()
 

@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -151,7 +152,7 @@ def test_two_processes_write_one_store_at_a_time(tmp_path):
 
 def test_a_file_that_is_no_store_is_named(tmp_path):
     (tmp_path / "s.sqlite").write_bytes(b"not a database at all, but long enough to be read as one" * 100)
-    with pytest.raises(StoreError, match="cannot be used as a store"):
+    with pytest.raises(StoreError, match="is not a store: file is not a database"):
         get(tmp_path / "s.sqlite", "x")
 
 
@@ -171,6 +172,17 @@ def test_a_database_of_something_else_is_left_alone(tmp_path, readonly, table, n
     said = f"{path} is not a store but another database, with {named}; choose another with --store"
     assert str(refused.value) == said
     assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+def test_nothing_is_left_beside_a_store_of_another_format(tmp_path, readonly):
+    path = tmp_path / "s.sqlite"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 2")
+    with pytest.raises(StoreError, match="has format 2, but this version reads format 3"):
+        Store(path, readonly=readonly)
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_an_empty_file_becomes_a_store(tmp_path):

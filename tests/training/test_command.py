@@ -102,6 +102,28 @@ def test_what_the_hub_does_not_have_is_no_folder_here_either(users, tmp_path):
     assert ran.err.splitlines()[-1] == "hf/no/such: no such folder, and no accessible model of that id on the hub"
 
 
+def test_a_folder_with_a_near_name_is_suggested_where_the_hub_does_not_help(users, tmp_path):
+    (tmp_path / "llama-tuned").mkdir()
+    wrong = {
+        ("--model", "lama-tuned"): "hf/lama-tuned: no such folder, and no accessible model of that id on the hub",
+        ("--model", "llama-tuned-"): "hf/llama-tuned-: neither an existing folder nor a valid hub id",
+        (
+            "--init-from",
+            "lama-tuned",
+        ): "the adapter lama-tuned: no such folder; expected a folder or a hub id (OWNER/NAME)",
+    }
+    words = ("train", "sft", "--data", users, "--out", "a")
+    with Hub({}) as hub:
+        for option, said in wrong.items():
+            ran = bowstring(*words, *option, env=hub.env(tmp_path / "home"), cwd=tmp_path)
+            assert ran.code == 2
+            assert ran.err.splitlines()[-1] == f"{said}; did you mean llama-tuned?"
+    ran = bowstring(*words, "--model", "lama-tuned", env=hub.env(tmp_path / "home"), cwd=tmp_path)
+    assert ran.code == 1
+    assert "hf/lama-tuned: no such folder, and the download failed: " in ran.err
+    assert ran.err.endswith("; did you mean llama-tuned?\n")
+
+
 def test_whose_limit_it_is_that_all_examples_pass_is_said(train, folder, tmp_path):
     short = copy_of(folder, tmp_path / "short", max_position_embeddings=64)
     code, _, lines = train("sft", "--model", short)

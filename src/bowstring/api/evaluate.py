@@ -39,7 +39,7 @@ from bowstring.runs.folder import EndedRun, fingerprint, names_of_run, read_mani
 from bowstring.runs.runner import Record, Snapshot
 from bowstring.runs.running import Evaluation, Run, Running, RunOptions, check_budget
 from bowstring.runs.sweep import Sweep, run_folders, slug, variant_name
-from bowstring.settings import Option, check_option, option, options_of, split_keywords
+from bowstring.settings import Option, check_option, did_you_mean, option, options_of, split_keywords
 from bowstring.studies.validity import with_audit
 
 LEDGER_NAME = "batches"
@@ -236,17 +236,28 @@ def _prepare(
 
 def served_names(given: Sequence[str], roles: Collection[str]) -> dict[str, str]:
     """The names of --served-as by role."""
-    found = {}
+    found: dict[str, str] = {}
     for one in given:
-        role, equals, name = one.partition("=")
-        if not equals or role not in _ROLES:
-            role, name = "model", one
+        role, name = _role_and_name(one)
+        if role not in _ROLES:
+            raise UsageError(f"--served-as {one}: {role!r} is not a role; {did_you_mean(role, _ROLES)}")
         if role not in roles:
             raise UsageError(f"--served-as {one}: there is no {role} here; expected {join_choices(list(roles))}")
         if not name.strip() or not name.isprintable():
             raise UsageError(f"--served-as {one!r}: expected a name")
+        if "=" in name:
+            raise UsageError(f"--served-as {one}: a name may not contain '='")
+        if role in found:
+            unnamed = next((other for other in roles if other not in found), None)
+            way_out = f"did you mean {unnamed}={name}?" if unnamed else "give one name per role"
+            raise UsageError(f"--served-as {one}: the {role} already has the name {found[role]}; {way_out}")
         found[role] = name
     return found
+
+
+def _role_and_name(served_as: str) -> tuple[str, str]:
+    role, equals, name = served_as.partition("=")
+    return (role, name) if equals else ("model", served_as)
 
 
 def run_to_repeat(path: Path) -> EndedRun:
@@ -281,9 +292,12 @@ def _like(run: EndedRun, name: str | None, given: dict[str, Any]) -> tuple[str, 
         if key not in given
     }
     keyword = {STAGE_ROLE: "history_model"}
-    served = [f"{role}={name}" for role, name in known.served_as.items() if keyword.get(role, role) not in given]
-    if served:  # a name that is given for the same role comes later, and counts
-        given = given | {"served_as": (*served, *given.get("served_as", ()))}
+    now = given.get("served_as") or ()
+    now = (now,) if isinstance(now, str) else tuple(now)
+    replaced = {_role_and_name(str(one))[0] for one in now} | {r for r in _ROLES if keyword.get(r, r) in given}
+    served = tuple(f"{role}={name}" for role, name in known.served_as.items() if role not in replaced)
+    if served:
+        given = given | {"served_as": (*served, *now)}
     thinking = ThinkingSettings.of_configuration(configuration).configuration()
     data = {"data": run.data_name, "revision": configuration["data"]["revision"]}
     data = {key: value for key, value in data.items() if value is not None}

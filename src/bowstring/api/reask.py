@@ -18,12 +18,12 @@ from bowstring.models.interface import Model, RequestFailed
 from bowstring.models.names import SERVED, name_of_identity, open_model
 from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
-from bowstring.records import Usage
+from bowstring.records import Trunk, Usage
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
 from bowstring.runs.runner import Group, Record, Runner
 from bowstring.runs.store import Store
-from bowstring.runs.stored import Chosen, StoredResponse, select, trunk_of
+from bowstring.runs.stored import Chosen, StoredResponse, select, trunks_of
 from bowstring.settings import check_settings, option
 
 
@@ -53,7 +53,8 @@ class ReaskSettings:
 @dataclass(slots=True)
 class Reasked:
     """`cost` is an estimate before anything is sent, from what the stored responses took; None if a price is unknown.
-    `reason` is the most common failure."""
+    `reason` is the most common failure. `without_prompt` has the keys of responses whose prompt is missing or damaged,
+    which cannot be asked again."""
 
     chosen: int
     cost: float | None = None
@@ -61,6 +62,7 @@ class Reasked:
     failed: int = 0
     reason: str = ""
     stopped: str | None = None
+    without_prompt: tuple[str, ...] = ()
 
 
 def reask(
@@ -73,7 +75,9 @@ def reask(
 ) -> Reasked:
     """Send the requests of the chosen responses again. A request that fails keeps its old response."""
     settings = ReaskSettings(**given)
-    rows = select(store, chosen)
+    selected = select(store, chosen)
+    trunks = trunks_of(store, selected)
+    rows = [row for row in selected if row.trunk in trunks]
     prices = load_prices(settings.prices)
     models = {identity: _open(identity, settings, tell, dry_run) for identity in dict.fromkeys(r.model for r in rows)}
     costs = []
@@ -83,11 +87,12 @@ def reask(
         costs.append(None if price is None else price.of(usage))
     known = [cost for cost in costs if cost is not None]
     done = Reasked(len(rows), sum(known) if len(known) == len(costs) else None)
+    done.without_prompt = tuple(row.key for row in selected if row.trunk not in trunks)
     if settings.max_cost is not None and done.cost is None:
         unknown = next(row.model for row, cost in zip(rows, costs, strict=True) if cost is None)
         raise UsageError(f"--max-cost needs the price of {unknown}: set it with --prices FILE")
     if not dry_run and rows:
-        _Asking(store, rows, models, settings, done).run()
+        _Asking(store, rows, trunks, models, settings, done).run()
     return done
 
 
@@ -108,11 +113,13 @@ class _Asking:
         self,
         path: Path,
         rows: list[StoredResponse],
+        trunks: dict[str, Trunk],
         models: dict[str, Model],
         settings: ReaskSettings,
         done: Reasked,
     ) -> None:
-        self._path, self._rows, self._models, self._settings, self._done = path, rows, models, settings, done
+        self._path, self._rows, self._trunks = path, rows, trunks
+        self._models, self._settings, self._done = models, settings, done
         self._runner: Runner[StoredResponse] | None = None
 
     def run(self) -> None:
@@ -131,7 +138,6 @@ class _Asking:
             by_trunk: dict[str, list[StoredResponse]] = {}
             for row in self._rows:
                 by_trunk.setdefault(row.trunk, []).append(row)
-            trunks = {digest: trunk_of(store, own[0]) for digest, own in by_trunk.items()}
             began = time.time()
             askers = {
                 (identity, role): Asker(
@@ -148,7 +154,7 @@ class _Asking:
             }
 
             async def ask(row: StoredResponse) -> Record:
-                prompt = row.prompt(trunks[row.trunk])
+                prompt = row.prompt(self._trunks[row.trunk])
                 try:
                     await askers[row.model, row.role].ask(prompt, row.settings())
                     self._done.replaced += 1

@@ -54,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = _main(words, debug=debug)
         sys.stdout.flush()
+    except KeyboardInterrupt:  # also while modules are imported
+        code = _print_error("stopped", 130)
     except BrokenPipeError:
         # The reader of our output closed the pipe (| head). Prevent a complaint of the interpreter at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -131,7 +133,7 @@ def _run(command: str, arguments: list[str], *, debug: bool) -> int:
         return _print_error(str(error), error.exit_code, error if debug else None)
     except usage_error as error:
         return _print_error(_usage_line(error, command), 2)
-    except (KeyboardInterrupt, typer.Abort):
+    except typer.Abort:
         return _print_error("stopped", 130)
 
 

@@ -28,7 +28,15 @@ def console() -> Console:
             """Print as rich does, but never cut a number in a table."""
             super().print(*(fitted(shown, self) for shown in objects), **how)
 
-    return OurConsole(highlight=False, emoji=False)  # python:m:answer is a name
+    # Without emoji: python:m:answer is a name.
+    return OurConsole(highlight=False, emoji=False, _environ=_environment())
+
+
+def _environment() -> dict[str, str]:
+    """The environment without a size of the terminal that is 0 or not a number: rich would print nothing, or fail."""
+    sizes = {name: os.environ[name] for name in ("COLUMNS", "LINES") if name in os.environ}
+    unusable = {name for name, n in sizes.items() if not (n.isascii() and n.isdigit() and n.strip("0"))}
+    return {name: value for name, value in os.environ.items() if name not in unusable}
 
 
 def print_json(value: Any) -> None:

@@ -6,7 +6,7 @@ import shutil
 import sys
 import time
 
-from bowstring.cli.output import print_to_stderr, tell
+from bowstring.cli.output import counted, print_to_stderr, tell
 from bowstring.runs.runner import Snapshot
 
 _BETWEEN = " · "  # parts of a line
@@ -48,6 +48,8 @@ def describe(s: Snapshot) -> str:
         parts.append(f"{s.rate:.1f} requests/s")
     if s.stored:
         parts.append(f"{s.stored:,} from the store")
+    if s.waiting and not s.finished:
+        parts.append(f"waiting for {counted(s.waiting, 'answer')} of another process")
     if not s.finished and s.seconds_left is not None and s.done < s.total:
         parts.append(f"{duration(s.seconds_left)} left")
     if s.usage.prompt:

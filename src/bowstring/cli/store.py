@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -91,13 +92,25 @@ def _reask(given: dict[str, Any]) -> int:
     if more.get("dry_run"):
         cost = "unknown" if done.cost is None else f"about ${done.cost:,.4f}"
         print(f"{counted(done.chosen, 'request')} would be sent again; cost: {cost}")
-        return 0
+        return _tell_without_prompt(done.without_prompt)
     print(f"{done.replaced:,} of {done.chosen:,} responses were replaced")
     if done.failed:
         tell(f"{done.failed:,} requests failed, and their old responses were kept: {done.reason}")
     if done.stopped:
         tell(f"Stopped ({done.stopped}). Run the same command again for the rest.")
-    return 1 if done.failed or done.stopped else 0
+    return max(1 if done.failed or done.stopped else 0, _tell_without_prompt(done.without_prompt))
+
+
+def _tell_without_prompt(keys: Sequence[str]) -> int:
+    """Name the responses that cannot be asked again; return the exit code."""
+    from bowstring.cli.output import counted, tell
+
+    if not keys:
+        return 0
+    named = ", ".join(key[:16] for key in keys[:20]) + (f" and {len(keys) - 20:,} more" if len(keys) > 20 else "")
+    way_out = "to remove one: bowstring store drop --key KEY"
+    tell(f"{counted(len(keys), 'response')} without an intact prompt cannot be asked again: {named}; {way_out}")
+    return 1
 
 
 add_command(
@@ -157,15 +170,18 @@ def _merge(
     ),
 ) -> None:
     """Add the responses of other stores to one; where two differ, the one that is there stays."""
-    from bowstring.cli.output import plain
-    from bowstring.runs.stored import merge
+    from bowstring.cli.output import counted, plain
+    from bowstring.runs.merging import merge
 
-    added, conflicts = merge(store, stores)
-    print(f"{added:,} responses were added to {plain(str(store))}")
-    for conflict in conflicts[:20]:
+    merged = merge(store, stores)
+    print(f"{merged.added:,} responses were added to {plain(str(store))}")
+    if n := merged.without_prompt:
+        why = "its prompt is" if n == 1 else "their prompts are"
+        print(f"! {counted(n, 'response')} {'was' if n == 1 else 'were'} not taken: {why} missing or damaged")
+    for conflict in merged.conflicts[:20]:
         print(plain(f"! {conflict.key[:16]} of {conflict.model} is different in {conflict.store}; it was not taken"))
-    if len(conflicts) > 20:
-        print(f"! and {len(conflicts) - 20:,} more")
+    if len(merged.conflicts) > 20:
+        print(f"! and {len(merged.conflicts) - 20:,} more")
 
 
 @app.command("verify")

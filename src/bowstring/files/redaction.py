@@ -65,8 +65,12 @@ def _written(part: str) -> str:
 def error_line(error: BaseException, *, with_type: bool = False, limit: int | None = 200) -> str:
     """Return an exception as one redacted line, cut at `limit` characters; its type's name if it has no message."""
     name = type(error).__name__
+    try:
+        text = str(error)
+    except Exception:  # an exception class of the user may have a faulty __str__
+        text = ""
     # Cut to `limit` after redaction, so that no partial key remains.
-    message = " ".join(redact(str(error)[:_LONGEST_ERROR]).split())
+    message = " ".join(redact(text[:_LONGEST_ERROR]).split())
     return (f"{name}: {message}" if with_type and message else message or name)[:limit]
 
 

@@ -73,7 +73,11 @@ class Endpoint:
                 completion = await self._transport.post(
                     f"{self.url}/chat/completions", self.body(prompt, sent), self._read_completion
                 )
-                return self._with_provenance(await self.resolved(completion, sampling), sent)
+                try:
+                    return self._with_provenance(await self.resolved(completion, sampling), sent)
+                except RequestFailed:
+                    self._transport.waste(completion.usage)
+                    raise
             except Rejected as rejected:
                 if not self.adapt(rejected.errors, sent, prompt):
                     if _SCHEMA in sent:  # whatever the reason: the same may be asked for as text
@@ -104,7 +108,7 @@ class Endpoint:
 
     async def resolved(self, completion: Completion, sampling: Sampling) -> Completion:
         """Return an answer that ended at its limit as a thought, if the server says that answers begin in one; if it
-        does not say it, return the answer with a mark."""
+        does not say it, return the answer with a mark. Raises RequestFailed if the server fails to say it."""
         if not (self._template and completion.finish == "length" and completion.text and completion.reasoning is None):
             return completion
         opening = await self._template.opening(sampling.template_args)
@@ -112,7 +116,7 @@ class Endpoint:
             return replace(completion, provenance=replace(completion.provenance, may_be_thought=True))
         if opening.format is None:
             return completion
-        text, thought = split_reasoning(completion.text, opened=opening.format)
+        text, thought = split_reasoning(completion.text, opened=opening.format, cut=True)
         return replace(completion, text=text, reasoning=thought)
 
     async def close(self) -> None:

@@ -58,7 +58,8 @@ def adapter_folder(name: str, tell: Callable[[str], None]) -> Path:
     """Return an adapter's folder after checking that it is complete: PEFT looks up missing files on the hub under the
     folder's name."""
     if "/" not in name and not Path(name).expanduser().exists():
-        raise UsageError(f"the adapter {name}: no such folder; expected a folder or a hub id (OWNER/NAME)")
+        hint = _near_folder(Path(name).expanduser())
+        raise UsageError(f"the adapter {name}: no such folder; expected a folder or a hub id (OWNER/NAME){hint}")
     folder = model_folder(name, f"the adapter {name}", tell)
     training = _training(folder)
     if training.get("status") == "running" and "fingerprint" in training:
@@ -90,8 +91,8 @@ def model_folder(name: str, label: str, tell: Callable[[str], None]) -> Path:
         return path
     if path.exists():
         raise UsageError(f"{label} is a file; expected a folder or a hub id")
-    if (problem := _mistyped_path(name, path)) is not None:
-        raise UsageError(f"{label}: no such folder{problem}")
+    if _is_path(name, path):
+        raise UsageError(f"{label}: no such folder{_near_folder(path)}")
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import GatedRepoError, HFValidationError, RepositoryNotFoundError
 
@@ -100,21 +101,28 @@ def model_folder(name: str, label: str, tell: Callable[[str], None]) -> Path:
     try:
         return Path(snapshot_download(name, ignore_patterns=_NOT_NEEDED))
     except HFValidationError as error:
-        raise UsageError(f"{label}: neither an existing folder nor a valid hub id") from error
+        raise UsageError(f"{label}: neither an existing folder nor a valid hub id{_near_folder(path)}") from error
     except Exception as error:  # network libraries raise many kinds of errors
         if isinstance(error, RepositoryNotFoundError) and not isinstance(error, GatedRepoError):
-            raise UsageError(f"{label}: no such folder, and no accessible model of that id on the hub") from error
+            missing = "no such folder, and no accessible model of that id on the hub"
+            raise UsageError(f"{label}: {missing}{_near_folder(path)}") from error
         reason = error_line(error)
-        raise FetchError(f"{label}: no such folder, and the download failed: {reason}") from error
+        raise FetchError(f"{label}: no such folder, and the download failed: {reason}{_near_folder(path)}") from error
 
 
-def _mistyped_path(name: str, path: Path) -> str | None:
-    """Return a hint if a name can only be meant as a path: it looks like one, or the folder before its last part is
-    there. None for what may be a hub id."""
-    is_path = name.startswith((".", "/", "~", "\\")) or name.count("/") > 1
-    if not is_path and (path.parent == Path() or not path.parent.is_dir()):
-        return None
-    around = [one.name for one in path.parent.iterdir() if one.is_dir()] if path.parent.is_dir() else []
+def _is_path(name: str, path: Path) -> bool:
+    """Return whether a name can only be meant as a path, not as a hub id: it looks like one, or the folder before its
+    last part is there."""
+    looks_like_one = name.startswith((".", "/", "~", "\\")) or name.count("/") > 1
+    return looks_like_one or (path.parent != Path() and path.parent.is_dir())
+
+
+def _near_folder(path: Path) -> str:
+    """Return the end of an error about a folder that is not there: the folder beside it with the nearest name."""
+    try:
+        around = [one.name for one in path.parent.iterdir() if one.is_dir()]
+    except OSError:
+        return ""
     close = difflib.get_close_matches(path.name, around, n=1)
     return f"; did you mean {path.parent / close[0]}?" if close else ""
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from bowstring.models.channels import BLANKS
 from bowstring.models.reasoning import FORMATS, ThoughtFormat, split_reasoning
 from bowstring.tree.limits import ThinkingBudget, ThoughtEnd
 
@@ -45,37 +47,55 @@ class ThoughtTokens:
     def split(self, tokens: Sequence[int], opened: ThoughtFormat | None) -> tuple[str, str | None]:
         """Return the answer in generated tokens, and the thoughts before it, if any. `opened` is the format of a
         thought that the prompt has opened."""
-        rest, thoughts = list(tokens), []
+        at, thoughts = 0, []
+        ends = {opened: self._ends(tokens, opened, opened=True)} if opened else {}
         while True:
-            format, start = (opened, 0) if opened else self._opening(rest)
-            close = self._single.get(format.close) if format else None
-            if close is None or close not in rest:
+            format, start = (opened, at) if opened else self._opening(tokens, at)
+            if format and format not in ends:
+                ends[format] = self._ends(tokens, format)
+            end = ends[format].get(start - 1) if format else None
+            if end is None:
                 break
-            at = rest.index(close)
-            thoughts.append(self._plain(rest[start:at]))
-            rest, opened = rest[at + 1 :], None
-        # Markers that are not tokens, or that the model has spelled out.
+            thoughts.append(self._plain(tokens[start:end]))
+            at, opened = end + 1, None
+        # Thoughts inside of the answer, and markers that are not tokens, or that the model has spelled out.
+        rest = tokens[at:]
         text = _without(self._not_of_markers, self._decoded(rest))
         answer, thought = split_reasoning(text, opened=opened)
         answer = self._plain(rest) if answer == text else _without(self._special, answer).strip()
         thoughts.append(_without(self._special, thought or "").strip())
         return answer, "\n\n".join(filter(None, thoughts)) or None
 
-    def _opening(self, tokens: Sequence[int]) -> tuple[ThoughtFormat | None, int]:
-        """Return the format of the thought that tokens begin with, and where it begins."""
-        for n, token in enumerate(tokens):
+    def _opening(self, tokens: Sequence[int], at: int) -> tuple[ThoughtFormat | None, int]:
+        """Return the format of the thought that tokens begin with from `at` on, and where it begins."""
+        for n in range(at, len(tokens)):
             for format in FORMATS:
-                if self._single.get(format.open) == token:
+                if self._single.get(format.open) == tokens[n]:
                     return format, n + 1
-            if self._decoded([token]).strip():
+            if not BLANKS.fullmatch(self._decoded([tokens[n]])):
                 break
-        return None, 0
+        return None, at
+
+    def _ends(self, tokens: Sequence[int], format: ThoughtFormat, *, opened: bool = False) -> dict[int, int]:
+        """Return where thoughts are closed, by the place of their opening marker; -1 is that of the prompt. One whose
+        own closing marker is missing ends at the next one."""
+        unclosed, ends = [-1] if opened else [], dict[int, int]()
+        closes = [n for n, token in enumerate(tokens) if token == self._single.get(format.close)]
+        for n, token in enumerate(tokens):
+            if token == self._single.get(format.open):
+                unclosed.append(n)
+            elif token == self._single.get(format.close) and unclosed:
+                ends[unclosed.pop()] = n
+        following = {start: bisect(closes, start) for start in unclosed}
+        return ends | {start: closes[n] for start, n in following.items() if n < len(closes)}
 
     def _opened(self, tokens: Sequence[int]) -> ThoughtEnd | None:
         if len(tokens) > _FIRST:
             return None
-        text = self._decoded(tokens).lstrip()
-        return next((self._end_of(format) for format in FORMATS if text.startswith(format.open)), None)
+        text = self._decoded(tokens)
+        blanks = BLANKS.match(text)
+        start = blanks.end() if blanks else 0
+        return next((self._end_of(format) for format in FORMATS if text.startswith(format.open, start)), None)
 
     def _end_of(self, format: ThoughtFormat) -> ThoughtEnd:
         close = self._ids(format.close)

@@ -10,7 +10,7 @@ import re
 import ssl
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -111,9 +111,10 @@ class Transport:
         attempts: int | None = None,
         *,
         largest: int = _LARGEST,
+        readable: Collection[int] = (),
     ) -> Any:
         """Send until `read` can parse the answer, of at most `largest` bytes; `request` builds a new request for every
-        attempt."""
+        attempt. `read` also gets answers with a `readable` status."""
         attempts = attempts or self.patience.attempts
         for attempt in range(1, attempts + 1):
             if attempt > 1 and self.before_retry is not None:
@@ -125,11 +126,11 @@ class Transport:
                 async with asyncio.timeout(self.patience.timeout):
                     response = await _receive(client, request(), largest)
                 self._reached = True
-                if response.status_code < 300:
+                if response.status_code < 300 or response.status_code in readable:
                     return read(response)
                 failure, pause = self._classify(response)
             except AnswerFailed as failed:
-                self._wasted += failed.usage
+                self.waste(failed.usage)
                 failure = self.failure_inside(failed)
                 if failure.kind == "context":
                     raise failure from failed
@@ -181,6 +182,10 @@ class Transport:
             return httpx.AsyncClient(verify=self._certificates, limits=limits)
         except (ValueError, ImportError, httpx.InvalidURL) as error:  # an invalid proxy in the environment
             raise ModelError(self.redacted(f"{self.name}: cannot connect: {error}")) from error
+
+    def waste(self, usage: Usage) -> None:
+        """Count the usage of an answer that cannot be used."""
+        self._wasted += usage
 
     def take_wasted(self) -> Usage:
         """Return the usage of attempts that failed, since this was called last."""
@@ -238,7 +243,7 @@ class Transport:
             raise NotFound(f"{said} (is the model name correct?)")
         if status == 402 or (status == 429 and _QUOTA.search(message)):
             raise ModelError(f"{said} (the account has no credit left)")
-        if status in _RETRIED or status >= 500:
+        if is_passing(status) or status >= 500:
             return RequestFailed("server", said), _retry_after(response)
         if status == 413 or (status == 400 and is_too_long(message)):
             raise RequestFailed("context", said)
@@ -261,6 +266,11 @@ class Transport:
         if seconds > 0:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopped.wait(), seconds)
+
+
+def is_passing(status: int) -> bool:
+    """Return whether a status says that the server fails for the moment: the same request may succeed."""
+    return status in _RETRIED or (500 <= status < 600 and status != 501)
 
 
 async def _receive(client: httpx.AsyncClient, request: httpx.Request, largest: int) -> httpx.Response:

@@ -20,15 +20,18 @@ import os
 import sys
 import uuid
 from collections.abc import Callable
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 from bowstring.errors import UsageError
+from bowstring.files.escaping import replace_surrogates
 from bowstring.files.redaction import error_line
+from bowstring.files.safe_yaml import ParseError
+from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.tracebacks import log_traceback
 from bowstring.models.interface import THINKING, RequestFailed, is_too_long
-from bowstring.models.isolation import BackgroundLoop, Outcome, call_on_thread
+from bowstring.models.isolation import BackgroundLoop, Outcome, StillRunning, ThreadPlaces
 from bowstring.models.reasoning import split_reasoning
-from bowstring.records import Completion, FailureKind, Finish, Prompt, Sampling, Usage, fields_of
+from bowstring.records import Completion, FailureKind, Finish, Prompt, Provenance, Sampling, Usage, fields_of
 
 
 class UserModel:
@@ -41,6 +44,7 @@ class UserModel:
         self.refused = {} if self._takes_sampling else dict.fromkeys(THINKING, why)
         self._timeout = timeout
         self._loop: BackgroundLoop | None = None
+        self._threads = ThreadPlaces()
         self.name = name
         self.identity = identity
         # Blocking code may not be thread-safe, so it runs one call at a time unless --concurrency is given.
@@ -49,11 +53,14 @@ class UserModel:
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
         messages = [{"role": m.role, "content": m.text} for m in prompt.messages]
         arguments = (messages, sampling) if self._takes_sampling else (messages,)
+        end = None if self._timeout is None else asyncio.get_running_loop().time() + self._timeout
         try:
-            async with asyncio.timeout(self._timeout):
-                outcome = await self._outcome(*arguments)
+            outcome = await self._outcome(*arguments, end=end)
         except TimeoutError as error:
-            raise RequestFailed("timeout", f"{self.name} did not answer within {self._timeout:g} s") from error
+            raise RequestFailed("code", f"{self.name} did not answer within {self._timeout:g} s") from error
+        except StillRunning as error:
+            why = f"an earlier call did not return within {self._timeout:g} s and is still running"
+            raise RequestFailed("code", f"{self.name} was not called: {why}") from error
         if outcome.error is not None:
             log_traceback(self.name, outcome.error)
             reason = error_line(outcome.error, with_type=True, limit=None)
@@ -62,45 +69,69 @@ class UserModel:
         if isinstance(answer, Completion):
             return self._checked(answer)
         if not isinstance(answer, str):
-            raise RequestFailed("protocol", f"{self.name} returned {type(answer).__name__}; expected text")
+            raise RequestFailed("code", f"{self.name} returned {type(answer).__name__}; expected text")
         text, reasoning = split_reasoning(answer)
         return Completion(text, reasoning=reasoning)
 
-    async def _outcome(self, *arguments: Any) -> Outcome:
+    async def _outcome(self, *arguments: Any, end: float | None) -> Outcome:
         if self._is_async:
-            return await self._in_background(self._call, *arguments)
-        outcome = await call_on_thread(self._call, *arguments)
+            return await self._in_background(self._call, *arguments, end=end)
+        outcome = await self._threads.call(self._call, *arguments, end=end)
         if not inspect.isawaitable(awaitable := outcome.value):
             return outcome
 
         async def awaited() -> Any:
             return await awaitable
 
-        return await self._in_background(awaited)
+        return await self._in_background(awaited, end=end)
 
-    async def _in_background(self, function: Callable[..., Any], *arguments: Any) -> Outcome:
+    async def _in_background(self, function: Callable[..., Any], *arguments: Any, end: float | None) -> Outcome:
         # Not in the run's own loop: async code that blocks would stop the timeouts and Ctrl-C too.
         if self._loop is None:
             self._loop = BackgroundLoop()
-        return await self._loop.call(function, *arguments)
+        async with asyncio.timeout_at(end):
+            return await self._loop.call(function, *arguments)
 
     def _checked(self, answer: Completion) -> Completion:
-        sound = (
-            isinstance(answer.text, str)
-            and isinstance(answer.finish, str)
-            and answer.finish in get_args(Finish)
-            and isinstance(answer.reasoning, str | None)
-            and isinstance(answer.usage, Usage)
-            and all(isinstance(n, int) and 0 <= n < 1 << 63 for n in fields_of(answer.usage).values())
-        )
-        if not sound:
-            raise RequestFailed("protocol", f"{self.name} returned a Completion with fields of the wrong type")
+        if (field := _wrong_field(answer)) is not None:
+            raise RequestFailed("code", f"{self.name} returned a Completion whose {field} has a wrong type or value")
         return answer
 
     async def close(self) -> None:
         if self._loop is not None:
             self._loop.close()
             self._loop = None
+
+
+def _wrong_field(answer: Completion) -> str | None:
+    """Return the field of a completion that cannot be stored; None if all of them can."""
+    made = answer.provenance
+    sound = {
+        "text": isinstance(answer.text, str),
+        "finish": isinstance(answer.finish, str) and answer.finish in get_args(Finish),
+        "reasoning": isinstance(answer.reasoning, str | None),
+        "usage": isinstance(answer.usage, Usage)
+        and all(isinstance(n, int) and 0 <= n < 1 << 63 for n in fields_of(answer.usage).values()),
+        "provenance": isinstance(made, Provenance)
+        and all(isinstance(value, _PROVENANCE[name]) and _is_unicode(value) for name, value in fields_of(made).items())
+        and (not made.sent or _is_json_object(made.sent)),
+    }
+    return next((name for name, is_sound in sound.items() if not is_sound), None)
+
+
+_PROVENANCE = get_type_hints(Provenance) | {"stored_at": int | float}
+
+
+def _is_unicode(value: object) -> bool:
+    """Return whether a text has no lone surrogates, which the store cannot hold."""
+    return not isinstance(value, str) or replace_surrogates(value) == value
+
+
+def _is_json_object(text: str) -> bool:
+    try:
+        return isinstance(parse_strict_json(text), dict)
+    except ParseError:
+        return False
 
 
 def _kind_of(error: BaseException, reason: str) -> FailureKind:
@@ -131,7 +162,9 @@ def load_attribute(name: str, option: str = "") -> Any:
         sys.path.insert(0, os.getcwd())
     try:
         module = importlib.import_module(module_name)
-    except (Exception, SystemExit) as error:  # user code may raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # user code may raise anything
         raise UsageError(
             f"{where}: {module_name} cannot be imported: {error_line(error, with_type=True, limit=None)}"
         ) from error
@@ -163,7 +196,9 @@ def _callable(found: Any, name: str) -> Callable[..., Any]:
     if inspect.isclass(found):
         try:
             found = found()
-        except (Exception, SystemExit) as error:  # user code may raise anything
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # user code may raise anything
             raise UsageError(
                 f"{name}: instantiating it without arguments raised {error_line(error, with_type=True, limit=None)}"
             ) from error

@@ -84,6 +84,7 @@ class Asker:
         self._role = role
         self._vary = vary
         self.tally = Tally(cost=0.0 if price else None)
+        self.waiting = 0  # requests that another process is sending
         self.remarks = Remarks()
         self._stopping = False
         self._store = store
@@ -177,9 +178,13 @@ class Asker:
                         return await self._send(key, prompt, sampling, turn)
                     finally:
                         self._store.leases.free(key)
-            while not await self._store.leases.wait(key, _LOOK):
-                if self._stopping:
-                    raise Stopped
+            self.waiting += 1
+            try:
+                while not await self._store.leases.wait(key, _LOOK):
+                    if self._stopping:
+                        raise Stopped
+            finally:
+                self.waiting -= 1
 
     async def _send(self, key: str, prompt: Prompt, sampling: Sampling, turn: Turn) -> Completion:
         reserved: float | None = None

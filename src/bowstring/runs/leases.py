@@ -3,8 +3,10 @@
     responses.sqlite.leases
 
 A lease names a request and its owner, a process. It counts while the owner is alive: an owner says so every few
-seconds, and one on this machine can be looked up. Leases need not survive a crash, so nothing is synced to disk. If
-they cannot be kept, two processes may send the same request; the first response still wins.
+seconds, and one on this machine can be looked up. Clocks of machines differ, so an owner that has not renewed its lease
+while this process watched for the usual duration is not alive, whatever the lease says. Leases need not survive a
+crash, so nothing is synced to disk. If they cannot be kept, two processes may send the same request; the first response
+still wins.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ class Leases:
         self._renewing: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._waiting: dict[str, asyncio.Future[None]] = {}
+        self._first_seen: dict[str, tuple[float, float]] = {}  # by owner: its `until`, and when that was first seen
         if store is not None:
             with suppress(sqlite3.Error):
                 self._connection = _open(store.with_name(f"{store.name}.leases"))
@@ -55,7 +58,7 @@ class Leases:
                 holder = connection.execute(
                     "SELECT owners.owner, host, pid, until FROM leases JOIN owners USING (owner) WHERE key = ?", (key,)
                 ).fetchone()
-                if holder is not None and holder[0] != self._owner and _is_alive(*holder[1:]):
+                if holder is not None and self._is_alive_other(*holder):
                     return False
                 connection.execute("INSERT OR REPLACE INTO leases VALUES (?, ?)", (key, self._owner))
         except sqlite3.Error:
@@ -124,11 +127,21 @@ class Leases:
             return set()
         try:
             owners = self._connection.execute("SELECT owner, host, pid, until FROM owners").fetchall()
-            alive = {owner for owner, *about in owners if owner != self._owner and _is_alive(*about)}
+            alive = {owner for owner, *about in owners if self._is_alive_other(owner, *about)}
             rows = self._connection.execute("SELECT key, owner FROM leases").fetchall()
         except sqlite3.Error:
             return set()
         return {key for key, owner in rows if owner in alive}
+
+    def _is_alive_other(self, owner: str, host: str, pid: int, until: float) -> bool:
+        """Return whether an owner is another process that is alive."""
+        if owner == self._owner:
+            return False
+        now = time.monotonic()
+        known = self._first_seen.get(owner)
+        if known is None or known[0] != until:
+            known = self._first_seen[owner] = (until, now)
+        return now - known[1] < LASTS and _is_alive(host, pid, until)
 
 
 def _open(path: Path) -> sqlite3.Connection:

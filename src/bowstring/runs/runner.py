@@ -38,6 +38,7 @@ class Snapshot:
     stopping: bool
     finished: bool
     done_before: int = 0  # items done before the first request was answered: from the store
+    waiting: int = 0  # requests that another process is sending
 
     @property
     def rate(self) -> float:
@@ -207,4 +208,5 @@ class Runner(Generic[Item]):
             stopping=self._stopped is not None,
             finished=finished,
             done_before=self._done_before or 0,
+            waiting=sum(asker.waiting for asker in self.askers),
         )

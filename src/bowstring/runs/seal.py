@@ -22,11 +22,15 @@ _PATIENCE = 60.0  # seconds to wait for a process that is repairing the store
 _BETWEEN = 0.05
 
 
+def seal_of(store: Path) -> Path:
+    return store.with_name(f"{store.name}.seal")
+
+
 class Seal:
     """Locked together with others, or `exclusive`; with `readonly` it is only read."""
 
     def __init__(self, store: Path, *, readonly: bool = False, exclusive: bool = False) -> None:
-        self._path = store.with_name(f"{store.name}.seal")
+        self._path = seal_of(store)
         self._file: int | None = None
         if readonly:
             with suppress(FileNotFoundError):

@@ -37,7 +37,7 @@ from bowstring.records import Completion, Message, Prompt, Provenance, Sampling,
 from bowstring.runs.leases import Leases
 from bowstring.runs.rows import COLUMNS, Row, is_intact, row_checksum
 from bowstring.runs.salvage import Salvaged, is_trunk, keep_damaged_copy, salvage, unpack
-from bowstring.runs.seal import Seal
+from bowstring.runs.seal import Seal, seal_of
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS trunks (hash TEXT PRIMARY KEY, messages BLOB NOT NULL) WITHOUT ROWID;
@@ -114,13 +114,15 @@ class Store:
         self._format = 0  # format of the existing file; 0 if there is none
         if not readonly:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._refuse_other_files()
         self._seal = Seal(self.path, readonly=readonly)
         try:
             self._verify()
             self._open()
         except StoreDamaged as damage:
+            error = self._as_found(damage) if readonly else None
             self._seal.close()
-            raise damage if readonly else self._repair(damage) from damage
+            raise error or self._repair(damage) from damage
         except StoreError:
             self._seal.close()
             raise
@@ -128,6 +130,26 @@ class Store:
         self._queue: asyncio.Queue[tuple[Response, asyncio.Future[Completion]]] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
         self.leases = Leases(None if readonly else self.path)
+
+    def _refuse_other_files(self) -> None:
+        """Raise StoreError for a file that is not a store, before a seal is created beside it."""
+        if seal_of(self.path).exists():
+            return
+        self._seal = Seal(self.path, readonly=True)
+        try:
+            self._verify()
+        except StoreDamaged as damage:
+            if (error := self._as_found(damage)) is not damage:
+                raise error from damage
+        finally:
+            self._seal.close()
+
+    def _as_found(self, damage: StoreDamaged) -> StoreError:
+        """Return the error for a file that cannot be read as a store: damage, unless it has no sign of a store."""
+        return damage if self._seal.written or salvage(self.path).rows else self._other_file(damage)
+
+    def _other_file(self, damage: StoreDamaged) -> StoreError:
+        return StoreError(f"{self.path} is not a store: {damage.reason}; choose another with --store")
 
     def _open(self) -> None:
         connections: list[sqlite3.Connection] = []
@@ -223,9 +245,7 @@ class Store:
             except StoreDamaged:
                 found = salvage(self.path)
             if not found.rows and not self._seal.written:  # no sign that it was ever a store
-                return StoreError(
-                    f"{self.path} cannot be used as a store: {damage.reason}; choose another with --store"
-                )
+                return self._other_file(damage)
             draft = _write_draft(self.path, found)
             aside = keep_damaged_copy(self.path)
             draft.replace(self.path)
@@ -291,10 +311,11 @@ class Store:
         return max(0, gone)
 
     def add(self, rows: Iterable[Row], trunks: Iterable[tuple[str, bytes]]) -> int:
-        """Add responses of another store, except those to requests that this one has; return how many were added."""
+        """Add responses of another store, except those to requests that this one has; return how many were added. Their
+        trunks are intact, and replace damaged ones."""
         with self._writing:
             with self._writer:
-                self._writer.executemany("INSERT OR IGNORE INTO trunks VALUES (?, ?)", trunks)
+                self._writer.executemany("INSERT OR REPLACE INTO trunks VALUES (?, ?)", trunks)
                 added = max(0, self._writer.executemany(_INSERT, rows).rowcount)
                 self._writer.execute("UPDATE written SET n = n + ?", (added,))
                 (written,) = self._writer.execute("SELECT n FROM written").fetchone()

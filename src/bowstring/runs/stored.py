@@ -1,4 +1,4 @@
-"""The responses in a store, chosen by what is known of them: list, show, remove, merge, verify.
+"""The responses in a store, chosen by what is known of them: list, show, remove, verify.
 
     chosen = Chosen(model="openai/gpt-4o-mini*", empty=True)
     drop(Path("runs/responses.sqlite"), chosen)
@@ -9,7 +9,7 @@ Patterns have * and ? as in file names; without them they match the whole text, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ from bowstring.records import Message, Prompt, Sampling, Trunk
 from bowstring.runs.rows import COLUMNS, Row
 from bowstring.runs.salvage import is_trunk
 from bowstring.runs.store import Store
-from bowstring.settings import check_settings, option
+from bowstring.settings import check_settings, option, options_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,8 @@ class Chosen:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        for one in options_of(Chosen):
+            _check_not_empty(one.flag, getattr(self, one.field))
         for name in ("since", "before"):
             _moment(name, getattr(self, name))
 
@@ -155,15 +157,6 @@ class Kind:
         self.first, self.last = min(self.first or row.day, row.day), max(self.last, row.day)
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """Two stores have different responses to one request; the first store's is kept."""
-
-    key: str
-    model: str
-    store: str
-
-
 def kinds(path: Path, chosen: Chosen) -> list[Kind]:
     """Return how many responses of each kind there are."""
     found: dict[tuple[str, str, str], Kind] = {}
@@ -174,13 +167,14 @@ def kinds(path: Path, chosen: Chosen) -> list[Kind]:
 
 
 def select(path: Path, chosen: Chosen) -> list[StoredResponse]:
-    with _opened(path, readonly=True) as store:
+    with opened_store(path, readonly=True) as store:
         return [row for row in map(_stored, store.rows()) if chosen.has(row)]
 
 
 def show(path: Path, key: str) -> tuple[StoredResponse, tuple[Message, ...]]:
     """Return the response whose key begins like this, and its whole prompt."""
-    with _opened(path, readonly=True) as store:
+    _check_not_empty("KEY", key)
+    with opened_store(path, readonly=True) as store:
         found = [row for row in map(_stored, store.rows()) if row.key.startswith(key)]
         if not found:
             raise UsageError(f"{path} has no response with key {key}")
@@ -192,7 +186,7 @@ def show(path: Path, key: str) -> tuple[StoredResponse, tuple[Message, ...]]:
 def look_up(path: Path, keys: Iterable[str]) -> dict[str, StoredResponse]:
     """Return the responses with these keys, without those that are not there: within milliseconds, however large the
     store is."""
-    with _opened(path, readonly=True, quick=True) as store:
+    with opened_store(path, readonly=True, quick=True) as store:
         found = {key: store.row(key) for key in keys}
     return {key: _stored(row) for key, row in found.items() if row is not None}
 
@@ -206,34 +200,23 @@ def trunk_of(store: Store, row: StoredResponse) -> Trunk:
     return Trunk(messages)
 
 
+def trunks_of(path: Path, rows: Iterable[StoredResponse]) -> dict[str, Trunk]:
+    """Return the trunks of responses by their hash, without those that are missing or damaged."""
+    with opened_store(path, readonly=True, quick=True) as store:
+        found = {digest: store.trunk(digest) for digest in dict.fromkeys(row.trunk for row in rows)}
+    return {digest: Trunk(messages) for digest, messages in found.items() if messages is not None}
+
+
 def drop(path: Path, chosen: Chosen) -> int:
     """Remove responses; return how many."""
     keys = [row.key for row in select(path, chosen)]
-    with _opened(path) as store:
+    with opened_store(path) as store:
         return store.drop(keys)
-
-
-def merge(path: Path, others: Sequence[Path]) -> tuple[int, list[Conflict]]:
-    """Add the responses of other stores; return how many were added, and the conflicts."""
-    added, conflicts = 0, []
-    for other in others:
-        if other.exists() and path.exists() and other.samefile(path):
-            raise UsageError(f"{other} is the store to merge into")
-        with _opened(other, readonly=True) as source, _opened(path, make=True) as store:
-            known = {row[0]: row for row in store.rows()}
-            rows = list(source.rows())
-            conflicts += [
-                Conflict(str(row[0]), str(row[1]), str(other))
-                for row in rows
-                if (own := known.get(row[0])) is not None and _answer(own) != _answer(row)
-            ]
-            added += store.add(rows, source.trunks())
-    return added, conflicts
 
 
 def verify(path: Path) -> tuple[int, list[str]]:
     """Check all responses; return how many there are, and what is wrong. Damage of the file raises StoreError."""
-    with _opened(path, readonly=True) as store:
+    with opened_store(path, readonly=True) as store:
         trunks = {digest for digest, packed in store.trunks() if is_trunk(digest, packed)}
         n, problems = 0, []
         for row in map(_stored, store.rows()):
@@ -250,7 +233,7 @@ def check_store(path: Path) -> None:
 
 
 @contextmanager
-def _opened(path: Path, *, readonly: bool = False, make: bool = False, quick: bool = False) -> Iterator[Store]:
+def opened_store(path: Path, *, readonly: bool = False, make: bool = False, quick: bool = False) -> Iterator[Store]:
     if not make:
         check_store(path)
     store = Store(path, readonly=readonly, quick=quick)
@@ -274,12 +257,14 @@ def _stored(row: Row) -> StoredResponse:
         raise StoreError(f"a response cannot be read: {error}") from error
 
 
-def _answer(row: Row) -> tuple[object, ...]:
-    return tuple(row[COLUMNS.index(name)] for name in ("text", "finish", "reasoning"))
-
-
 def _fits(pattern: str | None, text: str) -> bool:
     return pattern is None or fnmatchcase(text, pattern.replace("[", "[[]"))
+
+
+def _check_not_empty(name: str, value: object) -> None:
+    """Refuse an empty text, which would select everything or nothing."""
+    if isinstance(value, str) and not value.strip():
+        raise UsageError(f"{name} {value!r}: expected text, got an empty one (is a shell variable unset?)")
 
 
 def _moment(name: str, day: str | None) -> float | None:

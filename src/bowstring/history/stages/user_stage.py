@@ -87,7 +87,9 @@ class UserStage:
         self._dialogues: dict[int, Dialogue] = {}
         try:
             self._stage = made(self._asks) if _takes_ask(made) else made()
-        except (Exception, SystemExit) as error:  # user code may raise anything
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # user code may raise anything
             log_traceback(called, error)
             raise RequestFailed("server", f"{called} raised {error_line(error, with_type=True, limit=None)}") from error
 
