@@ -91,7 +91,7 @@ def _records(run: EndedRun) -> dict[str, Record]:
 def _check_benchmark(ended: Sequence[EndedRun]) -> None:
     first, *others = ended
     for other in others:
-        for what, of in (("benchmark", _benchmark_of), ("--scoring", _scoring_of)):
+        for what, of in (("benchmark", _benchmark_of), ("--protocol", _protocol_of)):
             if of(other) != of(first):
                 raise UsageError(
                     f"{first.path} and {other.path} cannot be compared: their {what} differs: "
@@ -103,8 +103,8 @@ def _benchmark_of(run: EndedRun) -> str:
     return str(run.configuration["benchmark"])
 
 
-def _scoring_of(run: EndedRun) -> str:
-    return str(run.configuration["settings"].get("scoring", ""))
+def _protocol_of(run: EndedRun) -> str:
+    return str(run.configuration["settings"].get("protocol", ""))
 
 
 def _check_data(benchmark: Benchmark, ended: Sequence[EndedRun], records: Sequence[Mapping[str, Record]]) -> list[str]:

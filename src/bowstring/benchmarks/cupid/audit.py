@@ -14,7 +14,7 @@ from bowstring.benchmarks.auditing import AuditRequest
 from bowstring.benchmarks.baselines import VAGUE
 from bowstring.benchmarks.cupid.evaluation import CupidSettings
 from bowstring.benchmarks.cupid.findings import findings_of
-from bowstring.benchmarks.cupid.judging import JUDGE_SAMPLING, CupidJudging
+from bowstring.benchmarks.cupid.judging import CupidJudging, decomposer_sampling, judge_sampling
 from bowstring.benchmarks.cupid.prompts import CupidPrompts
 from bowstring.benchmarks.cupid.scores import cluster_of
 from bowstring.benchmarks.cupid.types import Instance
@@ -141,6 +141,7 @@ class CupidAudit:
         return None
 
     def plan(self, group: Sequence[Record], roles: Sequence[str], known: Known) -> Iterator[Planned]:
+        judging, listing = (make(self.settings.judge_tokens) for make in (judge_sampling, decomposer_sampling))
         for record in group:
             instance = _instance_of(record)
             for name in self._asked(record):
@@ -153,7 +154,7 @@ class CupidAudit:
                     continue
                 if name == "second-rate" or name.endswith(" generation"):
                     response = self._response_of(name, record)
-                    yield plan_judge(role, prompts.judge(instance, response), JUDGE_SAMPLING, 200)
+                    yield plan_judge(role, prompts.judge(instance, response), judging, 200)
                     continue
                 matcher = "matcher" if role == "judge" and "matcher" in roles else role
                 said = self._stated(name, record)
@@ -162,11 +163,11 @@ class CupidAudit:
                     items = record["inference"]["checklist"]
                 else:
                     request = prompts.decompose(said)
-                    yield plan_judge(role, request, JUDGE_SAMPLING, 80)
-                    estimated = known_verdict(role, request, JUDGE_SAMPLING, known) is None
+                    yield plan_judge(role, request, listing, 80)
+                    estimated = known_verdict(role, request, listing, known) is None
                 for listed, preference in ((items, instance.preference), (instance.checklist, said)):
                     match = prompts.match(listed, preference)
-                    yield plan_judge(matcher, match, JUDGE_SAMPLING, 120, estimated=estimated)
+                    yield plan_judge(matcher, match, judging, 120, estimated=estimated)
 
     def _response_of(self, name: str, record: Record) -> str:
         """The response of a variant."""
@@ -180,19 +181,21 @@ class CupidAudit:
         self, task: str, instance: Instance, roles: Sequence[str], known: Known
     ) -> Iterator[Planned]:
         prompts, (prompt, sampling) = self._prompts["judge"], self._without_history(task, instance)
+        judging = judge_sampling(self.settings.judge_tokens)
         yield Planned("model", prompt, sampling, 300 if task == "inference" else 400)
         answer = known("model", prompt, sampling)
         if task == "generation":
             judged = prompts.judge(instance, "word " * 300 if answer is None else answer)
-            yield plan_judge("judge", judged, JUDGE_SAMPLING, 200, estimated=answer is None)
+            yield plan_judge("judge", judged, judging, 200, estimated=answer is None)
             return
         inferred = read_preference(answer) if answer is not None else instance.preference
         if inferred is None:
             return  # unparsed: there is nothing to match
-        yield plan_judge("judge", prompts.decompose(inferred), JUDGE_SAMPLING, 80, estimated=answer is None)
+        listing = decomposer_sampling(self.settings.judge_tokens)
+        yield plan_judge("judge", prompts.decompose(inferred), listing, 80, estimated=answer is None)
         for listed in (instance.checklist, instance.checklist):
             match = prompts.match(listed, inferred)
-            yield plan_judge("matcher" if "matcher" in roles else "judge", match, JUDGE_SAMPLING, 120, estimated=True)
+            yield plan_judge("matcher" if "matcher" in roles else "judge", match, judging, 120, estimated=True)
 
     def _without_history(self, task: str, instance: Instance) -> tuple[Prompt, Sampling]:
         """The prompt of `--history none`."""
@@ -215,7 +218,7 @@ class CupidAudit:
         role = "second" if name.startswith("second") else "judge"
         judge = askers.get(role)
         matcher = judge if role == "second" else askers.get("matcher", judge)
-        judging = CupidJudging(self._prompts[role], judge, matcher)
+        judging = CupidJudging(self._prompts[role], judge, matcher, self.settings.judge_tokens)
         stage, task = "judge", name.partition(" ")[2]
         try:
             response = None
@@ -234,10 +237,10 @@ class CupidAudit:
             items = (
                 tuple(record["inference"]["checklist"])
                 if name.endswith("coverage")
-                else await judging.decompose(inferred)
+                else await judging.decompose(inferred, [])
             )
-            (covered, _), (found, _) = await gather_in_order(
-                judging.match(items, instance.preference), judging.match(instance.checklist, inferred)
+            covered, found = await gather_in_order(
+                judging.match(items, instance.preference, []), judging.match(instance.checklist, inferred, [])
             )
         except RequestFailed as failed:
             return {"failure": failure_of(stage, failed)}

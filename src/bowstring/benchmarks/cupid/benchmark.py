@@ -75,7 +75,7 @@ class Cupid(Benchmark):
             )
 
     def metrics(self, configuration: Mapping[str, Any]) -> MetricSet:
-        return scores.metrics(configuration.get("settings", {}).get("scoring", "bowstring"))
+        return scores.metrics(configuration.get("settings", {}).get("protocol", "bowstring"))
 
     def cluster_of(self, record: Mapping[str, Any]) -> str:
         return scores.cluster_of(record)

@@ -12,9 +12,11 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Literal, TypedDict, TypeVar, get_args
 
+from bowstring.benchmarks.cupid import published
 from bowstring.benchmarks.cupid.data import CupidSet
-from bowstring.benchmarks.cupid.judging import JUDGE_SAMPLING, CupidJudging
+from bowstring.benchmarks.cupid.judging import CupidJudging, decomposer_sampling, judge_sampling
 from bowstring.benchmarks.cupid.prompts import CupidPrompts
+from bowstring.benchmarks.cupid.published_prompts import PublishedPrompts
 from bowstring.benchmarks.cupid.scores import summarize
 from bowstring.benchmarks.cupid.types import Instance
 from bowstring.benchmarks.interface import Context, Opener
@@ -42,7 +44,7 @@ from bowstring.settings import check_settings, option
 
 T = TypeVar("T")
 Task = Literal["inference", "generation", "both"]
-Scoring = Literal["bowstring", "upstream"]
+Protocol = Literal["bowstring", "published"]
 SUMMARY_SAMPLING = Sampling(max_tokens=400, temperature=0.0)
 WRONG = 0.5  # recall below this is a wrong inference, which gets an error analysis
 
@@ -53,7 +55,8 @@ class _FixedKeywords(TypedDict, total=False):
     temperature: float
     oracle_preference: bool
     analyse: bool
-    scoring: Scoring
+    protocol: Protocol
+    judge_tokens: int
     retriever: str
     seed: int
     verdicts: Verdicts
@@ -90,9 +93,15 @@ class CupidSettings:
         default=False, metadata=option("Give the gold preference to the model, for an upper bound.")
     )
     analyse: bool = field(default=False, metadata=option("Let the judge classify the errors of wrong inferences."))
-    scoring: Scoring = field(
+    protocol: Protocol = field(
         default="bowstring",
-        metadata=option("Scoring rules: ours, or those of the authors, for comparison with published numbers."),
+        metadata=option(
+            "Ours, or that of the authors, for comparison with published numbers: their prompts (--prompts), requests "
+            "and scoring rules."
+        ),
+    )
+    judge_tokens: int = field(
+        default=8192, metadata=option("Maximum length of an answer of a judge or matcher, with its thoughts.", min=1)
     )
     retriever: str = field(
         default="facebook/contriever", metadata=option("Embedding model for dense search: a hub id or a folder.")
@@ -105,11 +114,15 @@ class CupidSettings:
         self.view()
         if self.oracle_preference and self.task == "inference":
             raise UsageError("--oracle-preference is only for generation: it reveals what inference asks for")
+        if self.protocol == "published" and (self.oracle_preference or self.analyse):
+            raise UsageError("--protocol published has no --oracle-preference and no --analyse")
 
     def view(self) -> View:
         return parse_view(self.history, kinds=get_args(Kind), units=("session",))
 
     def sampling(self, instance: Instance, task: str) -> Sampling:
+        if self.protocol == "published":  # the authors send no seed
+            return Sampling(self.max_tokens, self.temperature)
         return Sampling(self.max_tokens, self.temperature, seed=seeded_number(self.seed, task, instance.key) % 2**31)
 
     def configuration(self) -> dict[str, Any]:
@@ -136,14 +149,18 @@ class CupidEvaluation:
         readers: Readers | None = None,
         search: DenseSearch | None = None,
         own: UserStages | None = None,
+        judge: str | None = None,
         matcher: str | None = None,
     ) -> None:
         self.data = data
         self.settings = settings
         self._view = settings.view()
-        self._prompts = CupidPrompts(
-            prompts, oracle=settings.oracle_preference, matcher=matcher, verdicts=settings.verdicts
+        self._prompts: CupidPrompts = (
+            PublishedPrompts(prompts, matcher=matcher, judge=judge)
+            if settings.protocol == "published"
+            else CupidPrompts(prompts, oracle=settings.oracle_preference, matcher=matcher, verdicts=settings.verdicts)
         )
+        self._judging, self._listing = judge_sampling(settings.judge_tokens), decomposer_sampling(settings.judge_tokens)
         words = StageWords(self._prompts.summary, SUMMARY_SAMPLING, summary_tokens=120)
         self._histories = Histories(self._view, readers or Readers(data), words, dense=search, own=own)
         self._search, self._own = search, own
@@ -156,8 +173,8 @@ class CupidEvaluation:
 
     def notes(self) -> list[str]:
         notes = self._prompts.notes()
-        if self.settings.scoring == "upstream":
-            notes.append("scored with the rules of the authors, for comparison with published numbers")
+        if self.settings.protocol == "published":
+            notes.append("asked and scored as published, for comparison with published numbers")
         if self.settings.oracle_preference:
             notes.append("the gold preference was given to the model: an upper bound, not a result")
         return notes
@@ -204,7 +221,7 @@ class CupidEvaluation:
                     yield from self._plan_matching(instance, answer, roles, known)
                 elif "judge" in roles:
                     judged = self._prompts.judge(instance, "word " * 300 if answer is None else answer)
-                    yield plan_judge("judge", judged, JUDGE_SAMPLING, 200, estimated=answer is None)
+                    yield plan_judge("judge", judged, self._judging, 200, estimated=answer is None)
 
     def _plan_matching(
         self, instance: Instance, answer: str | None, roles: Sequence[str], known: Known
@@ -213,10 +230,10 @@ class CupidEvaluation:
         if answer is not None and inferred is None:
             return  # unparsed: there is nothing to match
         decompose = self._prompts.decompose(inferred or instance.preference)
-        yield plan_judge("judge", decompose, JUDGE_SAMPLING, 80, estimated=inferred is None)
+        yield plan_judge("judge", decompose, self._listing, 80, estimated=inferred is None)
         items = None
         if inferred is not None:
-            items = yield from self._plan_repair("judge", decompose, read_checklist, known)
+            items = yield from self._plan_repair("judge", decompose, self._listing, read_checklist, known)
         matcher = "matcher" if "matcher" in roles else "judge"
         found: tuple[float, ...] | None = None
         for entries, preference in (
@@ -224,26 +241,30 @@ class CupidEvaluation:
             (instance.checklist, inferred or instance.preference),
         ):
             match = self._prompts.match(entries, preference)
-            yield plan_judge(matcher, match, JUDGE_SAMPLING, 120, estimated=items is None)
+            yield plan_judge(matcher, match, self._judging, 120, estimated=items is None)
             if items is not None:
-                found = yield from self._plan_repair(matcher, match, partial(read_labels, items=entries), known)
+                found = yield from self._plan_repair(
+                    matcher, match, self._judging, partial(read_labels, items=entries), known
+                )
         if self.settings.analyse and (found is None or sum(found) / len(found) < WRONG):
             analysis = self._prompts.analysis(instance, inferred or instance.preference)
-            yield Planned("judge", analysis, JUDGE_SAMPLING, 60, found is None)
+            yield Planned("judge", analysis, self._judging, 60, found is None)
 
     def _plan_repair(
-        self, role: str, request: VerdictRequest, read: Callable[[str], T], known: Known
+        self, role: str, request: VerdictRequest, sampling: Sampling, read: Callable[[str], T], known: Known
     ) -> Generator[Planned, None, T | None]:
         """The parsed stored answer, if there is one; a needed repair request is planned, too."""
-        said = known_verdict(role, request, JUDGE_SAMPLING, known)
+        said = known_verdict(role, request, sampling, known)
         if said is None:
             return None
         try:
             return read(said)
         except Unreadable as error:
             again = self._prompts.repair(request, said, str(error))
-        yield plan_judge(role, again, JUDGE_SAMPLING, 120)
-        repaired = known_verdict(role, again, JUDGE_SAMPLING, known)
+        if self.settings.protocol == "published":
+            return None
+        yield plan_judge(role, again, sampling, 120)
+        repaired = known_verdict(role, again, sampling, known)
         try:
             return read(repaired) if repaired is not None else None
         except Unreadable:
@@ -256,7 +277,7 @@ class CupidEvaluation:
         return (m.text for instance in self.data.instances for d in instance.history for m in d.messages)
 
     def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
-        return summarize(records, scoring=self.settings.scoring, analysed=self.settings.analyse)
+        return summarize(records, protocol=self.settings.protocol, analysed=self.settings.analyse)
 
 
 class _InstanceRun:
@@ -270,7 +291,8 @@ class _InstanceRun:
         self.askers = askers
         self.model = askers["model"]
         self.judge = askers.get("judge")
-        self.judging = CupidJudging(self.prompts, self.judge, askers.get("matcher", self.judge))
+        matcher = askers.get("matcher", self.judge)
+        self.judging = CupidJudging(self.prompts, self.judge, matcher, self.settings.judge_tokens)
 
     async def record(self) -> Record:
         record = _about(self.instance)
@@ -291,11 +313,74 @@ class _InstanceRun:
         except Unreadable as unreadable:
             left_out = {"unparsed": self.evaluation.stage_name, "why": str(unreadable)}
             return record | {task: dict(left_out) for task in self.settings.tasks}
-        work = {"inference": self._infer, "generation": self._generate}
-        done = await gather_in_order(*(work[task](prompt) for task, prompt in prompts.items()))
-        return record | dict(zip(prompts, done, strict=True))
+        if self.settings.protocol == "published":
+            record |= await self._as_published(prompts)
+        else:
+            work = {"inference": self._infer, "generation": self._generate}
+            done = await gather_in_order(*(work[task](prompt) for task, prompt in prompts.items()))
+            record |= dict(zip(prompts, done, strict=True))
+        return record | {"published": published.outcome(record, list(prompts), tuned=self.prompts.tuned).as_json()}
+
+    async def _as_published(self, prompts: Mapping[str, Prompt]) -> Record:
+        """The tasks in the authors' order: an inference without a result is the end of the instance."""
+        found: Record = {}
+        if "inference" in prompts:
+            found["inference"] = result = Record()
+            try:
+                await self._infer_as_published(prompts["inference"], result)
+            except published.Dropped as why:
+                result.setdefault("unparsed", "preference" if "preference" not in result else "checklist")
+                result.setdefault("why", str(why))
+                if "generation" in prompts:
+                    found["generation"] = {"unparsed": "inference", "why": "the instance has no inference"}
+                return found
+        if "generation" in prompts:
+            found["generation"] = await self._generate(prompts["generation"])
+        return found
+
+    async def _infer_as_published(self, prompt: Prompt, result: Record) -> None:
+        """Ask what the authors' code asks, and fill the result with what we read; raise Dropped where it has none."""
+        stage = "answer"
+        try:
+            completion = await self._ask_model(prompt, "inference")
+            result |= {"response": completion.text, "finish": completion.finish}
+            result["preference"] = preference = published.read_preference(completion.text)
+            stage = "decompose"
+            result["decomposition"] = said = await self.judging.write_checklist(preference)
+            items = [str(item) for item in published.read_checklist(said)]
+            result["checklist"] = items
+            stage = "match"
+            texts = result["transcripts"] = Record()
+            texts["precision"] = await self.judging.label(items, self.instance.preference)
+            if published.read_results(texts["precision"], tuned=self.prompts.tuned) is None:
+                raise Unreadable("the labels of the inferred items cannot be read")
+            texts["recall"] = await self.judging.label(self.instance.checklist, preference)
+            self._read_as_ours(result)
+        except published.Ends as why:
+            result |= {"unparsed": "checklist", "why": str(why)}
+        except Unreadable as unreadable:
+            result |= {"unparsed": "match", "why": str(unreadable)}
+        except RequestFailed as failed:
+            result["failure"] = failure_of(stage, failed)
+            if stage == "decompose" or (stage == "answer" and failed.kind != "context"):
+                raise published.Dropped(f"the request failed: {failed.reason}") from failed
+
+    def _read_as_ours(self, result: Record) -> None:
+        """Read labels by our rules, where these would have asked the same; raise Unreadable."""
+        if read_preference(result["response"]) != result["preference"]:
+            raise Unreadable("by our rules it is another preference")
+        if list(read_checklist(result["decomposition"])) != result["checklist"]:
+            raise Unreadable("by our rules it is another checklist")
+        texts = result["transcripts"]
+        covered = read_labels(texts["precision"], result["checklist"])
+        found = read_labels(texts["recall"], self.instance.checklist)
+        result |= {"precision": list(covered), "recall": list(found)}
 
     async def _infer(self, prompt: Prompt) -> Record:
+        heard: dict[str, list[str]] = {"decomposition": [], "precision": [], "recall": []}
+        return await self._inferred(prompt, heard) | _texts(heard)
+
+    async def _inferred(self, prompt: Prompt, heard: dict[str, list[str]]) -> Record:
         result: Record = {}
         stage = "answer"
         try:
@@ -306,14 +391,13 @@ class _InstanceRun:
                 return result | {"unparsed": "preference"}
             result["preference"] = inferred
             stage = "decompose"
-            result["checklist"] = list(await self.judging.decompose(inferred))
+            result["checklist"] = list(await self.judging.decompose(inferred, heard["decomposition"]))
             stage = "match"
-            (covered, of_precision), (found, of_recall) = await gather_in_order(
-                self.judging.match(result["checklist"], self.instance.preference),
-                self.judging.match(self.instance.checklist, inferred),
+            covered, found = await gather_in_order(
+                self.judging.match(result["checklist"], self.instance.preference, heard["precision"]),
+                self.judging.match(self.instance.checklist, inferred, heard["recall"]),
             )
             result |= {"precision": list(covered), "recall": list(found)}
-            result["transcripts"] = {"precision": of_precision, "recall": of_recall}
             if self.settings.analyse and sum(found) / len(found) < WRONG:
                 result["error"] = await self._analyse(inferred)
         except Unreadable as unreadable:
@@ -345,10 +429,21 @@ class _InstanceRun:
             said = builtin.error_category(inferred, [s.preference for s in self.instance.sessions])
         else:
             try:
-                said = (await self.judge.ask(self.prompts.analysis(self.instance, inferred), JUDGE_SAMPLING)).text
+                sampling = judge_sampling(self.settings.judge_tokens)
+                said = (await self.judge.ask(self.prompts.analysis(self.instance, inferred), sampling)).text
             except RequestFailed as failed:  # the inference is valid without it
                 return {"category": None, "failure": failure_of("analyse", failed)}
         return {"said": said, "category": self.prompts.read_category(said)}
+
+
+def _texts(heard: Mapping[str, Sequence[str]]) -> Record:
+    """What judge and matcher said: the texts that count, and the first ones where they were asked again."""
+    if not heard["decomposition"]:
+        return {}
+    last = {name: texts[-1] for name, texts in heard.items() if texts}
+    first = {name: texts[0] for name, texts in heard.items() if len(texts) > 1}
+    found: Record = {"decomposition": last.pop("decomposition")}
+    return found | ({"transcripts": last} if last else {}) | ({"first": first} if first else {})
 
 
 def _asked(instance: Instance) -> Asked:
@@ -374,7 +469,7 @@ def _about(instance: Instance) -> Record:
 def opener(data: CupidSet, settings: Sequence[CupidSettings], context: Context) -> Opener:
     """An opener whose evaluations share the history readers and a dense search."""
     readers, search = Readers(data), dense_search(settings, context)
-    matcher = context.models.get("matcher")
+    judge, matcher = context.models.get("judge"), context.models.get("matcher")
     return lambda one, prompts: CupidEvaluation(
-        data, one, prompts, readers=readers, search=search, own=own_stages(one.view()), matcher=matcher
+        data, one, prompts, readers=readers, search=search, own=own_stages(one.view()), judge=judge, matcher=matcher
     )

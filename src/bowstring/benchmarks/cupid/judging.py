@@ -13,7 +13,16 @@ from bowstring.judging.structured import Unreadable, read_checklist, read_labels
 from bowstring.records import Sampling
 from bowstring.runs.asking import Asker
 
-JUDGE_SAMPLING = Sampling(max_tokens=2048, temperature=0.0)
+_DECOMPOSER_TOKENS = 4096
+
+
+def judge_sampling(tokens: int) -> Sampling:
+    return Sampling(max_tokens=tokens, temperature=0.0)
+
+
+def decomposer_sampling(tokens: int) -> Sampling:
+    """A checklist is short: as published, its writer gets fewer tokens."""
+    return judge_sampling(min(tokens, _DECOMPOSER_TOKENS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,33 +32,45 @@ class CupidJudging:
     prompts: CupidPrompts
     judge: Asker | None
     matcher: Asker | None
+    tokens: int  # of an answer of theirs, with its thoughts
 
     async def judgement(self, instance: Instance, answer: str) -> str:
         if self.judge is None:
             return builtin.rating(answer, instance.checklist)
-        return await ask_judge(self.judge, self.prompts.judge(instance, answer), JUDGE_SAMPLING)
+        return await ask_judge(self.judge, self.prompts.judge(instance, answer), judge_sampling(self.tokens))
 
-    async def decompose(self, preference: str) -> tuple[str, ...]:
+    async def write_checklist(self, preference: str) -> str:
+        """The text of a checklist, as the judge writes it."""
         if self.judge is None:
-            return read_checklist(builtin.decomposition(preference))
-        request = self.prompts.decompose(preference)
-        said = await ask_judge(self.judge, request, JUDGE_SAMPLING)
+            return builtin.decomposition(preference)
+        return await ask_judge(self.judge, self.prompts.decompose(preference), decomposer_sampling(self.tokens))
+
+    async def label(self, items: Sequence[str], preference: str) -> str:
+        """The text of the labels, as the matcher writes it."""
+        if self.matcher is None:
+            return builtin.matching(items, preference)
+        return await ask_judge(self.matcher, self.prompts.match(items, preference), judge_sampling(self.tokens))
+
+    async def decompose(self, preference: str, heard: list[str]) -> tuple[str, ...]:
+        """The checklist of a preference. What the judge says is added to `heard`."""
+        heard.append(said := await self.write_checklist(preference))
         try:
             return read_checklist(said)
         except Unreadable as error:
-            again = self.prompts.repair(request, said, str(error))
-            return read_checklist(await ask_judge(self.judge, again, JUDGE_SAMPLING))
+            if self.judge is None:
+                raise
+            again = self.prompts.repair(self.prompts.decompose(preference), said, str(error))
+            heard.append(said := await ask_judge(self.judge, again, decomposer_sampling(self.tokens)))
+            return read_checklist(said)
 
-    async def match(self, items: Sequence[str], preference: str) -> tuple[tuple[float, ...], str]:
-        """The coverage of each item by the preference, and the text of the matcher."""
-        if self.matcher is None:
-            said = builtin.matching(items, preference)
-            return read_labels(said, items), said
-        request = self.prompts.match(items, preference)
-        said = await ask_judge(self.matcher, request, JUDGE_SAMPLING)
+    async def match(self, items: Sequence[str], preference: str, heard: list[str]) -> tuple[float, ...]:
+        """The coverage of each item by the preference. What the matcher says is added to `heard`."""
+        heard.append(said := await self.label(items, preference))
         try:
-            return read_labels(said, items), said
+            return read_labels(said, items)
         except Unreadable as error:
-            again = self.prompts.repair(request, said, str(error))
-            said = await ask_judge(self.matcher, again, JUDGE_SAMPLING)
-            return read_labels(said, items), said
+            if self.matcher is None:
+                raise
+            again = self.prompts.repair(self.prompts.match(items, preference), said, str(error))
+            heard.append(said := await ask_judge(self.matcher, again, judge_sampling(self.tokens)))
+            return read_labels(said, items)

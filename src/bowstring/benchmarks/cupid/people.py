@@ -96,7 +96,7 @@ class CupidPeople(People):
                     yield RunRating(_COVERAGE.name, item, matcher, LABEL_OF[score], about)
 
     def corrected_metrics(self, settings: Mapping[str, Any]) -> Mapping[str, Measure]:
-        known = measures(settings.get("scoring", "bowstring"))
+        known = measures(settings.get("protocol", "bowstring"))
         return {name: known[name] for name in _CORRECTED}
 
     def judged_scores(self, record: Record) -> Iterator[JudgedScore]:

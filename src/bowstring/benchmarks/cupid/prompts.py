@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.resources import files
-
-import yaml
+from typing import Any
 
 from bowstring.benchmarks.cupid.types import Instance
 from bowstring.judging.forms import (
@@ -21,9 +19,9 @@ from bowstring.judging.forms import (
 )
 from bowstring.prompts import PromptFolder, Template
 from bowstring.prompts.sharing import share_trunk
-from bowstring.records import Dialogue, Message, Prompt, Trunk
+from bowstring.records import Dialogue, Message, Prompt, Role, Trunk
 
-_NAMES = {"user": "User", "assistant": "AI Assistant"}
+NAMES = {"user": "User", "assistant": "AI Assistant"}
 _CATEGORY = re.compile(
     r"^[^\w\n]{0,8}category[^\w\n]{0,8}:[^\w\n]{0,8}(other[\s_-]?contexts?|shallow|vague|other)[^\w\n]*$",
     re.IGNORECASE | re.MULTILINE,
@@ -31,6 +29,8 @@ _CATEGORY = re.compile(
 
 
 class CupidPrompts:
+    _system: Role = "system"  # the role of what a judge is told first
+
     def __init__(self, folder: PromptFolder, *, oracle: bool, matcher: str | None, verdicts: Verdicts = "json") -> None:
         log = frozenset({"interaction_log", "curr_request"})
         generator = "response_oracle" if oracle else "response_generator"
@@ -39,8 +39,8 @@ class CupidPrompts:
         self._inferrer = folder.get("cupid/evaluation/preference_inferrer", needs=log, plain_system=True)
         self._generator = folder.get(f"cupid/evaluation/{generator}", needs=needs, plain_system=True)
         # A fine-tuned matcher needs the prompt it was trained with.
-        self._tuned = matcher is not None and "prefmatcher" in matcher.lower()
-        name = "preference_matcher_model" if self._tuned else "preference_matcher"
+        self.tuned = matcher is not None and "prefmatcher" in matcher.lower()
+        name = "preference_matcher_model" if self.tuned else "preference_matcher"
         listed = frozenset({"preference", "checklist"})
         self._matcher = folder.get(f"cupid/evaluation/{name}", needs=listed, may=frozenset({"examples"}))
         judged = listed | {"user_request", "ai_response"}
@@ -51,14 +51,14 @@ class CupidPrompts:
         analysed = frozenset({"preference", "inferred"})
         context = frozenset({"context_factor", "others"})
         self._analysis = folder.get("cupid/error_analysis", needs=analysed, may=context)
-        self._examples = _matcher_examples()
+        self._examples = self.examples(folder.data("cupid/matcher_examples")["examples"])
         # The prompts of the authors are sent as they are, and so is what a fine-tuned matcher was trained with.
         by_schema = verdicts == "json"
         self._lists_by_schema = by_schema and not self._decomposer.is_override
-        self._labels_by_schema = by_schema and not self._matcher.is_override and not self._tuned
+        self._labels_by_schema = by_schema and not self._matcher.is_override and not self.tuned
 
     def notes(self) -> list[str]:
-        if self._tuned and not self._matcher.is_override:
+        if self.tuned and not self._matcher.is_override:
             return [
                 "the matcher is fine-tuned, but was used with other prompts than in its training; import those "
                 "prompts (--prompts)"
@@ -67,26 +67,53 @@ class CupidPrompts:
 
     def tasks(self, instance: Instance, sessions: Sequence[str], tasks: Sequence[str]) -> dict[str, Prompt]:
         templates = [self._inferrer if task == "inference" else self._generator for task in tasks]
-        chats = [_asked(t, sessions, instance.request, preference=instance.preference) for t in templates]
+        chats = [self._asked(t, sessions, instance.request, preference=instance.preference) for t in templates]
         return dict(zip(tasks, share_trunk(chats), strict=True))
 
     def answering(self, sessions: Sequence[str], request: str) -> Prompt:
         """The prompt of a request after these sessions (texts)."""
-        return _alone(*_asked(self._generator, sessions, request))
+        return _alone(*self._asked(self._generator, sessions, request))
+
+    @staticmethod
+    def log(sessions: Sequence[str]) -> str:
+        """The earlier sessions, oldest first."""
+        return "\n\n".join(f"## Session {n}\n\n{text}" for n, text in enumerate(sessions, 1)) or "(no earlier sessions)"
+
+    @staticmethod
+    def examples(found: Sequence[Mapping[str, Any]]) -> str:
+        """Examples for a matcher: preferences with checklists, and the label of each item."""
+        shown = []
+        for example in found:
+            lines = [f"Preference: {example['preference']}"]
+            lines += [f"{n}. {entry}: {label}" for n, (entry, label) in enumerate(example["checklist"].items(), 1)]
+            shown.append("\n".join(lines))
+        return "Examples:\n\n" + "\n\n".join(shown)
+
+    def _asked(self, template: Template, sessions: Sequence[str], request: str, **more: str) -> tuple[Message, ...]:
+        system = (Message("system", (template.system,)),) if template.system else ()
+        values = {"interaction_log": self.log(sessions), "curr_request": request, **more}
+        return (*system, Message("user", template.user_pieces(**values)))
+
+    def _filled(self, template: Template, **values: str) -> Prompt:
+        """A filled template as a prompt: its system part, if it has one, and its user part."""
+        user = Message("user", template.user_pieces(**values))
+        if template.system is None:
+            return _alone(user)
+        return _alone(Message(self._system, (template.system_text(**values),)), user)
 
     def session(self, dialogue: Dialogue) -> str:
-        return "\n\n".join(f"### {_NAMES[m.role]}\n\n{m.text}" for m in dialogue.messages)
+        return "\n\n".join(f"### {NAMES[m.role]}\n\n{m.text}" for m in dialogue.messages)
 
     def summary(self, dialogue: Dialogue) -> Prompt:
-        return _filled(self._summary, session=self.session(dialogue))
+        return self._filled(self._summary, session=self.session(dialogue))
 
     def decompose(self, preference: str) -> VerdictRequest:
-        prompt = _filled(self._decomposer, preferences=preference)
+        prompt = self._filled(self._decomposer, preferences=preference)
         return VerdictRequest.json(prompt, CHECKLIST, by_schema=self._lists_by_schema)
 
     def match(self, items: Sequence[str], preference: str) -> VerdictRequest:
         numbered = "\n".join(f"{n}. {item}" for n, item in enumerate(items, 1))
-        prompt = _filled(self._matcher, preference=preference, checklist=numbered, examples=self._examples)
+        prompt = self._filled(self._matcher, preference=preference, checklist=numbered, examples=self._examples)
         return VerdictRequest.json(prompt, COVERAGE, by_schema=self._labels_by_schema)
 
     def judge(self, instance: Instance, answer: str) -> VerdictRequest:
@@ -94,14 +121,14 @@ class CupidPrompts:
             "preference": instance.preference,
             "checklist": "\n".join(f"- {item}" for item in instance.checklist),
             "user_request": instance.request,
-            "ai_response": answer,
+            "ai_response": answer.strip(),
         }
-        return self._judger.request(lambda template: _filled(template, **values))
+        return self._judger.request(lambda template: self._filled(template, **values))
 
     def analysis(self, instance: Instance, inferred: str) -> Prompt:
         others = {s.preference: s.context_factor for s in instance.sessions if s.preference != instance.preference}
         listed = "\n".join(f"- {factor}: {preference}" for preference, factor in others.items()) or "- none"
-        return _filled(
+        return self._filled(
             self._analysis,
             context_factor=instance.context_factor,
             preference=instance.preference,
@@ -123,29 +150,5 @@ class CupidPrompts:
         return replace(request, text=prompt, structured=None if request.structured is None else prompt)
 
 
-def _asked(template: Template, sessions: Sequence[str], request: str, **more: str) -> tuple[Message, ...]:
-    log = "\n\n".join(f"## Session {n}\n\n{text}" for n, text in enumerate(sessions, 1)) or "(no earlier sessions)"
-    system = (Message("system", (template.system,)),) if template.system else ()
-    return (*system, Message("user", template.user_pieces(interaction_log=log, curr_request=request, **more)))
-
-
-def _filled(template: Template, **values: str) -> Prompt:
-    """A filled template as a prompt: its system part, if it has one, and its user part."""
-    user = Message("user", template.user_pieces(**values))
-    if template.system is None:
-        return _alone(user)
-    return _alone(Message("system", (template.system_text(**values),)), user)
-
-
 def _alone(*messages: Message) -> Prompt:
     return Prompt(Trunk(()), messages)
-
-
-def _matcher_examples() -> str:
-    text = (files("bowstring.benchmarks.cupid") / "templates" / "matcher_examples.yaml").read_text(encoding="utf-8")
-    shown = []
-    for example in yaml.safe_load(text)["examples"]:
-        lines = [f"Preference: {example['preference']}"]
-        lines += [f"{n}. {entry}: {label}" for n, (entry, label) in enumerate(example["checklist"].items(), 1)]
-        shown.append("\n".join(lines))
-    return "Examples:\n\n" + "\n\n".join(shown)

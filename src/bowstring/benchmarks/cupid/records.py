@@ -17,6 +17,10 @@ class TranscriptsForm(Form):
     recall: StrictStr | None = None
 
 
+class FirstForm(TranscriptsForm):
+    decomposition: StrictStr | None = None
+
+
 class ErrorForm(Form):
     said: StrictStr = ""
     category: StrictStr | None
@@ -29,7 +33,9 @@ class InferenceForm(Form):
     checklist: list[StrictStr] = Field(default_factory=list)
     precision: list[Label] = Field(default_factory=list)
     recall: list[Label] = Field(default_factory=list)
+    decomposition: StrictStr = ""
     transcripts: TranscriptsForm = TranscriptsForm()
+    first: FirstForm = FirstForm()  # texts in place of which others were asked for
     error: ErrorForm | None = None
     unparsed: StrictStr = ""
     why: StrictStr = ""
@@ -44,6 +50,16 @@ class GenerationForm(Form):
     unparsed: StrictStr = ""
     why: StrictStr = ""
     failure: FailureForm = Field(default=FailureForm(stage="", kind="", reason=""))
+
+
+class PublishedForm(Form):
+    """What the instance adds to the authors' sums."""
+
+    predicted: list[Number] = Field(default_factory=list)
+    true: list[Number] = Field(default_factory=list)
+    score: Number | None = None
+    dropped: StrictStr = ""
+    ends: StrictStr = ""
 
 
 class CupidForm(Form):
@@ -64,6 +80,7 @@ class CupidForm(Form):
     evidence_recall: Share | None = None
     inference: InferenceForm = InferenceForm()
     generation: GenerationForm = GenerationForm()
+    published: PublishedForm = PublishedForm()
 
     @model_validator(mode="after")
     def _whole(self) -> CupidForm:
@@ -87,7 +104,7 @@ class SettingsForm(Form):
     """The settings of a run that affect how its records are read."""
 
     task: StrictStr = ""
-    scoring: Literal["bowstring", "upstream"] = "bowstring"
+    protocol: Literal["bowstring", "published"] = "bowstring"
 
 
 CODEC = Codec(CupidForm)

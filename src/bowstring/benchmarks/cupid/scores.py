@@ -6,9 +6,9 @@ instance with an unparsed part is left out of precision, recall and F1 together,
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -43,9 +43,9 @@ _EXAMPLES = 3  # per kind of error
 _SHOWN = ("sessions", "characters")
 
 
-def summarize(records: Sequence[Record], *, scoring: str, analysed: bool) -> dict[str, Any]:
+def summarize(records: Sequence[Record], *, protocol: str, analysed: bool) -> dict[str, Any]:
     groups = {
-        axis: {group: _metrics(own, scoring) for group, own in members.items()}
+        axis: {group: _metrics(own, protocol) for group, own in members.items()}
         for axis, members in grouped(records).items()
     }
     tasks = [(r, r[task]) for r in records for task in ("inference", "generation") if task in r]
@@ -59,13 +59,13 @@ def summarize(records: Sequence[Record], *, scoring: str, analysed: bool) -> dic
         "truncated": sum(task.get("finish") == "length" for _, task in tasks),
         "refused": sum(task.get("finish") in ("refusal", "filter") for _, task in tasks),
         "validity": validity_of([r for r in records if not is_repeated(r)], cluster_of),
-        "scoring": scoring,
+        "protocol": protocol,
         "shown": {
             name: _mean([r["shown"][name] for r in records if "shown" in r]) for name in ("sessions", "characters")
         },
-        "metrics": _metrics(records, scoring),
-        "unscored": unscored_as_json(metrics(scoring), _clustered(records)),
-        "variance": variance_of_metrics(metrics(scoring), records, cluster_of),
+        "metrics": _metrics(records, protocol),
+        "unscored": unscored_as_json(metrics(protocol), _clustered(records)),
+        "variance": variance_of_metrics(metrics(protocol), records, cluster_of),
         "groups": groups,
     }
     if analysed:
@@ -87,8 +87,8 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _metrics(records: Sequence[Record], scoring: str) -> dict[str, Any]:
-    found = estimates_as_json(measures(scoring), _clustered(records))
+def _metrics(records: Sequence[Record], protocol: str) -> dict[str, Any]:
+    found = estimates_as_json(measures(protocol), _clustered(records))
     correlated = _correlation(records)
     return found | ({} if correlated is None else {"inference_generation.correlation": correlated.as_json()})
 
@@ -102,29 +102,26 @@ def cluster_of(record: Mapping[str, Any]) -> str:
     return str(record["persona"])
 
 
-def measures(scoring: str) -> dict[str, Measure]:
-    """The metrics with our scoring rules or the authors', which count what could not be scored as 0."""
-    upstream = scoring == "upstream"
-    pooled = _pooled_upstream if upstream else _pooled
-    rated = Scale(0.0 if upstream else 1.0, 10.0, decimals=2)
+def measures(protocol: str) -> dict[str, Measure]:
+    """The metrics by our rules or by the authors'."""
+    rules = _PUBLISHED if protocol == "published" else _OURS
+    pooled, lacks = rules.pooled, rules.lacks_items
     return {
-        "inference.precision": Measure(("p",), pooled, lambda m: 100 * m["p"], lacks=_uninferred_items),
-        "inference.recall": Measure(("r",), pooled, lambda m: 100 * m["r"], lacks=_uninferred_items),
-        "inference.f1": Measure(("p", "r"), pooled, lambda m: 100 * _f1(m["p"], m["r"]), lacks=_uninferred_items),
-        "inference.precision_by_instance": mean(partial(_instance_mean, "precision"), 100, lacks=_uninferred),
-        "inference.recall_by_instance": mean(partial(_instance_mean, "recall"), 100, lacks=_uninferred),
-        "inference.f1_by_instance": mean(_instance_f1, 100, lacks=_uninferred),
-        "generation.score": mean(
-            _rating_upstream if upstream else _rating, scale=rated, lacks=lambda record: "generation" in record
-        ),
+        "inference.precision": Measure(("p",), pooled, lambda m: 100 * m["p"], lacks=lacks),
+        "inference.recall": Measure(("r",), pooled, lambda m: 100 * m["r"], lacks=lacks),
+        "inference.f1": Measure(("p", "r"), pooled, lambda m: 100 * _f1(m["p"], m["r"]), lacks=lacks),
+        "inference.precision_by_instance": mean(partial(_instance_mean, pooled, "p"), 100, lacks=rules.lacks_inference),
+        "inference.recall_by_instance": mean(partial(_instance_mean, pooled, "r"), 100, lacks=rules.lacks_inference),
+        "inference.f1_by_instance": mean(partial(_instance_f1, pooled), 100, lacks=rules.lacks_inference),
+        "generation.score": mean(rules.rating, scale=rules.rated, lacks=lambda record: "generation" in record),
         "evidence.recall": mean(lambda record: record.get("evidence_recall"), 100, lacks=lambda record: False),
     }
 
 
-def metrics(scoring: str) -> MetricSet:
+def metrics(protocol: str) -> MetricSet:
     inferred = tuple(f"inference.{name}" for name in ("precision", "recall", "f1"))
     return MetricSet(
-        measures(scoring),
+        measures(protocol),
         scales={"inference_generation.correlation": CORRELATION},
         leading=("inference.f1", "generation.score", "evidence.recall"),
         headline=("inference.f1", "inference.precision", "inference.recall", "generation.score"),
@@ -146,42 +143,29 @@ def _read(record: Mapping[str, Any]) -> Record | None:
     return inference if "recall" in inference and "unparsed" not in inference else None
 
 
-def _uninferred(record: Mapping[str, Any]) -> bool:
-    return "inference" in record and _read(record) is None
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What a record adds to the metrics by a protocol."""
+
+    inference: Callable[[Mapping[str, Any]], Parts]  # of inferred items "p" and gold items "r"; empty if it has none
+    rating: Callable[[Mapping[str, Any]], float | None]
+    rated: Scale
+
+    def pooled(self, record: Mapping[str, Any]) -> Parts:
+        return self.inference(record)
+
+    def lacks_inference(self, record: Mapping[str, Any]) -> bool:
+        return "inference" in record and not self.inference(record)
+
+    def lacks_items(self, record: Mapping[str, Any]) -> dict[str, int]:
+        """As many items of either side as the gold checklist has: how many would have been inferred is unknown."""
+        n = len(record["checklist"]) if self.lacks_inference(record) else 0
+        return {"p": n, "r": n}
 
 
-def _uninferred_items(record: Mapping[str, Any]) -> dict[str, int]:
-    """As many items of either side as the gold checklist has: how many would have been inferred is unknown."""
-    n = len(record["checklist"]) if _uninferred(record) else 0
-    return {"p": n, "r": n}
-
-
-def _pooled(record: Mapping[str, Any]) -> Parts:
+def _inference(record: Mapping[str, Any]) -> Parts:
     inference = _read(record)
     return {} if inference is None else {"p": inference["precision"], "r": inference["recall"]}
-
-
-def _pooled_upstream(record: Mapping[str, Any]) -> Parts:
-    """The authors' rule: a prompt that was too long is left out of precision and has recall 0 for every gold item."""
-    failure = record.get("inference", {}).get("failure", {})
-    if failure.get("kind") == "context" and failure["stage"] in ("answer", "summary"):
-        return {"r": [0.0 for _ in record["checklist"]]}
-    return _pooled(record)
-
-
-def _instance_mean(side: str, record: Mapping[str, Any]) -> float | None:
-    inference = _read(record)
-    return None if inference is None else sum(inference[side]) / len(inference[side])
-
-
-def _instance_f1(record: Mapping[str, Any]) -> float | None:
-    inference = _read(record)
-    return None if inference is None else instance_f1(inference)
-
-
-def instance_f1(inference: Record) -> float:
-    precision, recall = (sum(inference[k]) / len(inference[k]) for k in ("precision", "recall"))
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 def _rating(record: Mapping[str, Any]) -> float | None:
@@ -189,14 +173,35 @@ def _rating(record: Mapping[str, Any]) -> float | None:
     return score
 
 
-def _rating_upstream(record: Mapping[str, Any]) -> float | None:
-    """The authors' rule: whole numbers, and 0 if the judge failed or the prompt was too long."""
-    generation = record.get("generation", {})
-    failure = generation.get("failure", {})
-    if generation.get("score") is not None:
-        return float(math.floor(generation["score"]))
-    nothing = generation.get("unparsed") == "score" or failure.get("stage") == "judge"
-    return 0.0 if nothing or failure.get("kind") == "context" else None
+def _inference_as_published(record: Mapping[str, Any]) -> Parts:
+    found = record.get("published", {})
+    return {"p": found["predicted"], "r": found["true"]} if "predicted" in found else {}
+
+
+def _rating_as_published(record: Mapping[str, Any]) -> float | None:
+    score: float | None = record.get("published", {}).get("score")
+    return score
+
+
+_OURS = _Rules(_inference, _rating, Scale(1.0, 10.0, decimals=2))
+_PUBLISHED = _Rules(_inference_as_published, _rating_as_published, Scale(0.0, 10.0, decimals=2))
+
+
+def _instance_mean(pooled: Callable[[Mapping[str, Any]], Parts], side: str, record: Mapping[str, Any]) -> float | None:
+    values = pooled(record).get(side)
+    return None if values is None else sum(values) / len(values)
+
+
+def _instance_f1(pooled: Callable[[Mapping[str, Any]], Parts], record: Mapping[str, Any]) -> float | None:
+    precision, recall = (_instance_mean(pooled, side, record) for side in "pr")
+    if precision is None or recall is None:
+        return None
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def instance_f1(inference: Record) -> float:
+    precision, recall = (sum(inference[k]) / len(inference[k]) for k in ("precision", "recall"))
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 def _f1(p: npt.NDArray[np.float64], r: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

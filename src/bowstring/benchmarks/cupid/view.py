@@ -96,7 +96,7 @@ class CupidView(View):
         )
 
     def about_configuration(self, metrics: Mapping[str, Any]) -> list[str]:
-        return [f"scoring: {metrics['scoring']}"] if metrics.get("scoring") else []
+        return [f"protocol: {metrics['protocol']}"] if metrics.get("protocol") else []
 
     def fragment(self) -> Traversable:
         return files("bowstring.benchmarks.cupid") / "page.html"
