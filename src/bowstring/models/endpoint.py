@@ -189,7 +189,8 @@ class Endpoint:
         return bool(sampling.schema) and Unsupported(_SCHEMA) in self._unsupported
 
     def settings(self, sampling: Sampling) -> dict[str, Any]:
-        settings: dict[str, Any] = {"model": self._model, self._length_field: sampling.max_tokens}
+        length = sampling.limit_name or self._length_field
+        settings: dict[str, Any] = {"model": self._model, length: sampling.max_tokens}
         for field in _OPTIONAL:
             value = getattr(sampling, field)
             if value is not None and not {Unsupported(field), Unsupported(field, value)} & self._unsupported:
@@ -199,7 +200,7 @@ class Endpoint:
         if sampling.template_args is not None:
             settings["chat_template_kwargs"] = json.loads(sampling.template_args)
         if (budget := sampling.thinking_tokens) is not None:
-            settings[self._length_field] += budget
+            settings[length] += budget
             settings |= {"thinking_token_budget": budget, "thinking_budget_tokens": budget}  # vLLM's name, llama.cpp's
         return settings
 

@@ -160,7 +160,8 @@ class CupidEvaluation:
             if settings.protocol == "published"
             else CupidPrompts(prompts, oracle=settings.oracle_preference, matcher=matcher, verdicts=settings.verdicts)
         )
-        self._judging, self._listing = judge_sampling(settings.judge_tokens), decomposer_sampling(settings.judge_tokens)
+        limit = settings.judge_tokens, self._prompts.limit_name
+        self._judging, self._listing = judge_sampling(*limit), decomposer_sampling(*limit)
         words = StageWords(self._prompts.summary, SUMMARY_SAMPLING, summary_tokens=120)
         self._histories = Histories(self._view, readers or Readers(data), words, dense=search, own=own)
         self._search, self._own = search, own

@@ -16,13 +16,13 @@ from bowstring.runs.asking import Asker
 _DECOMPOSER_TOKENS = 4096
 
 
-def judge_sampling(tokens: int) -> Sampling:
-    return Sampling(max_tokens=tokens, temperature=0.0)
+def judge_sampling(tokens: int, limit_name: str | None = None) -> Sampling:
+    return Sampling(max_tokens=tokens, temperature=0.0, limit_name=limit_name)
 
 
-def decomposer_sampling(tokens: int) -> Sampling:
+def decomposer_sampling(tokens: int, limit_name: str | None = None) -> Sampling:
     """A checklist is short: as published, its writer gets fewer tokens."""
-    return judge_sampling(min(tokens, _DECOMPOSER_TOKENS))
+    return judge_sampling(min(tokens, _DECOMPOSER_TOKENS), limit_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +34,30 @@ class CupidJudging:
     matcher: Asker | None
     tokens: int  # of an answer of theirs, with its thoughts
 
+    @property
+    def _judging(self) -> Sampling:
+        return judge_sampling(self.tokens, self.prompts.limit_name)
+
+    @property
+    def _listing(self) -> Sampling:
+        return decomposer_sampling(self.tokens, self.prompts.limit_name)
+
     async def judgement(self, instance: Instance, answer: str) -> str:
         if self.judge is None:
             return builtin.rating(answer, instance.checklist)
-        return await ask_judge(self.judge, self.prompts.judge(instance, answer), judge_sampling(self.tokens))
+        return await ask_judge(self.judge, self.prompts.judge(instance, answer), self._judging)
 
     async def write_checklist(self, preference: str) -> str:
         """The text of a checklist, as the judge writes it."""
         if self.judge is None:
             return builtin.decomposition(preference)
-        return await ask_judge(self.judge, self.prompts.decompose(preference), decomposer_sampling(self.tokens))
+        return await ask_judge(self.judge, self.prompts.decompose(preference), self._listing)
 
     async def label(self, items: Sequence[str], preference: str) -> str:
         """The text of the labels, as the matcher writes it."""
         if self.matcher is None:
             return builtin.matching(items, preference)
-        return await ask_judge(self.matcher, self.prompts.match(items, preference), judge_sampling(self.tokens))
+        return await ask_judge(self.matcher, self.prompts.match(items, preference), self._judging)
 
     async def decompose(self, preference: str, heard: list[str]) -> tuple[str, ...]:
         """The checklist of a preference. What the judge says is added to `heard`."""
@@ -60,7 +68,7 @@ class CupidJudging:
             if self.judge is None:
                 raise
             again = self.prompts.repair(self.prompts.decompose(preference), said, str(error))
-            heard.append(said := await ask_judge(self.judge, again, decomposer_sampling(self.tokens)))
+            heard.append(said := await ask_judge(self.judge, again, self._listing))
             return read_checklist(said)
 
     async def match(self, items: Sequence[str], preference: str, heard: list[str]) -> tuple[float, ...]:
@@ -72,5 +80,5 @@ class CupidJudging:
             if self.matcher is None:
                 raise
             again = self.prompts.repair(self.prompts.match(items, preference), said, str(error))
-            heard.append(said := await ask_judge(self.matcher, again, judge_sampling(self.tokens)))
+            heard.append(said := await ask_judge(self.matcher, again, self._judging))
             return read_labels(said, items)

@@ -30,6 +30,7 @@ _CATEGORY = re.compile(
 
 class CupidPrompts:
     _system: Role = "system"  # the role of what a judge is told first
+    limit_name: str | None = None  # how requests to a judge name the limit of tokens, if that matters
 
     def __init__(self, folder: PromptFolder, *, oracle: bool, matcher: str | None, verdicts: Verdicts = "json") -> None:
         log = frozenset({"interaction_log", "curr_request"})

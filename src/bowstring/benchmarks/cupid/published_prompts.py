@@ -30,7 +30,7 @@ class PublishedPrompts(CupidPrompts):
                 "checkout with bowstring prompts import, and give the folder with --prompts"
             )
         if judge is not None and judge.startswith("openai/"):
-            self._system = "developer"
+            self._system, self.limit_name = "developer", "max_completion_tokens"
         super().__init__(folder, oracle=False, matcher=matcher, verdicts="text")
 
     def session(self, dialogue: Dialogue) -> str:
