@@ -113,24 +113,26 @@ def test_what_is_neither_is_asked_for_once_more_as_text(tmp_path):
     assert {r["verdict"] for r in records(tmp_path / "r")} == {"tie"}
 
 
-def test_an_error_that_quotes_the_prompt_does_not_end_the_use_of_schemas(tmp_path):
-    """An answer may be about grammar, and a server may refuse that one request and quote it."""
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_error_that_quotes_the_prompt_does_not_end_the_use_of_schemas(tmp_path, times):
+    """An answer may be about grammar, and a server may refuse that one request and quote it. It is sent once more."""
 
     def about_grammar(messages, body):
         return "Study grammar." if body["model"] == "m" else digest_answer(messages, body)
 
-    once = []
+    refused = []
 
     def faults(request):
-        if asked_schema(request.body) is None or once:
+        if asked_schema(request.body) is None or len(refused) == times:
             return None
-        once.append(request)
+        refused.append(request)
         return rejected({"message": "refused: Study grammar."})
 
     with Server(about_grammar, faults=faults) as server:
         ran(*command(server, tmp_path / "r", "--concurrency", "1"))
-    assert len(asked_judge(server, by_schema=True)) == 60
-    assert len(asked_judge(server, by_schema=False)) == 1
+    assert len(asked_judge(server, by_schema=True)) == 61
+    assert len(asked_judge(server, by_schema=False)) == times - 1
+    assert refused[0].body == refused[-1].body
 
 
 def test_anthropic_is_given_the_schema_in_its_own_way(tmp_path):

@@ -173,7 +173,10 @@ def _reply(fault: str, asked: str, rng: random.Random) -> bytes:
     if fault == "content filter":  # the same whenever the same is asked
         said = {"content": ("", None, f"Part of an answer {asked[:8]}")[int(asked[:8], 16) % 3]}
     finish = "content_filter" if fault == "content filter" else "stop"
-    return _http(200, {"choices": [{"message": {"role": "assistant", **said}, "finish_reason": finish}]})
+    usage = {"prompt_tokens": 900, "completion_tokens": 20}
+    return _http(
+        200, {"choices": [{"message": {"role": "assistant", **said}, "finish_reason": finish}], "usage": usage}
+    )
 
 
 def _http(status: int, content: object, **headers: str) -> bytes:

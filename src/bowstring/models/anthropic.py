@@ -55,8 +55,9 @@ class Anthropic:
         try:
             completion = await self._transport.post(self._url, self._body(prompt, settings), self._read)
         except Rejected as rejected:
-            if schema is not None:  # models before Claude 4.5 take none
-                self._refuses_schemas |= is_about_schema(rejected.errors, "".join(m.text for m in prompt.messages))
+            words = "".join(m.text for m in prompt.messages)
+            if schema is not None and is_about_schema(rejected.errors, words):  # models before Claude 4.5 take none
+                self._refuses_schemas = True
                 raise SchemaRefused from rejected
             raise RequestFailed("rejected", f"{self.name}: 400 {rejected.message}") from rejected
         if schema is not None:

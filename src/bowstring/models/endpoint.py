@@ -65,6 +65,7 @@ class Endpoint:
         self._encoded: weakref.WeakKeyDictionary[Trunk, bytes] = weakref.WeakKeyDictionary()
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
+        rejected_once = False
         while True:
             if self.refuses(sampling):
                 raise SchemaRefused
@@ -80,7 +81,11 @@ class Endpoint:
                     raise
             except Rejected as rejected:
                 if not self.adapt(rejected.errors, sent, prompt):
-                    if _SCHEMA in sent:  # whatever the reason: the same may be asked for as text
+                    # For no reason that is known, it is sent again; then the same may be asked for as text.
+                    if _SCHEMA in sent and not rejected_once:
+                        rejected_once = True
+                        continue
+                    if _SCHEMA in sent:
                         raise SchemaRefused from rejected
                     raise RequestFailed("rejected", f"{self.name}: 400 {rejected.message}") from rejected
 

@@ -267,7 +267,7 @@ class Store:
         )
         if readonly:
             return connection
-        connection.execute("PRAGMA journal_mode = WAL")
+        _use_log(connection)
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 
@@ -404,6 +404,19 @@ def _foreign(connection: sqlite3.Connection) -> str | None:
         return f"a table {min(others)!r}"
     columns = {row[1] for row in connection.execute("PRAGMA table_info(responses)")}
     return "responses of another kind" if columns and columns != set(COLUMNS) else None
+
+
+def _use_log(connection: sqlite3.Connection) -> None:
+    """Write through a log. SQLite does not wait for another process that opens or closes the store at this moment."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
 
 
 def _code_for_table(connection: sqlite3.Connection) -> str | None:
