@@ -74,7 +74,7 @@ RIGHT = """
 import bowstring
 
 bowstring.evaluate("hicupid", model="embedded", limit=3, shots=1, out="x", types=["persona"])
-bowstring.evaluate("cupid", model="embedded", task="both", scoring="upstream")
+bowstring.evaluate("cupid", model="embedded", task="both", protocol="published")
 bowstring.evaluate("diary", model="embedded", data="d", history="none", settings={"strictness": 3})
 bowstring.evaluate(like="runs/a", model="embedded")
 bowstring.sweep("hicupid", model="embedded", history=["full", "none"], shots=[0, 1])

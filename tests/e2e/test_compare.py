@@ -12,6 +12,7 @@ from unittest.mock import ANY
 import pytest
 
 import bowstring as package
+from tests.e2e.test_published_cupid import import_words
 from tests.support.command import bowstring
 from tests.support.run_files import without_sums
 
@@ -81,7 +82,7 @@ def made(tmp_path_factory) -> Path:
     evaluate(folder, "hicupid", "strong", "runs/test_2", data="set", judge="truth", splits="test_2")
     for model in ("vague", "knowing", "mute"):
         evaluate(folder, "cupid", model, f"runs/{model}")
-    evaluate(folder, "cupid", "vague", "runs/upstream", scoring="upstream")
+    evaluate(folder, "cupid", "vague", "runs/published", protocol="published", prompts=import_words(folder))
     return folder
 
 
@@ -364,7 +365,7 @@ def _rewrite(folder: Path, *, status: str | None = None, fingerprint: str | None
         (["runs/weak"], "one run to compare"),
         (["runs/weak", "runs/../runs/weak"], "one run to compare"),
         (["runs/weak", "runs/vague"], "their benchmark differs: hicupid and cupid"),
-        (["runs/vague", "runs/upstream"], "their --scoring differs: bowstring and upstream"),
+        (["runs/vague", "runs/published"], "their --protocol differs: bowstring and published"),
         (["runs/weak", "runs/nowhere"], "runs/nowhere is not a run"),
         (["runs/weak", "set"], "set is not a run"),
         (["runs/weak", "runs/strong", "--baseline", "nowhere"], "nowhere is not a run"),

@@ -183,29 +183,6 @@ def test_an_instance_with_any_unread_part_leaves_all_three_numbers(tmp_path):
     assert found["metrics"]["inference.recall"]["n"] == 3 * (12 - hit)
 
 
-def too_long(request) -> Reply | None:
-    """The prompts of one persona exceed the context length."""
-    if request.body["model"] == "m" and "Haldane" in text_of(request.body["messages"][-1]):
-        return Reply(400, b'{"error": {"message": "maximum context length is 10 tokens"}}')
-    return None
-
-
-def test_upstreams_arithmetic_is_reproduced_on_request_and_named(tmp_path):
-    with Server(answer, faults=too_long) as server:
-        ours = bowstring(*command(server, tmp_path / "ours"))
-        theirs = bowstring(*command(server, tmp_path / "theirs", "--scoring", "upstream"))
-    assert ours.code == theirs.code == 1
-    mine, upstream = metrics(tmp_path / "ours"), metrics(tmp_path / "theirs")
-    assert mine["failed"] == upstream["failed"] == 3
-    assert mine["metrics"]["generation.score"]["value"] == 7.0
-    assert upstream["metrics"]["generation.score"]["value"] == pytest.approx(7 * 9 / 12)
-    assert mine["metrics"]["inference.recall"]["value"] == 50.0
-    assert upstream["metrics"]["inference.recall"]["value"] == pytest.approx(50 * 27 / 36)
-    assert upstream["metrics"]["inference.precision"]["value"] == 50.0
-    assert "scored with the rules of the authors" in theirs.out
-    assert upstream["scoring"] == "upstream"
-
-
 @pytest.mark.parametrize(
     ("history", "sessions"),
     [("full", 8), ("gold", 2), ("none", 0), ("last:3", 3), ("bm25/session/2", 2)],
@@ -321,7 +298,7 @@ def test_scores_and_correlation_by_hand(tmp_path):
         (["--task", "inference", "--oracle-preference"], "--oracle-preference is only for generation"),
         (["--matcher", "embedded"], "--matcher needs a model as --judge"),
         (["--data", "mini/hicupid"], "is not a cupid data set"),
-        (["--scoring", "mine"], "--scoring mine"),
+        (["--protocol", "mine"], "--protocol mine"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(more, message, tmp_path):

@@ -26,13 +26,13 @@ def test_a_scale_says_how_a_value_is_printed_and_where_it_stands(scale, value, s
     assert scale.number(None) == "–"
 
 
-def test_the_range_of_a_rating_is_that_of_the_scoring():
+def test_the_range_of_a_rating_is_that_of_the_protocol():
     of = registry.get("cupid").metrics
-    assert of({"settings": {"scoring": "bowstring"}}).range("generation.score") == (1, 10)
-    assert of({"settings": {"scoring": "upstream"}}).range("generation.score") == (0, 10)
+    assert of({"settings": {"protocol": "bowstring"}}).range("generation.score") == (1, 10)
+    assert of({"settings": {"protocol": "published"}}).range("generation.score") == (0, 10)
     assert of({}).range("inference_generation.correlation") == (-1, 1)
-    for scoring in ("bowstring", "upstream"):
-        rated = of({"scoring": scoring}).measures["generation.score"]
+    for protocol in ("bowstring", "published"):
+        rated = of({"settings": {"protocol": protocol}}).measures["generation.score"]
         assert rated.ends == rated.scale.limits
 
 

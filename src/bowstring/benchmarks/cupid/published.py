@@ -162,3 +162,50 @@ def _generation(found: Mapping[str, Any]) -> float:
         raise Ends("the request for a response failed")
     said = found.get("judgement")
     return 0.0 if said is None else read_rating(said)
+
+
+def differences(record: Mapping[str, Any]) -> list[str]:
+    """Return the rules by which an instance adds something else to the authors' numbers than to ours."""
+    found = record.get("published", {})
+    if found.get("ends"):
+        return [f"the authors' program ends: {found['ends']}"]
+    inference, generation = record.get("inference", {}), record.get("generation", {})
+    if found.get("dropped"):
+        # What has no result in either way is no difference.
+        ours = _covered(inference) is not None or generation.get("score") is not None
+        return [f"an instance without an inference is left out of both tasks: {found['dropped']}"] if ours else []
+    rules = []
+    if "predicted" in found and (rule := _inference_rule(inference, found)):
+        rules.append(rule)
+    if "score" in found and (rule := _score_rule(generation.get("score"), found["score"])):
+        rules.append(rule)
+    return rules
+
+
+def _covered(inference: Mapping[str, Any]) -> tuple[Sequence[float], Sequence[float]] | None:
+    read = "recall" in inference and "unparsed" not in inference
+    return (inference["precision"], inference["recall"]) if read else None
+
+
+def _inference_rule(inference: Mapping[str, Any], found: Mapping[str, Any]) -> str | None:
+    ours = _covered(inference)
+    if ours is None:
+        return "what cannot be read counts as not covered"
+    sums = [(sum(one), len(one)) for one in ours]
+    if sums == [(sum(found[side]), len(found[side])) for side in ("predicted", "true")]:
+        return None
+    if inference.get("first"):
+        return "nothing is asked for again"
+    said = " ".join(str(text) for text in inference.get("transcripts", {}).values())
+    exact = sum(said.count(f'"{label}"') for label in _LABELS) >= sum(len(one) for one in ours)
+    return "results are added up, whatever they are for" if exact else "labels in other words count as not covered"
+
+
+def _score_rule(ours: float | None, theirs: float) -> str | None:
+    if ours == theirs:
+        return None
+    if ours is None:
+        return "a score that cannot be read counts 0" if theirs == 0 else "a score has no limits"
+    if theirs == 0:
+        return "a score in other words counts 0"
+    return "a score is cut at its point" if int(ours) == theirs else "a score is read in another way"

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowstring.benchmarks.components import variance_of_metrics
+from bowstring.benchmarks.cupid import published
 from bowstring.benchmarks.cupid.validity import validity_of
 from bowstring.benchmarks.interface import Noun
 from bowstring.metrics.correlation import correlation
@@ -38,6 +39,7 @@ from bowstring.runs.runner import Record
 _AXES = ("type", "category", "distance")
 CLUSTER = Noun("persona", "personas")
 _EXAMPLES = 3  # per kind of error
+_SHOWN_KEYS = 20  # instances that are named for each rule
 
 
 _SHOWN = ("sessions", "characters")
@@ -64,6 +66,8 @@ def summarize(records: Sequence[Record], *, protocol: str, analysed: bool) -> di
             name: _mean([r["shown"][name] for r in records if "shown" in r]) for name in ("sessions", "characters")
         },
         "metrics": _metrics(records, protocol),
+        "protocols": {name: _values(records, name) for name in ("bowstring", "published")},
+        "differences": _differences(records),
         "unscored": unscored_as_json(metrics(protocol), _clustered(records)),
         "variance": variance_of_metrics(metrics(protocol), records, cluster_of),
         "groups": groups,
@@ -71,6 +75,26 @@ def summarize(records: Sequence[Record], *, protocol: str, analysed: bool) -> di
     if analysed:
         found["errors"] = _errors(records)
     return found
+
+
+def _values(records: Sequence[Record], protocol: str) -> dict[str, float]:
+    """The main metrics by a protocol."""
+    found, clustered = measures(protocol), _clustered(records)
+    main = {name: found[name] for name in metrics(protocol).headline}
+    return {name: one["value"] for name, one in estimates_as_json(main, clustered).items()}
+
+
+def _differences(records: Sequence[Record]) -> dict[str, Any]:
+    """The instances that count otherwise by the other protocol, by the rule that makes the difference."""
+    rules: dict[str, list[str]] = {}
+    for record in records:
+        for rule in published.differences(record):
+            rules.setdefault(rule, []).append(record["key"])
+    ordered = dict(sorted(rules.items(), key=lambda item: (-len(item[1]), item[0])))
+    return {
+        "rules": {rule: len(keys) for rule, keys in ordered.items()},
+        "instances": {rule: keys[:_SHOWN_KEYS] for rule, keys in ordered.items()},
+    }
 
 
 def grouped(records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:

@@ -7,6 +7,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
+from bowstring.benchmarks.cupid import scores
 from bowstring.benchmarks.figures import Figure, Histogram, Scatter, lengths_figure
 from bowstring.benchmarks.view import (
     Item,
@@ -94,6 +95,16 @@ class CupidView(View):
             f"Inference: {inferred}, over checklist items pooled as published, and by instance. Generation: {rated}. "
             "Higher is better."
         )
+
+    def remarks(self, metrics: Mapping[str, Any]) -> list[str]:
+        by_protocol, rules = metrics.get("protocols", {}), metrics.get("differences", {}).get("rules", {})
+        if not rules:
+            return []
+        other = "published" if metrics.get("protocol") != "published" else "bowstring"
+        scales = scores.metrics(other)
+        values = ", ".join(f"{name} {scales.scale(name).number(v)}" for name, v in by_protocol.get(other, {}).items())
+        causes = "; ".join(f"{rule} ({n:,} {'instance' if n == 1 else 'instances'})" for rule, n in rules.items())
+        return [f"By the other protocol ({other}): {values or 'no value'}. The difference: {causes}."]
 
     def about_configuration(self, metrics: Mapping[str, Any]) -> list[str]:
         return [f"protocol: {metrics['protocol']}"] if metrics.get("protocol") else []
