@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from bowstring.judging.forms import VerdictRequest
 from bowstring.models.interface import SchemaRefused
 from bowstring.records import Known, Planned, Prompt, Sampling
 from bowstring.runs.asking import Asker
 
+Protocol = Literal["bowstring", "published"]
+PROTOCOL_HELP = (
+    "Ours, or that of the authors, for comparison with published numbers: their prompts (--prompts), requests and "
+    "scoring rules."
+)
 VERDICTS_HELP = "How judges are asked for verdicts: as JSON where the server takes a schema, or always as text."
+
+
+def is_openai(model: str | None) -> bool:
+    """Return whether a model is asked by OpenAI's protocol, which the authors' code treats apart."""
+    return model is not None and model.startswith("openai/")
+
+
+def missing_prompts(name: str) -> str:
+    return (
+        f"--protocol published needs the authors' prompts; {name} is missing. Import them from a checkout with "
+        "bowstring prompts import, and give the folder with --prompts"
+    )
 
 
 async def ask_judge(judge: Asker, request: VerdictRequest, sampling: Sampling) -> str:

@@ -55,6 +55,18 @@ class RunAnswer:
     judgement: str | None
 
 
+def by_other_protocol(metrics: Mapping[str, Any], metrics_of: Callable[[str], MetricSet], items: str) -> list[str]:
+    """A line with the values by the other protocol and the rules that make the difference, if there is one."""
+    rules = metrics.get("differences", {}).get("rules", {})
+    if not rules:
+        return []
+    other = "published" if metrics.get("protocol") != "published" else "bowstring"
+    scales, values = metrics_of(other), metrics.get("protocols", {}).get(other, {})
+    said = ", ".join(f"{name} {scales.number(value, name)}" for name, value in values.items()) or "no value"
+    causes = "; ".join(f"{rule} ({n:,} {items.removesuffix('s') if n == 1 else items})" for rule, n in rules.items())
+    return [f"By the other protocol ({other}): {said}. The difference: {causes}."]
+
+
 class View:
     def item(self, record: Record) -> Item:
         """A record as an item of the page's list."""

@@ -16,6 +16,7 @@ from bowstring.benchmarks.cupid.evaluation import CupidSettings
 from bowstring.benchmarks.cupid.findings import findings_of
 from bowstring.benchmarks.cupid.judging import CupidJudging, decomposer_sampling, judge_sampling
 from bowstring.benchmarks.cupid.prompts import CupidPrompts
+from bowstring.benchmarks.cupid.published_prompts import PublishedPrompts
 from bowstring.benchmarks.cupid.scores import cluster_of
 from bowstring.benchmarks.cupid.types import Instance
 from bowstring.benchmarks.judges import known_verdict, plan_judge
@@ -51,6 +52,7 @@ class CupidAuditing:
             sample=request.sample,
             run_judge=request.run_judge,
             matchers={"judge": request.matcher, "second": None},
+            judges=request.judges,
             skipped=request.skipped,
         )
 
@@ -69,6 +71,7 @@ class CupidAudit:
         sample: int,
         run_judge: str | None,
         matchers: Mapping[str, str | None],
+        judges: Mapping[str, str],
         skipped: Mapping[str, str],
     ) -> None:
         self.records = records
@@ -79,7 +82,9 @@ class CupidAudit:
         self.items = seeded_sample(records, sample, lambda record: str(record["key"]), purpose="audit")
         self._responses = [(r["persona"], r["generation"]["response"]) for r in records if _is_answered(r)]
         self._prompts = {
-            role: CupidPrompts(prompts, oracle=False, matcher=matcher, verdicts=settings.verdicts)
+            role: PublishedPrompts(prompts, matcher=matcher, judge=judges.get(role))
+            if settings.protocol == "published"
+            else CupidPrompts(prompts, oracle=False, matcher=matcher, verdicts=settings.verdicts)
             for role, matcher in matchers.items()
         }
 

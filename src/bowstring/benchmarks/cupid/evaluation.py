@@ -20,7 +20,7 @@ from bowstring.benchmarks.cupid.published_prompts import PublishedPrompts
 from bowstring.benchmarks.cupid.scores import summarize
 from bowstring.benchmarks.cupid.types import Instance
 from bowstring.benchmarks.interface import Context, Opener
-from bowstring.benchmarks.judges import VERDICTS_HELP, known_verdict, plan_judge
+from bowstring.benchmarks.judges import PROTOCOL_HELP, VERDICTS_HELP, Protocol, known_verdict, plan_judge
 from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker, stage_identities
 from bowstring.concurrency import gather_in_order
 from bowstring.errors import UsageError
@@ -44,7 +44,6 @@ from bowstring.settings import check_settings, option
 
 T = TypeVar("T")
 Task = Literal["inference", "generation", "both"]
-Protocol = Literal["bowstring", "published"]
 SUMMARY_SAMPLING = Sampling(max_tokens=400, temperature=0.0)
 WRONG = 0.5  # recall below this is a wrong inference, which gets an error analysis
 
@@ -95,10 +94,7 @@ class CupidSettings:
     analyse: bool = field(default=False, metadata=option("Let the judge classify the errors of wrong inferences."))
     protocol: Protocol = field(
         default="bowstring",
-        metadata=option(
-            "Ours, or that of the authors, for comparison with published numbers: their prompts (--prompts), requests "
-            "and scoring rules."
-        ),
+        metadata=option(PROTOCOL_HELP),
     )
     judge_tokens: int = field(
         default=8192, metadata=option("Maximum length of an answer of a judge or matcher, with its thoughts.", min=1)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bowstring.benchmarks.cupid.prompts import NAMES, CupidPrompts
+from bowstring.benchmarks.judges import is_openai, missing_prompts
 from bowstring.errors import UsageError
 from bowstring.prompts import PromptFolder
 from bowstring.records import Dialogue
@@ -25,11 +26,8 @@ class PublishedPrompts(CupidPrompts):
     def __init__(self, folder: PromptFolder, *, matcher: str | None, judge: str | None) -> None:
         """`judge` and `matcher` are names of models: OpenAI's get what they are told first from the "developer"."""
         if missing := [name for name in _NEEDED if not folder.has_override(f"cupid/{name}")]:
-            raise UsageError(
-                f"--protocol published needs the authors' prompts; {missing[0]} is missing. Import them from a "
-                "checkout with bowstring prompts import, and give the folder with --prompts"
-            )
-        if judge is not None and judge.startswith("openai/"):
+            raise UsageError(missing_prompts(f"cupid/{missing[0]}"))
+        if is_openai(judge):
             self._system, self.limit_name = "developer", "max_completion_tokens"
         super().__init__(folder, oracle=False, matcher=matcher, verdicts="text")
 

@@ -93,7 +93,7 @@ def _differences(records: Sequence[Record]) -> dict[str, Any]:
     ordered = dict(sorted(rules.items(), key=lambda item: (-len(item[1]), item[0])))
     return {
         "rules": {rule: len(keys) for rule, keys in ordered.items()},
-        "instances": {rule: keys[:_SHOWN_KEYS] for rule, keys in ordered.items()},
+        "items": {rule: keys[:_SHOWN_KEYS] for rule, keys in ordered.items()},
     }
 
 

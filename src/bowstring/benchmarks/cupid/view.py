@@ -14,6 +14,7 @@ from bowstring.benchmarks.view import (
     Record,
     RunAnswer,
     View,
+    by_other_protocol,
     ending_in_words,
     failure_in_words,
     present,
@@ -97,14 +98,7 @@ class CupidView(View):
         )
 
     def remarks(self, metrics: Mapping[str, Any]) -> list[str]:
-        by_protocol, rules = metrics.get("protocols", {}), metrics.get("differences", {}).get("rules", {})
-        if not rules:
-            return []
-        other = "published" if metrics.get("protocol") != "published" else "bowstring"
-        scales = scores.metrics(other)
-        values = ", ".join(f"{name} {scales.scale(name).number(v)}" for name, v in by_protocol.get(other, {}).items())
-        causes = "; ".join(f"{rule} ({n:,} {'instance' if n == 1 else 'instances'})" for rule, n in rules.items())
-        return [f"By the other protocol ({other}): {values or 'no value'}. The difference: {causes}."]
+        return by_other_protocol(metrics, scores.metrics, "instances")
 
     def about_configuration(self, metrics: Mapping[str, Any]) -> list[str]:
         return [f"protocol: {metrics['protocol']}"] if metrics.get("protocol") else []

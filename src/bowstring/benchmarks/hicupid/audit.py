@@ -63,6 +63,7 @@ class HicupidAuditing:
             sample=request.sample,
             run_judge=request.run_judge,
             truths=truths,
+            judges=request.judges,
             skipped=request.skipped,
         )
 
@@ -91,6 +92,7 @@ class HicupidAudit:
         sample: int,
         run_judge: str | None,
         truths: Mapping[str, Truth],
+        judges: Mapping[str, str],
         skipped: Mapping[str, str],
     ) -> None:
         self.records = records
@@ -107,9 +109,12 @@ class HicupidAudit:
             instruction=settings.instruction,
             summaries=False,
             branches=len(self.items),
-            verdicts=settings.verdicts,
+            verdicts=settings.verdicts if settings.protocol == "bowstring" else "text",
         )
-        self._judging = {role: HicupidJudging(self._prompts, truths.get(role)) for role in ("judge", "second")}
+        self._judging = {
+            role: HicupidJudging(self._prompts, truths.get(role), settings.judge_sampling(judges.get(role)))
+            for role in ("judge", "second")
+        }
         self._own = _AuditQuestions(prompts, records, truths.get("judge"), self.checks, settings.verdicts)
         self._general = [(r["persona"], r["general_answer"]) for r in answered if r["persona"]]
 
@@ -181,13 +186,15 @@ class HicupidAudit:
                 if variant.role in roles:
                     guessed = "word " * 48 if answer is None else answer
                     judged = self._prompts.judge(question, guessed, answer_is=variant.side)
-                    yield plan_judge(variant.role, judged, JUDGE_SAMPLING, 90, estimated=answer is None)
+                    yield plan_judge(
+                        variant.role, judged, self._judging[variant.role].sampling, 90, estimated=answer is None
+                    )
             if "judge" in roles:
                 for asked in self._own.of(record).values():
                     yield plan_judge("judge", asked, JUDGE_SAMPLING, 60)
 
     def _without_history(self, question: Question) -> tuple[Prompt, Sampling]:
-        return self._prompts.alone(question, ()), self.settings.sampling(question)
+        return self._prompts.alone(question, ()), self.settings.sampling(question, None)
 
     def open_group(self, group: Sequence[Record], askers: Mapping[str, Asker]) -> Work[Record]:  # noqa: ARG002
         async def work(record: Record) -> Record:

@@ -84,7 +84,8 @@ class Hicupid(Benchmark):
         return not settings.retrieval_only
 
     def metrics(self, configuration: Mapping[str, Any]) -> MetricSet:
-        return scores.metrics_by(configuration.get("judge"))
+        protocol = configuration.get("settings", {}).get("protocol", "bowstring")
+        return scores.metrics_by(configuration.get("judge"), protocol)
 
     def cluster_of(self, record: Mapping[str, Any]) -> str:
         return scores.cluster_of(record)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from typing import Any, Literal, TypedDict, get_args
 
+from bowstring.benchmarks.hicupid import published
 from bowstring.benchmarks.hicupid.data import HicupidSet
-from bowstring.benchmarks.hicupid.judging import JUDGE_SAMPLING, SCORES, HicupidJudging, verdict_of
+from bowstring.benchmarks.hicupid.judging import JUDGE_SAMPLING, LIMIT_NAME, SCORES, HicupidJudging, verdict_of
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts, Instruction
 from bowstring.benchmarks.hicupid.scores import recall_of, summarize
 from bowstring.benchmarks.hicupid.truth import NAME as TRUTH_NAME
@@ -17,7 +18,7 @@ from bowstring.benchmarks.hicupid.truth import NOTE as TRUTH_NOTE
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question, QuestionType
 from bowstring.benchmarks.interface import Context, Opener
-from bowstring.benchmarks.judges import VERDICTS_HELP, plan_judge
+from bowstring.benchmarks.judges import PROTOCOL_HELP, VERDICTS_HELP, Protocol, is_openai, plan_judge
 from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker, stage_identities
 from bowstring.concurrency import gather_in_order
 from bowstring.errors import UsageError
@@ -58,6 +59,8 @@ class _FixedKeywords(TypedDict, total=False):
     top_k: int | None
     seed: int
     verdicts: Verdicts
+    protocol: Protocol
+    top_p: float | None
 
 
 class HicupidKeywords(_FixedKeywords, total=False):
@@ -121,6 +124,10 @@ class HicupidSettings:
     top_k: int | None = 50
     seed: int = field(default=0, metadata=option("Seed of the sampling and of the sides of answers."))
     verdicts: Verdicts = field(default="json", metadata=option(VERDICTS_HELP))
+    protocol: Protocol = field(default="bowstring", metadata=option(PROTOCOL_HELP))
+    top_p: float | None = field(
+        default=None, metadata=option("Top-p of the evaluated model; the published one is 1.", min=0, max=1)
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -129,12 +136,30 @@ class HicupidSettings:
             raise UsageError(f"--retrieval-only --history {self.history}: expected a search, such as bm25/utterance/5")
         if self.retrieval_only and (self.shots or self.both_orders or self.instruction != "system"):
             raise UsageError("--retrieval-only uses no model; leave out --shots, --instruction and --both-orders")
+        if self.protocol == "published" and (self.both_orders or self.retrieval_only):
+            raise UsageError("--protocol published judges in one order; leave out --both-orders and --retrieval-only")
 
     def view(self) -> View:
         return parse_view(self.history, kinds=get_args(Kind), units=UNITS)
 
-    def sampling(self, question: Question) -> Sampling:
-        return Sampling(self.max_tokens, self.temperature, self.top_k, seed=self.number("answer", question) % 2**31)
+    def sampling(self, question: Question, model: str | None) -> Sampling:
+        """`model` is the name of the evaluated model: as published, OpenAI's get fewer settings."""
+        if self.protocol != "published":
+            seed = self.number("answer", question) % 2**31
+            return Sampling(self.max_tokens, self.temperature, self.top_k, self.top_p, seed)
+        if is_openai(model):
+            return Sampling(self.max_tokens, self.temperature, seed=self.published_seed, limit_name=LIMIT_NAME)
+        top_p = 1.0 if self.top_p is None else self.top_p
+        return Sampling(self.max_tokens, self.temperature, self.top_k, top_p, self.published_seed)
+
+    def judge_sampling(self, judge: str | None) -> Sampling:
+        if self.protocol != "published":
+            return JUDGE_SAMPLING
+        return replace(JUDGE_SAMPLING, seed=self.published_seed, limit_name=LIMIT_NAME if is_openai(judge) else None)
+
+    @property
+    def published_seed(self) -> int:
+        return self.seed or published.SEED
 
     def number(self, purpose: str, question: Question) -> int:
         return seeded_number(self.seed, purpose, str(question.user_id), str(question.question_id))
@@ -157,6 +182,8 @@ class HicupidSettings:
                 "top_k",
                 "seed",
                 "verdicts",
+                "protocol",
+                "top_p",
             ):
                 del settings[name]
         return settings
@@ -174,6 +201,7 @@ class HicupidEvaluation:
         readers: Readers | None = None,
         search: DenseSearch | None = None,
         own: UserStages | None = None,
+        model: str | None = None,
         judge: str | None = None,
         truth: Truth | None = None,
     ) -> None:
@@ -190,15 +218,19 @@ class HicupidEvaluation:
             instruction=settings.instruction,
             summaries=self._view.kind == "summary",
             branches=len(self.items),
-            verdicts=settings.verdicts,
+            verdicts=settings.verdicts if settings.protocol == "bowstring" else "text",
         )
+        if settings.protocol == "published":
+            self._prompts.check_imported()
+        self._sides = published.shuffled_sides([q.key for q in self.items], settings.published_seed)
         readers = readers or Readers(data, tokens=settings.bm25_tokens)
         words = StageWords(self._prompts.summary, SUMMARY_SAMPLING, summary_tokens=40)
         self._histories = Histories(self._view, readers, words, dense=search, own=own)
         self._readers, self._search, self._own = readers, search, own
         self._judge = judge
         self._truth = truth
-        self._judging = HicupidJudging(self._prompts, truth)
+        self._model = model
+        self._judging = HicupidJudging(self._prompts, truth, settings.judge_sampling(judge))
         self._profiles: dict[int, Profile] = {q.user_id: q.profile for q in data.questions() if q.profile}
 
     def groups(self, limit: int | None) -> list[list[Question]]:
@@ -210,6 +242,8 @@ class HicupidEvaluation:
 
     def notes(self) -> list[str]:
         notes = [TRUTH_NOTE] if self._truth is not None else []
+        if self.settings.protocol == "published":
+            notes.append("asked and scored as published, for comparison with published numbers")
         if self.settings.retrieval_only:
             notes.append("retrieval only: no model was used")
         if not self.settings.splits and self.data.splits == ("train",):
@@ -223,6 +257,8 @@ class HicupidEvaluation:
 
     def side(self, question: Question) -> str:
         """The side of the model's answer: random, half of them each, reproducible."""
+        if self.settings.protocol == "published":
+            return self._sides[question.key]
         return "AB"[self.settings.number("side", question) % 2]
 
     def sides(self, question: Question) -> str:
@@ -241,13 +277,13 @@ class HicupidEvaluation:
         planned, shown, guessed = self._histories.plan(str(group[0].user_id), _asked(group), known)
         yield from planned
         for question, prompt in zip(group, self._filled(group, shown), strict=True):
-            sampling = self.settings.sampling(question)
+            sampling = self.settings.sampling(question, self._model)
             yield Planned("model", prompt, sampling, min(self.settings.max_tokens, 60), guessed)
             if "judge" in roles:
                 answer = None if guessed else known("model", prompt, sampling)
                 for side in self.judgements(question):
                     judged = self._prompts.judge(question, "word " * 48 if answer is None else answer, answer_is=side)
-                    yield plan_judge("judge", judged, JUDGE_SAMPLING, 90, estimated=answer is None)
+                    yield plan_judge("judge", judged, self._judging.sampling, 90, estimated=answer is None)
 
     def _filled(self, group: Sequence[Question], shown: Sequence[Shown]) -> list[Prompt]:
         """The prompts of a group, in order."""
@@ -308,7 +344,7 @@ class HicupidEvaluation:
         self, record: Record, question: Question, prompt: Prompt, askers: Mapping[str, Asker]
     ) -> Record:
         try:
-            completion = await askers["model"].ask(prompt, self.settings.sampling(question))
+            completion = await askers["model"].ask(prompt, self.settings.sampling(question, self._model))
         except RequestFailed as failed:
             return record | {"failure": failure_of("answer", failed)}
         record |= {
@@ -330,6 +366,7 @@ class HicupidEvaluation:
         if len(found) > 1:
             record |= {"swapped_judgement": said[1], "swapped_verdict": found[1]}
         scores = [SCORES[verdict] for verdict in found if verdict is not None]
+        record["published"] = published.read_score(question.type, said[0], sides[0])._asdict()
         return record | {"score": sum(scores) / len(scores) if len(scores) == len(found) else None}
 
     def _about(self, question: Question) -> Record:
@@ -360,7 +397,8 @@ class HicupidEvaluation:
         return (m.text for user in users for d in self._readers.of(user).history for m in d.messages)
 
     def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
-        return summarize(records, self._judge if self._truth is None else TRUTH_NAME)
+        judge = self._judge if self._truth is None else TRUTH_NAME
+        return summarize(records, judge, protocol=self.settings.protocol)
 
 
 def _asked(group: Sequence[Question]) -> list[Asked]:
@@ -372,7 +410,15 @@ def opener(data: HicupidSet, settings: Sequence[HicupidSettings], context: Conte
     readers = Readers(data, tokens=settings[0].bm25_tokens)
     search = dense_search(settings, context)
     truth = load_truth(context.data) if context.judge == TRUTH_NAME else None
-    judge = context.models.get("judge")
+    model, judge = context.models.get("model"), context.models.get("judge")
     return lambda one, prompts: HicupidEvaluation(
-        data, one, prompts, readers=readers, search=search, own=own_stages(one.view()), judge=judge, truth=truth
+        data,
+        one,
+        prompts,
+        readers=readers,
+        search=search,
+        own=own_stages(one.view()),
+        model=model,
+        judge=judge,
+        truth=truth,
     )

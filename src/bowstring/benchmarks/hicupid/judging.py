@@ -16,6 +16,7 @@ from bowstring.records import Sampling, item_and_answer
 from bowstring.runs.asking import Asker
 
 JUDGE_SAMPLING = Sampling(max_tokens=512, temperature=0.0)
+LIMIT_NAME = "max_completion_tokens"  # as published, for OpenAI's models
 SCORES = COMPARED_SCORES | YES_OR_NO_SCORES
 
 
@@ -23,11 +24,12 @@ SCORES = COMPARED_SCORES | YES_OR_NO_SCORES
 class HicupidJudging:
     prompts: HicupidPrompts
     truth: Truth | None = None
+    sampling: Sampling = JUDGE_SAMPLING
 
     async def judgement(self, question: Question, answer: str, side: str, judge: Asker | None) -> str:
         """The text of the judge; without an asker, of the truth judge or the builtin judge."""
         if judge is not None:
-            return await ask_judge(judge, self.prompts.judge(question, answer, answer_is=side), JUDGE_SAMPLING)
+            return await ask_judge(judge, self.prompts.judge(question, answer, answer_is=side), self.sampling)
         if self.truth is not None:
             if question.type == "schedule":
                 return self.truth.satisfaction(question, answer)

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Question
-from bowstring.errors import DataError
+from bowstring.benchmarks.judges import missing_prompts
+from bowstring.errors import DataError, UsageError
 from bowstring.judging.forms import PAIRWISE, SATISFACTION, Form, FormedTemplate, VerdictRequest, Verdicts, places
 from bowstring.prompts import PromptFolder, Template
 from bowstring.records import (
@@ -62,7 +63,13 @@ class HicupidPrompts:
         self._judge_trunks: dict[Template, Trunk] = {}
         self._branches = branches
         self._instruction = Trunk(self._before((), None)[:1], branches=branches)
+        self._imported = {t.name: t.is_override for t in (self._ask, *judges.values())}
         self.judge_is_imported = all(template.is_override for template in judges.values())
+
+    def check_imported(self) -> None:
+        """Raise an error unless all prompts are the authors'."""
+        if missing := [name for name, imported in self._imported.items() if not imported]:
+            raise UsageError(missing_prompts(missing[0]))
 
     def together(self, questions: Sequence[Question], history: History, notes: str | None = None) -> list[Prompt]:
         """The prompts of questions that see the same history, with one trunk."""

@@ -39,6 +39,13 @@ class ScheduleForm(_Exact):
     event: StrictStr
 
 
+class PublishedForm(Form):
+    """What the authors' code reads in the judgement."""
+
+    score: Share
+    parsed: StrictBool
+
+
 class HicupidForm(Form):
     """A line of HiCUPID's records.jsonl. Later fields are missing if the item failed or the run only retrieved."""
 
@@ -65,6 +72,7 @@ class HicupidForm(Form):
     swapped_judgement: StrictStr = ""
     swapped_verdict: Verdict | None = None
     score: Share | None = None
+    published: PublishedForm | None = None
     retrieved: list[Id] = Field(default_factory=list)
     failure: FailureForm = Field(default=FailureForm(stage="", kind="", reason=""))
 

@@ -52,10 +52,10 @@ def recall_of(question: Question, found: Collection[int], kinds: Mapping[int, st
     return sum(any(dialogue in found for dialogue in part) for part in parts) / len(parts) if parts else 0.0
 
 
-def summarize(records: Sequence[Record], judge: str | None = None) -> dict[str, Any]:
+def summarize(records: Sequence[Record], judge: str | None = None, protocol: str = "bowstring") -> dict[str, Any]:
     """Metrics of all records and by every axis, and the gaps between groups of users. `judge` is None if none was
     asked."""
-    metric_set = metrics_by(judge)
+    metric_set = metrics_by(judge, protocol)
     measures = metric_set.measures
     groups: dict[str, dict[str, Any]] = {}
     gaps: dict[tuple[str, str], Gap] = {}
@@ -81,7 +81,9 @@ def summarize(records: Sequence[Record], judge: str | None = None) -> dict[str, 
             for name in ("answer", "personalized_answer", "general_answer")
         },
         "splits": list(dict.fromkeys(str(record["split"]) for record in records)),
+        "protocol": protocol,
         "metrics": _metrics(records, measures),
+        **({} if judge is None else _by_both_protocols(records, judge)),
         "unscored": {} if judge is None else unscored_as_json(metric_set, _clustered(records)),
         "variance": variance_of_metrics(metric_set, records, cluster_of),
         "validity": validity_of([r for r in records if not is_repeated(r)], cluster_of),
@@ -91,6 +93,38 @@ def summarize(records: Sequence[Record], judge: str | None = None) -> dict[str, 
 
 
 _SHOWN = ("turns", "characters")
+_SHOWN_KEYS = 20  # items that are named for each rule
+
+
+def _by_both_protocols(records: Sequence[Record], judge: str) -> dict[str, Any]:
+    """The scores by both protocols, and the items that count otherwise, by the rule that makes the difference."""
+    values = {}
+    for protocol in ("bowstring", "published"):
+        found = metrics_by(judge, protocol).measures
+        scores = {name: found[name] for name in _SCORES}
+        values[protocol] = {name: one["value"] for name, one in _metrics(records, scores).items()}
+    rules: dict[str, list[str]] = {}
+    for record in records:
+        if (rule := _rule(record)) is not None:
+            rules.setdefault(rule, []).append(record["key"])
+    ordered = dict(sorted(rules.items(), key=lambda item: (-len(item[1]), item[0])))
+    counts = {rule: len(keys) for rule, keys in ordered.items()}
+    named = {rule: keys[:_SHOWN_KEYS] for rule, keys in ordered.items()}
+    return {"protocols": values, "differences": {"rules": counts, "items": named}}
+
+
+def _rule(record: Mapping[str, Any]) -> str | None:
+    """The rule by which a record has another score as published."""
+    found = record.get("published")
+    if found is None or found["score"] == record.get("score"):
+        return None
+    if not found["parsed"]:
+        return "a verdict that cannot be read is " + ("NO" if record["type"] == "schedule" else "a tie")
+    if record.get("score") is None:
+        return "a verdict is read where ours reads none"
+    if "swapped_verdict" in record:
+        return "one order is judged"
+    return "the last letter of the line is the verdict"
 
 
 def grouped(records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
@@ -172,6 +206,25 @@ def _consistent(record: Mapping[str, Any]) -> float | None:
     return None if verdicts is None or len(verdicts) < 2 else float(verdicts[0] == verdicts[1])
 
 
+def _published(record: Mapping[str, Any]) -> float | None:
+    found = record.get("published")
+    return None if found is None else found["score"]
+
+
+def _published_rate(score: float, record: Mapping[str, Any]) -> float | None:
+    found = _published(record)
+    return None if found is None else float(found == score)
+
+
+def _published_by_type(record: Mapping[str, Any]) -> Parts:
+    value = _published(record)
+    return {} if value is None else {record["type"]: (value,)}
+
+
+def _unpublished(record: Mapping[str, Any]) -> bool:
+    return "failure" in record
+
+
 def _by_type(field: str, record: Mapping[str, Any]) -> Parts:
     value = record.get(field)
     return {} if value is None else {record["type"]: (value,)}
@@ -208,9 +261,10 @@ def _family(
     weights: Mapping[str, int],
     scales: Mapping[str, Scale],
     lacks: Callable[[Mapping[str, Any]], Mapping[str, int]],
+    of: Callable[[Mapping[str, Any]], Parts] | None = None,
 ) -> dict[str, Measure]:
     """A metric by question type, and its weighted total."""
-    of = partial(_by_type, field)
+    of = of or partial(_by_type, field)
     ends: dict[str, tuple[float, float]] = {
         kind: (0.0, scales.get(kind, _PERCENT).high / 100) for kind in QUESTION_TYPES
     }
@@ -276,8 +330,31 @@ _BY_TRUTH = replace(
 )
 
 
-def metrics_by(judge: str | None) -> MetricSet:
+# As published: what cannot be read counts, and schedule questions are won or lost like others.
+_PUBLISHED = replace(
+    METRICS,
+    measures={name: measure for name, measure in MEASURES.items() if name != "consistency"}
+    | _family(
+        "score",
+        _SCORE_WEIGHTS,
+        _score_scales(1.0),
+        lambda record: {record["type"]: int(_unpublished(record))},
+        _published_by_type,
+    )
+    | {
+        WIN: _by_persona(mean(partial(_published_rate, 1.0), 100, lacks=_unpublished)),
+        TIE: _by_persona(mean(partial(_published_rate, 0.5), 100, lacks=_unpublished)),
+        LOSE: replace(
+            _by_persona(mean(partial(_published_rate, 0.0), 100, lacks=_unpublished)), higher_is_better=False
+        ),
+    },
+)
+
+
+def metrics_by(judge: str | None, protocol: str = "bowstring") -> MetricSet:
     """The metrics by a judge: that of the truth never prefers an answer to the gold answer, so it has no wins."""
+    if protocol == "published":
+        return _PUBLISHED
     return _BY_TRUTH if judge == TRUTH_NAME else METRICS
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -16,6 +17,7 @@ from bowstring.benchmarks.view import (
     Record,
     RunAnswer,
     View,
+    by_other_protocol,
     ending_in_words,
     failure_in_words,
     present,
@@ -96,7 +98,9 @@ class HicupidView(View):
     def remarks(self, metrics: Mapping[str, Any]) -> list[str]:
         """Ranges of scores, sides and lengths of answers, and gaps between user groups that are established."""
         scored = "score.total" in metrics["metrics"]
-        lines = [ranges_of_scores(metrics_by(metrics["config"].get("judge")))] if scored else []
+        by = partial(metrics_by, metrics["config"].get("judge"))
+        lines = [ranges_of_scores(by(metrics.get("protocol", "bowstring")))] if scored else []
+        lines += by_other_protocol(metrics, by, "questions")
         if metrics.get("answer_is_a") is not None:
             chose, words = metrics["judge_chose_a"], metrics["words"]
             said = f"answers on side A: {metrics['answer_is_a']:.1%}"
