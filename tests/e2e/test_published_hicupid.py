@@ -1,0 +1,116 @@
+"""`bowstring eval hicupid --protocol published`: sides, settings and scores as in the authors' code."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from bowstring.benchmarks.hicupid.published import read_score
+from tests.e2e.test_eval import command, metrics, records
+from tests.e2e.test_eval_hicupid import UPSTREAM
+from tests.support.command import bowstring
+from tests.support.server import Server, digest_answer, text_of
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory) -> Path:
+    """A folder of prompts that were imported from a checkout."""
+    root = tmp_path_factory.mktemp("published")
+    (root / "HiCUPID" / "src").mkdir(parents=True)
+    (root / "HiCUPID" / "src" / "constants.py").write_text(UPSTREAM)
+    assert bowstring("prompts", "import", "hicupid", "HiCUPID", "--out", "words", cwd=root).code == 0
+    return root / "words"
+
+
+def run(words, out, said=digest_answer, *more):
+    with Server(said) as server:
+        ran = bowstring(*command(server, out, "--protocol", "published", "--prompts", str(words), *more))
+    assert ran.code == 0, ran.err
+    return server, records(out), metrics(out), ran
+
+
+def test_sides_come_from_one_shuffle_of_all_questions(words, tmp_path):
+    _, rows, _, _ = run(words, tmp_path / "r")
+    labels = ["A"] * 30 + ["B"] * 30
+    random.seed(42)
+    random.shuffle(labels)
+    assert [r["answer_is"] for r in rows] == labels
+    _, some, _, _ = run(words, tmp_path / "s", digest_answer, "--limit", "7")
+    assert [r["answer_is"] for r in some] == labels[:7], "whatever part of them is asked"
+
+
+def test_settings_are_those_of_the_authors(words, tmp_path):
+    server, _, _, _ = run(words, tmp_path / "r", digest_answer, "--limit", "5")
+    sent = {json.dumps({k: v for k, v in r.body.items() if k != "messages"}, sort_keys=True) for r in server.requests}
+    assert sent == {
+        '{"max_completion_tokens": 200, "model": "m", "seed": 42, "temperature": 0.6}',
+        '{"max_completion_tokens": 512, "model": "judge", "seed": 42, "temperature": 0.0}',
+    }
+    assert not any("JSON" in text_of(r.body["messages"][-1]) for r in server.requests)
+
+
+@pytest.mark.parametrize(
+    ("said", "as_a", "as_b"),
+    [
+        ("Better Response: A", 1.0, 0.0),
+        ("better response: b", 0.0, 1.0),
+        ("Better Response: Tie", 0.5, 0.5),
+        ("Better Response: B, because A ignores the trip", 1.0, 0.0),
+        ("Better Response: A, it is better", 0.0, 1.0),  # the b of better
+        ("Better Response:\nA", 0.5, 0.5),
+        ("Both are fine.", 0.5, 0.5),
+    ],
+)
+def test_a_verdict_is_the_last_letter_of_the_line(said, as_a, as_b):
+    assert (read_score("persona", said, "A").score, read_score("persona", said, "B").score) == (as_a, as_b)
+
+
+@pytest.mark.parametrize(
+    ("said", "score"),
+    [("Satisfaction: YES", 1.0), ("Satisfaction: no", 0.0), ("Satisfaction: YES, no doubt", 0.0), ("Fine.", 0.0)],
+)
+def test_satisfaction_is_the_last_word_of_the_line(said, score):
+    assert read_score("schedule", said, "A").score == score
+
+
+def test_what_cannot_be_read_is_a_tie_and_counts(words, tmp_path):
+    def mute(messages, body):
+        return "I cannot say." if body["model"] == "judge" else digest_answer(messages, body)
+
+    _, rows, found, ran = run(words, tmp_path / "r", mute)
+    values = {name: e["value"] for name, e in found["metrics"].items()}
+    assert values["score.persona"] == values["score.profile"] == 50.0
+    assert values["score.schedule"] == 0.0
+    tied = sum(r["type"] != "schedule" for r in rows)
+    assert values["tie"] == pytest.approx(100 * tied / 60), "schedule questions are pooled in"
+    assert found["protocols"]["bowstring"] == {}
+    assert found["differences"]["rules"] == {
+        "a verdict that cannot be read is a tie": tied,
+        "a verdict that cannot be read is NO": 60 - tied,
+    }
+    assert "By the other protocol (bowstring): no value" in " ".join(ran.out.split())
+
+
+def test_our_own_run_says_the_authors_number_too(tmp_path):
+    def greedy(messages, body):
+        said = digest_answer(messages, body)
+        return said.replace("Better Response: B", "Better Response: B, because A is worse")
+
+    with Server(greedy) as server:
+        assert bowstring(*command(server, tmp_path / "r", "--verdicts", "text")).code == 0
+    found, rows = metrics(tmp_path / "r"), records(tmp_path / "r")
+    misread = sum("because A" in r["judgement"] for r in rows)
+    assert found["differences"]["rules"] == {"the last letter of the line is the verdict": misread}
+    assert found["protocols"]["bowstring"]["score.total"] == found["metrics"]["score.total"]["value"]
+    assert found["protocols"]["published"]["score.total"] != found["protocols"]["bowstring"]["score.total"]
+
+
+def test_it_needs_the_authors_prompts_and_one_order(words, tmp_path):
+    for more, said in (
+        ((), "--protocol published needs the authors' prompts; hicupid/ask is missing"),
+        (("--prompts", str(words), "--both-orders"), "--protocol published judges in one order"),
+    ):
+        ran = bowstring("eval", "hicupid", "--model", "embedded", "--protocol", "published", *more, cwd=tmp_path)
+        assert ran.code == 2
+        assert said in ran.err
