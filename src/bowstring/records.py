@@ -18,7 +18,7 @@ from bowstring.seeding import seeded_number
 if TYPE_CHECKING:
     from hashlib import _Hash
 
-Role = Literal["system", "user", "assistant"]
+Role = Literal["system", "developer", "user", "assistant"]  # "developer" is OpenAI's other name of "system"
 Side = Literal["A", "B"]
 
 STAGE_ROLE = "history"  # the role of the model that history stages call

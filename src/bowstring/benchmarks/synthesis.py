@@ -30,7 +30,9 @@ class SynthesisSettings(Protocol):
     """A frozen dataclass of everything that changes a set; its fields become command options."""
 
     @property
-    def temperature(self) -> float: ...
+    def temperature(self) -> float | None:
+        """Of all requests; None leaves it to each part."""
+        ...
 
     @property
     def seed(self) -> int: ...

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from bowstring.benchmarks.cupid.preference_types import category_of
 from bowstring.benchmarks.cupid.types import INSTANCE_TYPES, Instance, InstanceType, Session
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.describe import Description
@@ -54,6 +55,7 @@ class InstanceRow(_Row):
     current_checklist: Annotated[list[Text], Field(min_length=1)]
     prior_interactions: Annotated[list[SessionRow], Field(min_length=1)]
     preference_category: Text | None = None
+    preference_type: Text | None = None
 
 
 SCHEMA = pa.schema(
@@ -74,6 +76,9 @@ SCHEMA = pa.schema(
         ),
     ]
 )
+
+
+OPTIONAL = ("preference_category", "preference_type")  # columns that a set may have; the published set has neither
 
 
 class CupidSet(DataSet):
@@ -267,7 +272,8 @@ def to_record(row: InstanceRow) -> Instance:
             )
             for n, session in enumerate(row.prior_interactions)
         ),
-        category=row.preference_category,
+        category=row.preference_category or category_of(row.preference_type or ""),
+        preference_type=row.preference_type,
     )
 
 
@@ -288,15 +294,17 @@ def to_row(instance: Instance) -> dict[str, object]:
             for session in instance.sessions
         ],
     }
-    return row | {"preference_category": instance.category} if instance.category else row
+    optional = {"preference_category": instance.category, "preference_type": instance.preference_type}
+    return row | {name: value for name, value in optional.items() if value}
 
 
 def write_parquet(instances: Sequence[Instance], folder: Path) -> list[Path]:
     path = make_folder(folder) / "test.parquet"
-    known = any(i.category for i in instances)
-    schema = SCHEMA.append(pa.field("preference_category", pa.string())) if known else SCHEMA
+    rows = [to_row(i) for i in instances]
+    known = [name for name in OPTIONAL if any(name in row for row in rows)]
+    schema = pa.schema([*SCHEMA, *((name, pa.string()) for name in known)])
     with replace_file(path) as file:
-        pq.write_table(pa.Table.from_pylist([to_row(i) for i in instances], schema=schema), file)
+        pq.write_table(pa.Table.from_pylist(rows, schema=schema), file)
     return [path]
 
 

@@ -1,9 +1,13 @@
-"""Import of CUPID's own prompts from a checkout: `prompts/{evaluation,synthesis}/NAME.yaml`, copied unchanged."""
+"""Import of CUPID's own prompts from a checkout: `prompts/{evaluation,synthesis}/NAME.yaml`, copied unchanged; and what
+its synthesis fills into them, from its source code, which is read as data."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from bowstring.benchmarks.cupid.checkout import missing_from, read_checkout
 from bowstring.errors import DataError
 from bowstring.prompts.importing import Imported, read_template, write_templates
 from bowstring.prompts.templates import check_inside
@@ -30,7 +34,7 @@ def import_prompts(checkout: Path, out: Path) -> Imported:
     if root is None:
         raise DataError(f"{checkout}: no prompts/evaluation folder; expected a checkout of CUPID")
     done = Imported(commands=("eval", "synth"))
-    templates = {}
+    templates: dict[str, Mapping[str, Any]] = {}
     for name, needs in FILES.items():
         path = root / f"{name}.yaml"
         if path.is_file():
@@ -40,5 +44,8 @@ def import_prompts(checkout: Path, out: Path) -> Imported:
             done.missing.append(name)
     if not templates:
         raise DataError(f"{root}: has no CUPID prompt file, such as evaluation/preference_inferrer.yaml")
+    from_code = read_checkout(checkout)
+    done.missing += missing_from(from_code)
+    templates |= from_code
     done.written = write_templates(out, "cupid", templates)
     return done
