@@ -306,7 +306,7 @@ def _finish(folder: Path, configuration: Mapping[str, Any], quality: Quality, *,
     many = len(data.history_keys()) > _MANY
     counter = None if many else counter_or_none("embedded", lambda line: None)
     card = card_of(
-        data, Origin("cc-by-4.0", made_by), [] if many else list(search_data_set(data)), counter, title=title
+        data, Origin("cc-by-4.0", made_by), None if many else list(search_data_set(data)), counter, title=title
     )
     finish(folder, configuration, quality, card)
 
