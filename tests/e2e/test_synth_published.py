@@ -214,6 +214,7 @@ def test_flaws_are_counted_and_accepted(tmp_path, prompts):
         ran = bowstring(*synth(server, prompts, tmp_path / "s", "--personas", "1"))
     assert ran.code == 0, ran.err
     assert quality(tmp_path / "s")["flaws"] == {"the reply is longer than six sentences": 1}
+    assert "flaws were counted and not corrected (quality.json)" in (tmp_path / "s" / "README.md").read_text()
     assert len(asked(server, "assistant")) == quality(tmp_path / "s")["made"]["reply"]
 
 

@@ -43,6 +43,8 @@ class SynthesisSettings(Protocol):
 
 
 class Pipeline(Protocol):
+    """May have `checking`: what was done about flaws, for the dataset card, if parts are not generated again."""
+
     async def make(self, number: int, maker: Maker) -> Any:
         """Generate one thing; raises Dropped if a part of it could not be generated."""
         ...

@@ -83,6 +83,9 @@ class CupidPipeline:
         )
         self._assistant = get("cupid/synthesis/assistant_simulator")
 
+        if self.form.verbatim:
+            self.checking = "with the prompts and settings of its authors; flaws were counted and not corrected"
+
     async def make(self, number: int, maker: Maker) -> list[Instance]:
         """The instances of one persona. Raises Dropped if a part could not be generated."""
         key = f"persona {number}"
