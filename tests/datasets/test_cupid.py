@@ -185,7 +185,20 @@ json_values = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                ["persona_id", "instance_type", "current_checklist", "prior_interactions", "dialogue", "role"]
+                [
+                    "persona_id",
+                    "instance_type",
+                    "current_checklist",
+                    "prior_interactions",
+                    "dialogue",
+                    "role",
+                    "context_factors",
+                    "sessions",
+                    "interactions",
+                    "id",
+                    "chat",
+                    "session_id",
+                ]
             )
             | st.text(max_size=5),
             inner,
