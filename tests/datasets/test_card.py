@@ -9,8 +9,9 @@ import yaml
 from bowstring.benchmarks import cards
 from bowstring.benchmarks.cards import known_origin
 from bowstring.benchmarks.cupid.data import CupidSet
+from bowstring.benchmarks.export import export
 from bowstring.benchmarks.hicupid.describe import _decade
-from bowstring.benchmarks.loading import load_cupid, load_hicupid
+from bowstring.benchmarks.loading import load, load_cupid, load_hicupid
 from bowstring.datasets.card import Origin, write_card
 from bowstring.datasets.personal import Finding
 from bowstring.errors import UsageError
@@ -50,6 +51,42 @@ def test_a_cupid_card_counts_instances_by_type():
     header, body = card_of(load_cupid("mini"))
     assert header["configs"][0]["data_files"] == [{"split": "test", "path": "test.parquet"}]
     assert "| contrastive | 4 |" in body
+
+
+@pytest.mark.parametrize(
+    ("name", "as_json", "configs"),
+    [
+        ("mini/hicupid", False, {"dialogue": ["train", "test"], "qa": ["test_1", "test_2"]}),
+        ("mini/cupid", False, {"default": ["test"]}),
+        ("mini/cupid", True, {"default": ["test"]}),
+    ],
+)
+def test_an_export_has_a_card_by_which_datasets_loads_it(tmp_path, name, as_json, configs):
+    data = load(name)
+    paths = export(data, tmp_path / "set", as_json=as_json)
+    assert paths[-1] == tmp_path / "set" / "README.md"
+    header = yaml.safe_load(paths[-1].read_text(encoding="utf-8").split("---\n")[1])
+    assert header["license"] == "apache-2.0"
+    found = {c["config_name"]: [f["split"] for f in c["data_files"]] for c in header["configs"]}
+    assert found == configs
+    datasets = pytest.importorskip("datasets")
+    for config, splits in configs.items():
+        loaded = datasets.load_dataset(str(tmp_path / "set"), name=config, cache_dir=str(tmp_path / "cache"))
+        assert list(loaded) == splits
+        assert all(loaded[split].num_rows for split in splits)
+    assert len(load(str(tmp_path / "set")).items()) == len(data.items())
+
+
+def test_the_card_of_an_export_describes_the_part_and_names_no_folder_of_this_disk(tmp_path):
+    export(load_hicupid("mini"), tmp_path / "secret place" / "set")
+    own = load_hicupid(str(tmp_path / "secret place" / "set"))
+    export(own, tmp_path / "part", splits=["test_1"], users=2)
+    card = (tmp_path / "part" / "README.md").read_text(encoding="utf-8")
+    assert "secret place" not in card
+    assert "license: unknown" in card
+    assert "2 users" in card
+    assert "test_2" not in card
+    assert "not searched for; bowstring data validate FOLDER --pii does that" in card
 
 
 def test_personal_information_is_a_stated_risk():

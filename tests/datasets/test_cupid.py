@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bowstring.benchmarks.cupid.banks import work
 from bowstring.benchmarks.cupid.data import to_row, write_json
+from bowstring.benchmarks.cupid.preference_types import CATEGORIES, category_of, preference_type
 from bowstring.benchmarks.export import export
 from bowstring.benchmarks.loading import load, load_cupid, read
 from bowstring.errors import DataError, UsageError
@@ -183,7 +185,20 @@ json_values = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                ["persona_id", "instance_type", "current_checklist", "prior_interactions", "dialogue", "role"]
+                [
+                    "persona_id",
+                    "instance_type",
+                    "current_checklist",
+                    "prior_interactions",
+                    "dialogue",
+                    "role",
+                    "context_factors",
+                    "sessions",
+                    "interactions",
+                    "id",
+                    "chat",
+                    "session_id",
+                ]
             )
             | st.text(max_size=5),
             inner,
@@ -202,6 +217,131 @@ def test_no_json_makes_the_reader_crash(tmp_path_factory, value):
     (reading,) = read(str(folder))
     assert reading.problems
     assert all(str(p) for p in reading.problems)
+
+
+def write_raw(folder: Path, change=lambda raw: None) -> dict:
+    """A persona as the authors' pipeline stores it: factors, sessions, interactions."""
+    names = [f"Factor {k}" for k in range(8)]
+    factors = [
+        {"factor": n, "preference": f"wish {n}", "preference_type": "Tone", "related_factor": "N/A"} for n in names
+    ]
+    factors[-1] |= {"related_factor": "Factor 6", "preference_type": "Safety"}
+    factors[-2]["related_factor"] = "Factor 7"
+    order = [0, 7, 1, 6, 7, 2, 3, 7, 6, 7, 4, 5, 7]
+    sessions = [
+        {"id": k, "context_factor": names[f], "preference": f"wish {names[f]}", "checklist": [f"{f}?"], "story": "…"}
+        for k, f in enumerate(order, 1)
+    ]
+    for session in [s for s in sessions if s["context_factor"] == "Factor 7"][2:]:
+        session |= {"preference": "a new wish", "checklist": ["new?"]}
+    interactions = [
+        {
+            "session_id": s["id"],
+            "chat": [
+                {"role": "user", "content": f"ask {s['id']}"},
+                {"role": "assistant", "content": "draft" if s["id"] < 13 else None},
+                *([{"role": "user", "content": "thanks"}] if s["id"] < 13 else []),
+            ],
+            "is_satisfied": True,
+        }
+        for s in sessions
+    ]
+    raw = {"context_factors": factors, "sessions": sessions, "interactions": interactions}
+    change(raw)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "4+map_maker.json").write_text(json.dumps(raw))
+    return raw
+
+
+def check_instances_of_raw(found) -> None:
+    assert [i.type for i in found] == ["consistent", "contrastive", "changing"]
+    assert {i.request for i in found} == {"ask 13"}
+    assert {len(i.sessions) for i in found} == {8}
+    assert [i.preference for i in found] == ["wish Factor 7"] * 2 + ["a new wish"]
+    assert found[2].checklist == ("new?",)
+    assert {(i.category, i.preference_type) for i in found} == {("Harmless", "Safety")}
+
+
+def test_raw_data_gives_instances_with_categories(tmp_path):
+    raw = write_raw(tmp_path / "out" / "data")
+    check_instances_of_raw(load_cupid(str(tmp_path / "out")).instances)
+    found = load_cupid(str(tmp_path / "out" / "data")).instances
+    assert {i.persona_id for i in found} == {"4+map_maker"}
+    as_text = {name: json.dumps(value) for name, value in raw.items()}
+    for n, row in enumerate(({"persona_id": "a+b", **raw}, {"id": 4, "occupation": "Map Maker", **as_text, "more": 1})):
+        (tmp_path / f"hub{n}").mkdir()
+        pq.write_table(pa.Table.from_pylist([row]), tmp_path / f"hub{n}" / "train.parquet")
+        found = load_cupid(str(tmp_path / f"hub{n}")).instances
+        check_instances_of_raw(found)
+        assert {i.persona_id for i in found} == {"a+b" if n == 0 else "4+map_maker"}
+
+
+def test_raw_data_without_a_column_names_it(tmp_path):
+    raw = write_raw(tmp_path / "x")
+    del raw["interactions"]
+    pq.write_table(pa.Table.from_pylist([raw]), tmp_path / "train.parquet")
+    expected = "expected all of context_factors, sessions, interactions of raw data"
+    assert problems(tmp_path) == [f"train.parquet: has no column interactions; {expected}"]
+    write_raw(tmp_path / "y", lambda raw: raw.pop("sessions"))
+    assert problems(tmp_path / "y") == ["4+map_maker.json: sessions is missing; expected it in every instance"]
+
+
+def test_a_raw_persona_that_does_not_suffice_is_left_out_with_a_warning(tmp_path):
+    write_raw(tmp_path / "set")
+    write_raw(tmp_path / "few", lambda raw: raw.update(interactions=raw["interactions"][5:]))
+    (tmp_path / "set" / "5+few.json").write_bytes((tmp_path / "few" / "4+map_maker.json").read_bytes())
+    (reading,) = read(str(tmp_path / "set"))
+    assert reading.problems == []
+    assert len(reading.data.instances) == 3
+    assert [str(w) for w in reading.warnings] == [
+        "5+few.json: is left out: there are 4 other sessions; expected at least 6"
+    ]
+    assert problems(tmp_path / "few") == [
+        "4+map_maker.json: is left out: there are 4 other sessions; expected at least 6"
+    ]
+
+
+def test_the_output_folder_of_the_authors_pipeline_is_its_instances(tmp_path, cupid_folder):
+    (cupid_folder / "README.md").unlink()
+    cupid_folder.rename(tmp_path / "instances")
+    (tmp_path / "personas.json").write_text('[{"id": 0}]')
+    write_raw(tmp_path / "data")
+    assert problems(tmp_path) == []
+    assert by_key(load(str(tmp_path))) == by_key(load_cupid("mini"))
+
+
+def test_extra_columns_are_ignored_and_optional_ones_may_be_missing(tmp_path):
+    rows = [to_row(i) | {"source": "x", "verified": False} for i in load_cupid("mini").instances]
+    rows[0]["preference_type"] = "Depth"
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "train.parquet")
+    found = load(str(tmp_path))
+    assert found.splits == ("train",)
+    assert [(i.category, i.preference_type) for i in found.instances[:2]] == [("Content", "Depth"), (None, None)]
+    export(found, tmp_path / "again")
+    assert by_key(load(str(tmp_path / "again"))) == by_key(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "category", "kind"),
+    [
+        ("Tone", "Style", "Tone"),
+        ("conciseness", "Style", "Conciseness"),
+        ("Style - Format", "Style", "Format"),
+        ("Content", "Content", None),
+        ("Harmless (Trustworthiness)", "Harmless", "Trustworthiness"),
+        ("Clarity and Tone", "Style", None),
+        ("Depth and Tone", None, None),
+        ("information", None, None),
+        ("", None, None),
+    ],
+)
+def test_a_preference_has_one_of_the_published_types(text, category, kind):
+    assert (category_of(text), preference_type(text)) == (category, kind)
+
+
+def test_there_are_sixteen_types_in_three_categories():
+    assert {name: len(types) for name, types in CATEGORIES.items()} == {"Style": 6, "Content": 5, "Harmless": 5}
+    assert {p["type"] for p in work()["preferences"]} <= {t for types in CATEGORIES.values() for t in types}
 
 
 def test_a_set_of_the_other_benchmark_is_named(hicupid_folder):

@@ -50,6 +50,7 @@ def test_cupid_from_a_model_is_a_set_in_the_published_form(tmp_path):
         opposite = {s.context_factor for s in contrastive.sessions} - {s.context_factor for s in consistent.sessions}
         assert len(opposite) == 1, "the contrastive factor"
         assert 2 <= len(consistent.checklist) <= 4
+        assert {(i.category, i.preference_type) for i in (consistent, contrastive, changing)} == {("Content", "Depth")}
         assert all(s.dialogue.messages[-1].role == "user" for s in changing.sessions), "a session ends on the user"
     made = quality(tmp_path / "s")
     assert made["made"]["persona"] == 2

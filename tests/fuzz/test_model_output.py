@@ -15,6 +15,7 @@ from bowstring.benchmarks.cupid.pipeline_parts import (
     read_series,
     read_simulated,
 )
+from bowstring.benchmarks.cupid.published_form import PublishedForm
 from bowstring.benchmarks.hicupid.pipeline_parts import QuestionOut, read_list, read_one, read_personas, read_schedules
 from bowstring.files.safe_yaml import ParseError, parse_safe_yaml
 from bowstring.judging.sections import read_preference, read_rating, read_section
@@ -42,7 +43,27 @@ ANY = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
     max_leaves=20,
 )
+PUBLISHED = PublishedForm.__new__(PublishedForm)  # reading needs no prompts
 FACTORS = [FactorOut(factor=f"factor {n}", preference=f"likes what is number {n}") for n in range(4)]
+
+
+FIELDS = st.sampled_from(
+    ["factor", "preference", "task_types", "related_factor", "id", "context_factor", "request_with_factor", "resource"]
+)
+ROW = st.dictionaries(FIELDS, st.sampled_from(["x", "factor 1", "N/A", None, 3, [], ["x"], {}]), max_size=8)
+
+
+@settings(max_examples=200)
+@given(st.lists(ROW | ANY, min_size=7, max_size=7), st.sampled_from(["context_factors", "scenarios", "personas"]))
+def test_published_answers_of_any_shape(rows, key):
+    text = json.dumps({key: rows})
+    for read in (
+        lambda: PUBLISHED.read_factors(text, 7),
+        lambda: PUBLISHED.read_series(text, 7, FACTORS),
+        lambda: PUBLISHED.read_personas(text, 7),
+    ):
+        with suppress(Unreadable):
+            read()
 
 
 @settings(max_examples=400)
@@ -66,6 +87,11 @@ def test_verdicts(said):
         lambda text: read_factors(text, 3),
         lambda text: read_series(text, 9, FACTORS),
         lambda text: read_simulated(text, 3),
+        lambda text: PUBLISHED.read_personas(text, 1),
+        lambda text: PUBLISHED.read_factors(text, 3),
+        lambda text: PUBLISHED.read_series(text, 9, FACTORS),
+        lambda text: PUBLISHED.read_simulated(text, 3),
+        PUBLISHED.read_checklist,
         lambda text: read_one(text, "question", QuestionOut),
         lambda text: read_list(text, "schedules", QuestionOut, 2),
         lambda text: read_personas(text, 1, frozenset()),

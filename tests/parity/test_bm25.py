@@ -1,7 +1,5 @@
-"""BM25 scores match rank_bm25's BM25Okapi on the same tokens."""
+"""BM25 scores equal those of rank_bm25's BM25Okapi on the same tokens, bit by bit."""
 
-import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
@@ -16,7 +14,7 @@ tokens = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=12)
 @settings(max_examples=200)
 def test_scores_equal_on_any_documents(documents, query):
     reference = BM25Okapi(documents).get_scores(query)
-    assert Bm25(documents).scores(query) == pytest.approx(reference, abs=1e-12)
+    assert Bm25(documents).scores(query).tolist() == reference.tolist()
 
 
 def test_scores_equal_on_real_histories():
@@ -26,7 +24,7 @@ def test_scores_equal_on_real_histories():
         reference, ours = BM25Okapi(documents), Bm25(documents)
         for question in (q for q in data.questions() if q.user_id == user):
             query = question.question.split()
-            np.testing.assert_allclose(ours.scores(query), reference.get_scores(query), atol=1e-12)
+            assert ours.scores(query).tolist() == reference.get_scores(query).tolist()
 
 
 def test_the_best_come_first_and_of_equals_the_earlier():

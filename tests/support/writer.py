@@ -71,7 +71,7 @@ class Writer:
                 "background": "They met years ago, and it left a mark on how things are written.",
                 "factor": f"the {word(person, k, n=4)} group {k}",
                 "task_types": ["email"],
-                "preference_type": ["tone", "length", "evidence"][k % 3],
+                "preference_type": ["tone", "depth", "accuracy"][k % 3],
                 "preference": f"Texts must open with {word(person, k, 'p', n=4)} and close with number {k}.",
                 "related_factor": "N/A",
             }

@@ -49,6 +49,7 @@ from bowstring.synthesis.settings import SynthesisOptions
 
 _SETS = Path("sets")
 _CALL = "synthesize()"
+_CHECKING = "checked by rule, regenerated where a check failed, and dropped where that did not help"
 _MANY = 300  # users; for larger sets the card has no token counts and no search for personal information
 Tell = Callable[[str], None]
 
@@ -170,10 +171,10 @@ class PreparedSynthesis:
         mark_started(self.folder, self.configuration)
         self.synthesis.write(made.items, self.folder)
         by = self.configuration["models"]["model"]
+        checking = getattr(self.pipeline, "checking", _CHECKING)
         made_by = (
-            f"Written by {by} with Bowstring's {self.benchmark.title} pipeline: checked by rule, "
-            "regenerated where a check failed, and dropped where that did not help (quality.json). All people in "
-            "it are invented."
+            f"Written by {by} with Bowstring's {self.benchmark.title} pipeline: {checking} (quality.json). "
+            "All people in it are invented."
         )
         _finish(self.folder, self.configuration, made.quality, made_by=made_by, title=self.folder.name)
         made.written = True
@@ -306,7 +307,7 @@ def _finish(folder: Path, configuration: Mapping[str, Any], quality: Quality, *,
     many = len(data.history_keys()) > _MANY
     counter = None if many else counter_or_none("embedded", lambda line: None)
     card = card_of(
-        data, Origin("cc-by-4.0", made_by), [] if many else list(search_data_set(data)), counter, title=title
+        data, Origin("cc-by-4.0", made_by), None if many else list(search_data_set(data)), counter, title=title
     )
     finish(folder, configuration, quality, card)
 

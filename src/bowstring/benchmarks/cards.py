@@ -18,9 +18,9 @@ def known_origin(name: str, *, license: str | None = None, made: str | None = No
 
 
 def card_of(
-    data: DataSet, origin: Origin, findings: Sequence[Finding], counter: TokenCounter | None, *, title: str
+    data: DataSet, origin: Origin, findings: Sequence[Finding] | None, counter: TokenCounter | None, *, title: str
 ) -> str:
-    """The card as Markdown; `findings` come from the search for personal information."""
+    """The card as Markdown; `findings` come from the search for personal information, None if there was none."""
     benchmark = registry.get(data.benchmark)
     described = data.describe(counter)
     return write_card(

@@ -30,7 +30,9 @@ class SynthesisSettings(Protocol):
     """A frozen dataclass of everything that changes a set; its fields become command options."""
 
     @property
-    def temperature(self) -> float: ...
+    def temperature(self) -> float | None:
+        """Of all requests; None leaves it to each part."""
+        ...
 
     @property
     def seed(self) -> int: ...
@@ -41,6 +43,8 @@ class SynthesisSettings(Protocol):
 
 
 class Pipeline(Protocol):
+    """May have `checking`: what was done about flaws, for the dataset card, if parts are not generated again."""
+
     async def make(self, number: int, maker: Maker) -> Any:
         """Generate one thing; raises Dropped if a part of it could not be generated."""
         ...

@@ -33,10 +33,16 @@ def origin_of(name: str, known_origins: Mapping[str, Origin], *, license: str | 
 
 
 def write_card(
-    found: Description, origin: Origin, findings: Sequence[Finding], *, title: str, benchmark: str, default: str = ""
+    found: Description,
+    origin: Origin,
+    findings: Sequence[Finding] | None,
+    *,
+    title: str,
+    benchmark: str,
+    default: str = "",
 ) -> str:
-    """Return the card as Markdown. `findings` come from the search for personal data, `benchmark` is the benchmark's
-    display name, and `default` is the hub's default config."""
+    """Return the card as Markdown. `findings` come from the search for personal data, None if there was no search;
+    `benchmark` is the benchmark's display name, and `default` is the hub's default config."""
     about = found.about
     counts = found.card_counts or found.counts
     title = " ".join(title.split())  # a line such as --- would end the header
@@ -102,11 +108,13 @@ def _balance(about: Mapping[str, Any], most: int = 8) -> str:
     return "\n".join(lines)
 
 
-def _risks(who: str, origin: Origin, findings: Sequence[Finding]) -> str:
+def _risks(who: str, origin: Origin, findings: Sequence[Finding] | None) -> str:
     kinds: dict[str, int] = {}
-    for finding in findings:
+    for finding in findings or ():
         kinds[finding.kind] = kinds.get(finding.kind, 0) + 1
-    if kinds:
+    if findings is None:
+        personal = "not searched for; bowstring data validate FOLDER --pii does that."
+    elif kinds:
         listed = ", ".join(f"{n} × {kind}" for kind, n in kinds.items())
         personal = f"a pattern search found text that looks like real personal information: {listed}. Review it."
     else:

@@ -6,6 +6,7 @@ index.scores(["c"])
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -42,12 +43,13 @@ class Bm25:
         term, self._places = np.divmod(pairs, self._n) if self._n else (pairs, pairs)
         self._starts: list[int] = np.searchsorted(term, np.arange(len(self._ids) + 1)).tolist()
         frequency = np.diff(self._starts)
-        idf = np.log(self._n - frequency + 0.5) - np.log(frequency + 0.5)
-        # Summed in the same order as rank_bm25, to match it to the last digit.
+        # math.log, the order of the sum and that of the operations are rank_bm25's: others round differently, and
+        # documents with nearly the same score change places.
+        idf = np.array([math.log(self._n - n + 0.5) - math.log(n + 0.5) for n in range(self._n + 1)])[frequency]
         weight = np.where(idf >= 0, idf, EPSILON * sum(idf.tolist()) / max(len(idf), 1))
         mean = lengths.mean() if terms.size else 1.0
         norm = K1 * (1 - B + B * lengths / mean)
-        self._values = weight[term] * counts * (K1 + 1) / (counts + norm[self._places])
+        self._values = weight[term] * (counts * (K1 + 1) / (counts + norm[self._places]))
 
     def scores(self, query: Sequence[str]) -> npt.NDArray[np.float64]:
         scores = np.zeros(self._n)

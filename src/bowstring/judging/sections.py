@@ -18,6 +18,25 @@ _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _SCALE = re.compile(r"\s*[(\[][^)\]]{0,24}[)\]]")
 _LABEL_LINE = re.compile(r"\s*\*\*[^*]{1,40}\*\*\s*:|\s*\*\*[^*]{1,40}:\*\*")
 _RULE = re.compile(r"\W*")
+_EMPHASIS = re.compile(r"\*{1,3}(?![\s*])")
+_LIST_MARK = re.compile(r"^(?:[>\-•]\s*|\*\s+)+")
+_PREFERENCE_LABEL = re.compile(
+    r"^\(\d{1,3} words\)\s*|^(?P<mark>[*_]{1,3})(?:the )?preference(?:(?P=mark)\s?:|\s?:\s?(?P=mark))\s*"
+    r"|^(?:the )?preference\s*:\s*",
+    re.IGNORECASE,
+)
+_PAIRS = (
+    ("**", "**"),
+    ("__", "__"),
+    ("*", "*"),
+    ("_", "_"),
+    ('"', '"'),
+    ("“", "”"),
+    ("'", "'"),
+    ("‘", "’"),
+    ("`", "`"),
+)
+_APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
 # A number with an optional scale, followed by nothing, a reason, or words without another number.
 _RATING = re.compile(
     r"(?:score\s*[:=]\s*)?(\d{1,3}(?:\.\d{1,3})?)\s*(?:/\s*10\b|out of 10\b)?\s*"
@@ -63,12 +82,21 @@ def _heading_rest(line: str, title: str) -> str | None:
     rest = _SCALE.sub("", match["rest"], count=1) if _SCALE.match(match["rest"]) else match["rest"]
     plain = rest.lstrip("*_# \t")
     if plain.startswith((":", "：")):
-        return plain[1:].strip("*_ \t")
+        before = line[: match.start("rest")]
+        return _without_heading_marks(plain[1:].strip(), opened=_EMPHASIS.search(before), closed=rest[:1] == "*")
     if match["words"] and not decorated:
         return None  # a sentence that mentions the title
     if not plain or (decorated and plain[0].isdigit()):
         return plain.strip()
     return None
+
+
+def _without_heading_marks(text: str, *, opened: re.Match[str] | None, closed: bool) -> str:
+    """Return what follows a heading's colon, without the marks that close the heading's own emphasis."""
+    if opened is None or closed:
+        return text
+    mark = opened[0]
+    return text.removeprefix(mark).lstrip() if text.startswith(mark) else text.removesuffix(mark).rstrip()
 
 
 def read_preference(text: str) -> str | None:
@@ -80,10 +108,32 @@ def read_preference(text: str) -> str | None:
         if paragraph and (empty or _LABEL_LINE.match(line)):
             break
         if not empty:
-            paragraph.append(line.strip().lstrip(">-•* \t") if not paragraph else line.strip())
-    plain = " ".join(" ".join(paragraph).split())
-    plain = re.sub(r"^\(\d{1,3} words\)\s*|^(?:the )?preference\s*:[*_\s]*", "", plain, flags=re.IGNORECASE)
-    return plain.strip("*_\"'“”` ") or None
+            paragraph.append(_LIST_MARK.sub("", line.strip()) if not paragraph else line.strip())
+    plain = without_enclosing_marks(" ".join(" ".join(paragraph).split()))
+    return without_enclosing_marks(_PREFERENCE_LABEL.sub("", plain, count=1)) or None
+
+
+def without_enclosing_marks(text: str) -> str:
+    """Return a text without pairs of quotes or emphasis marks that enclose all of it. Other marks are part of it.
+
+    >>> without_enclosing_marks('**"Short" and "dry".**')
+    '"Short" and "dry".'
+    """
+    while True:
+        text = text.strip()
+        inside = next((found for first, last in _PAIRS if (found := _inside(text, first, last)) is not None), None)
+        if inside is None:
+            return text
+        text = inside
+
+
+def _inside(text: str, first: str, last: str) -> str | None:
+    """Return what a pair of marks encloses; None if it does not enclose the whole text."""
+    if len(text) <= len(first + last) or not (text.startswith(first) and text.endswith(last)):
+        return None
+    inside = text[len(first) : -len(last)]
+    apart = _APOSTROPHE.sub("", inside)
+    return None if first in apart or last in apart else inside
 
 
 def read_rating(text: str) -> float | None:

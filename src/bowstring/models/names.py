@@ -25,6 +25,7 @@ from bowstring.models.addresses import public_url
 from bowstring.models.interface import Model
 from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
+from bowstring.records import Role
 
 SERVER_KEY = "BOWSTRING_API_KEY"
 SERVED = "served/"  # begins the identity of a model that the user named with --served-as
@@ -41,6 +42,7 @@ class Provider:
     url_variables: tuple[str, ...] = ()
     leave_out: tuple[str, ...] = ()
     length_field: str = "max_tokens"
+    instruction_role: Role = "system"
 
 
 PROVIDERS = {
@@ -53,6 +55,7 @@ PROVIDERS = {
             ("OPENAI_BASE_URL",),
             ("top_k",),
             "max_completion_tokens",
+            "developer",
         ),
         Provider("anthropic", "https://api.anthropic.com/v1", ("ANTHROPIC_API_KEY",), ("ANTHROPIC_BASE_URL",)),
         Provider(
@@ -244,6 +247,7 @@ def _of_provider(
         full_name=full_name,
         leave_out=() if elsewhere else provider.leave_out,
         length_field="max_tokens" if elsewhere else provider.length_field,
+        instruction_role="system" if elsewhere else provider.instruction_role,
         has_template=elsewhere is not None,
         patience=patience,
     )

@@ -25,8 +25,8 @@ class Imported:
     commands: tuple[str, ...] = ("eval",)  # commands that use the imported prompts
 
 
-def write_templates(out: Path, benchmark: str, templates: Mapping[str, Mapping[str, str]]) -> list[Path]:
-    """Write templates by name into a benchmark's part of a `--prompts` folder."""
+def write_templates(out: Path, benchmark: str, templates: Mapping[str, Mapping[str, Any]]) -> list[Path]:
+    """Write templates, and data for them, by name into a benchmark's part of a `--prompts` folder."""
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is not a folder; expected one to write into")
     written = []

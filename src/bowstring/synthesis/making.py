@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from bowstring.judging.structured import Unreadable
-from bowstring.records import Message, Prompt, Sampling, Trunk
+from bowstring.records import Message, Prompt, Role, Sampling, Trunk
 from bowstring.runs.asking import Asker
 from bowstring.synthesis.quality import Flaw, Quality
 
@@ -39,9 +40,10 @@ class Maker:
         *,
         seed: int,
         quality: Quality,
-        temperature: float,
+        temperature: float | None,
         tries: int = TRIES,
     ) -> None:
+        """`temperature` is that of all requests; None leaves it to each part."""
         self.askers = askers
         self.quality = quality
         self._seed = seed
@@ -58,14 +60,22 @@ class Maker:
         read: Callable[[str], T],
         check: Callable[[T], Flaw | None] = lambda made: None,
         max_tokens: int,
+        temperature: float = 1.0,
         repair: bool = True,
+        verbatim: bool = False,
     ) -> T:
-        """Return a part that can be parsed and has no flaw; raise Dropped after too many tries, with the last
-        reason."""
+        """Return a part that can be parsed and has no flaw; raise Dropped after too many tries, with the last reason.
+
+        With `verbatim`, requests are those of the authors of a benchmark: every attempt sends the same prompt, without
+        a seed, and flaws are counted but accepted.
+        """
         reason = ""
+        repair = repair and not verbatim
         for attempt in range(self._tries):
             asked = retry_prompt(prompt, reason) if reason and repair else prompt
-            sampling = self._sampling(f"{what}/{key}/{attempt}", max_tokens)
+            sampling = self._sampling(f"{what}/{key}/{attempt}", max_tokens, temperature)
+            if verbatim:
+                sampling = replace(sampling, seed=None, sample=attempt)
             try:
                 made = await self._read(role, what, asked, sampling, read, repair=repair)
             except Unreadable as error:
@@ -77,17 +87,42 @@ class Maker:
                 self.quality.made[what] += 1
                 return made
             self.quality.flaws[flaw.kind] += 1
+            if verbatim:
+                self.quality.made[what] += 1
+                return made
             reason = flaw.kind
         raise Dropped(what, key, reason)
 
     async def make_text(
-        self, role: str, key: str, prompt: Prompt, check: Callable[[str], Flaw | None], *, max_tokens: int
+        self,
+        role: str,
+        key: str,
+        prompt: Prompt,
+        check: Callable[[str], Flaw | None],
+        *,
+        max_tokens: int,
+        temperature: float = 1.0,
+        verbatim: bool = False,
     ) -> str:
         """Return plain text. The model is not told what was wrong with an earlier attempt, because the text is one side
         of a conversation."""
         return await self.make(
-            role, "reply", key=key, prompt=prompt, read=_not_empty, check=check, max_tokens=max_tokens, repair=False
+            role,
+            "reply",
+            key=key,
+            prompt=prompt,
+            read=_not_empty,
+            check=check,
+            max_tokens=max_tokens,
+            temperature=temperature,
+            repair=False,
+            verbatim=verbatim,
         )
+
+    def instruction_role(self, role: str) -> Role:
+        """Return the role of messages with instructions that the model of a role is served with."""
+        named: Role = getattr(self.askers[role].model, "instruction_role", "system")
+        return named
 
     async def _read(
         self, role: str, what: str, prompt: Prompt, sampling: Sampling, read: Callable[[str], T], *, repair: bool
@@ -114,9 +149,11 @@ class Maker:
             self.quality.repaired[what] += 1
             return made
 
-    def _sampling(self, key: str, max_tokens: int) -> Sampling:
+    def _sampling(self, key: str, max_tokens: int, temperature: float) -> Sampling:
         number = int.from_bytes(hashlib.sha256(f"{self._seed}/{key}".encode()).digest()[:4], "big")
-        return Sampling(max_tokens, self._temperature, seed=number % 2**31)
+        if self._temperature is not None:
+            temperature = self._temperature
+        return Sampling(max_tokens, temperature, seed=number % 2**31)
 
 
 def validate_entry(model: type[M], raw: Any) -> M:

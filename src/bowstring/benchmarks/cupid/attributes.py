@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 CAREER_LEVELS = ("student", "early in the career", "mid-career", "senior", "leading others", "near retirement")
@@ -29,6 +29,16 @@ DECISIONS = ("directive", "analytical", "conceptual", "behavioural")
 
 
 @dataclass(frozen=True, slots=True)
+class AttributeOptions:
+    """What attributes are drawn from. A trait begins with its level, such as 'high'."""
+
+    careers: tuple[str, ...] = CAREER_LEVELS
+    traits: tuple[str, ...] = TRAITS
+    values: tuple[str, ...] = VALUES
+    decisions: tuple[str, ...] = DECISIONS
+
+
+@dataclass(frozen=True, slots=True)
 class Attributes:
     career: str
     traits: tuple[str, ...]
@@ -40,23 +50,39 @@ class Attributes:
         traits, values = ", ".join(self.traits), " and ".join(self.values)
         return f"{seed} (career: {self.career}; traits: {traits}; values: {values}; decides: {self.decides})"
 
+    def as_published(self, number: int, seed: str) -> Mapping[str, object]:
+        """A seed with its attributes, under the names of CUPID's own pipeline and in its order."""
+        return {
+            "id": number,
+            "seed": seed,
+            "career_level": self.career,
+            "personality_traits": list(self.traits),
+            "personal_values": list(self.values),
+            "decision_making_styles": self.decides,
+        }
 
-def balanced(n: int, seed: int) -> list[Attributes]:
+
+def balanced(n: int, seed: int, options: AttributeOptions | None = None) -> list[Attributes]:
     """`n` sets of attributes; in each, options that were drawn less often so far come first."""
+    options = options or AttributeOptions()
     rng = random.Random(f"{seed}/attributes")  # noqa: S311 - repeatable on purpose
     counts: dict[str, Counter[str]] = {name: Counter() for name in ("career", "traits", "values", "decides")}
     found = []
     for _ in range(n):
-        traits = _rarest(TRAITS, counts["traits"], 2, rng, apart=lambda a, b: a.split()[1] != b.split()[1])
+        traits = _rarest(options.traits, counts["traits"], 2, rng, apart=lambda a, b: _trait(a) != _trait(b))
         found.append(
             Attributes(
-                _rarest(CAREER_LEVELS, counts["career"], 1, rng)[0],
+                _rarest(options.careers, counts["career"], 1, rng)[0],
                 traits,
-                _rarest(VALUES, counts["values"], 2, rng),
-                _rarest(DECISIONS, counts["decides"], 1, rng)[0],
+                _rarest(options.values, counts["values"], 2, rng),
+                _rarest(options.decisions, counts["decides"], 1, rng)[0],
             )
         )
     return found
+
+
+def _trait(with_level: str) -> str:
+    return with_level.partition(" ")[2]
 
 
 def _rarest(

@@ -1,6 +1,7 @@
 """Conversion between CUPID files (`test.parquet`, or one JSON file per instance) and records.
 
-Both formats have the same fields. JSON files are written as `{persona}+{type}.json`; any name can be read.
+Both formats have the same fields. JSON files are written as `{persona}+{type}.json`; any name can be read. Raw data can
+be read too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from bowstring.benchmarks.cupid import raw_data
+from bowstring.benchmarks.cupid.preference_types import category_of
 from bowstring.benchmarks.cupid.types import INSTANCE_TYPES, Instance, InstanceType, Session
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.describe import Description
@@ -24,6 +27,7 @@ from bowstring.datasets.problems import Problem, join_choices, quote_value
 from bowstring.files.names import safe_file_name
 from bowstring.files.redaction import error_line
 from bowstring.files.writing import make_folder, replace_file, write_file
+from bowstring.judging.structured import Unreadable
 from bowstring.models.tokens import TokenCounter
 from bowstring.records import Dialogue, History, Message
 
@@ -54,6 +58,7 @@ class InstanceRow(_Row):
     current_checklist: Annotated[list[Text], Field(min_length=1)]
     prior_interactions: Annotated[list[SessionRow], Field(min_length=1)]
     preference_category: Text | None = None
+    preference_type: Text | None = None
 
 
 SCHEMA = pa.schema(
@@ -74,6 +79,9 @@ SCHEMA = pa.schema(
         ),
     ]
 )
+
+
+OPTIONAL = ("preference_category", "preference_type")  # columns that a set may have; the published set has neither
 
 
 class CupidSet(DataSet):
@@ -157,24 +165,27 @@ class CupidSet(DataSet):
         return write_json(instances, folder) if as_json else write_parquet(instances, folder)
 
 
-def read(root: Path, files: Sequence[str], problems: list[Problem]) -> list[Instance]:
-    """The instances of these files, in order; rows that cannot be read are added to `problems`."""
+def read(
+    root: Path, files: Sequence[str], problems: list[Problem], left_out: list[Problem] | None = None
+) -> list[Instance]:
+    """The instances of these files, in order; rows that cannot be read are added to `problems`.
+
+    Personas of raw data whose sessions do not suffice for the three instances are added to `left_out`.
+    """
     instances: list[Instance] = []
     first: dict[str, str] = {}
-    for name, row, raw in _raw_rows(root, files, problems):
-        instance = _to_instance(name, row, raw, problems)
-        if instance is None:
-            continue
+    for name, row, raw in _rows(root, files, problems):
         place = name if row is None else f"{name} row {row}"
-        if instance.key in first:
-            message = f"{quote_value(instance.key)} occurs twice (first in {first[instance.key]})"
-            problems.append(Problem(name, row, None, f"{message}; expected each persona and type once"))
-        first.setdefault(instance.key, place)
-        instances.append(instance)
+        for instance in _to_instances(name, row, raw, problems, [] if left_out is None else left_out):
+            if instance.key in first:
+                message = f"{quote_value(instance.key)} occurs twice (first in {first[instance.key]})"
+                problems.append(Problem(name, row, None, f"{message}; expected each persona and type once"))
+            first.setdefault(instance.key, place)
+            instances.append(instance)
     return instances
 
 
-def _raw_rows(root: Path, files: Sequence[str], problems: list[Problem]) -> Iterator[tuple[str, int | None, object]]:
+def _rows(root: Path, files: Sequence[str], problems: list[Problem]) -> Iterator[tuple[str, int | None, object]]:
     for name in files:
         try:
             if name.endswith(".json"):
@@ -191,17 +202,21 @@ def _raw_rows(root: Path, files: Sequence[str], problems: list[Problem]) -> Iter
 def _parquet_rows(root: Path, name: str, problems: list[Problem]) -> Iterator[tuple[str, int, object]]:
     with pq.ParquetFile(root / name) as file:
         present = file.schema_arrow.names
-        missing = [column for column in SCHEMA.names if column not in present]
+        raw = raw_data.is_raw(present)
+        needed = raw_data.COLUMNS if raw else SCHEMA.names
+        missing = [column for column in needed if column not in present]
         for column in missing:
-            message = f"has no column {column}; expected all of {', '.join(SCHEMA.names)}"
+            which = " of raw data" if raw else ""
+            message = f"has no column {column}; expected all of {', '.join(needed)}{which}"
             problems.append(Problem(name, None, None, message))
-        twice = [column for column in SCHEMA.names if present.count(column) > 1]
+        twice = [column for column in needed if present.count(column) > 1]
         for column in twice:
             problems.append(Problem(name, None, None, f"has the column {column} twice; expected it once"))
         if missing or twice:
             return
         at = 0
-        columns = [name for name in InstanceRow.model_fields if name in present]
+        wanted = (*raw_data.IDS, *raw_data.COLUMNS) if raw else InstanceRow.model_fields
+        columns = [name for name in wanted if name in present]
         check_size(root / name, columns)
         for batch in file.iter_batches(batch_size=64, columns=columns):
             for i in range(batch.num_rows):
@@ -215,14 +230,22 @@ def _parquet_rows(root: Path, name: str, problems: list[Problem]) -> Iterator[tu
                 at += 1
 
 
-def _to_instance(name: str, row: int | None, raw: object, problems: list[Problem]) -> Instance | None:
+def _to_instances(
+    name: str, row: int | None, raw: object, problems: list[Problem], left_out: list[Problem]
+) -> list[Instance]:
     try:
-        return to_record(InstanceRow.model_validate(raw))
+        if isinstance(raw, dict) and raw_data.is_raw(raw):
+            stem = Path(name).stem
+            persona = raw_data.persona_id(raw, stem if row is None else f"{row}+{stem}")
+            return raw_data.to_instances(persona, raw_data.RawRow.model_validate(raw))
+        return [to_record(InstanceRow.model_validate(raw))]
     except ValidationError as invalid:
         for error in invalid.errors(include_url=False):
             column = ".".join(map(str, error["loc"])) or None
             problems.append(Problem(name, row, column, _describe_error(error)))
-        return None
+    except Unreadable as error:
+        left_out.append(Problem(name, row, None, f"is left out: {error}"))
+    return []
 
 
 def _describe_error(error: Any) -> str:
@@ -267,7 +290,8 @@ def to_record(row: InstanceRow) -> Instance:
             )
             for n, session in enumerate(row.prior_interactions)
         ),
-        category=row.preference_category,
+        category=row.preference_category or category_of(row.preference_type or ""),
+        preference_type=row.preference_type,
     )
 
 
@@ -288,15 +312,17 @@ def to_row(instance: Instance) -> dict[str, object]:
             for session in instance.sessions
         ],
     }
-    return row | {"preference_category": instance.category} if instance.category else row
+    optional = {"preference_category": instance.category, "preference_type": instance.preference_type}
+    return row | {name: value for name, value in optional.items() if value}
 
 
 def write_parquet(instances: Sequence[Instance], folder: Path) -> list[Path]:
     path = make_folder(folder) / "test.parquet"
-    known = any(i.category for i in instances)
-    schema = SCHEMA.append(pa.field("preference_category", pa.string())) if known else SCHEMA
+    rows = [to_row(i) for i in instances]
+    known = [name for name in OPTIONAL if any(name in row for row in rows)]
+    schema = pa.schema([*SCHEMA, *((name, pa.string()) for name in known)])
     with replace_file(path) as file:
-        pq.write_table(pa.Table.from_pylist([to_row(i) for i in instances], schema=schema), file)
+        pq.write_table(pa.Table.from_pylist(rows, schema=schema), file)
     return [path]
 
 

@@ -40,7 +40,7 @@ def describe(data: CupidSet, counter: TokenCounter | None) -> Description:
         "context_factors": len({(i.persona_id, s.context_factor) for i in instances for s in i.sessions}),
         "lengths": {name: asdict(spread) for name, spread in lengths.items()},
         "tokenizer": counter.name if counter else None,
-        "balance": {"sessions in the request's context": _balance(instances)},
+        "balance": {"sessions in the request's context": _balance(instances), **_preferences(instances)},
     }
     n, personas, contexts = len(instances), about["personas"], about["context_factors"]
     counts = [f"{count:,}" for count in about["instances"].values()]
@@ -61,6 +61,15 @@ def describe(data: CupidSet, counter: TokenCounter | None) -> Description:
 
 def _balance(instances: Sequence[Instance]) -> dict[str, int]:
     return {f"{n} sessions": c for n, c in sorted(Counter(len(i.evidence) for i in instances).items())}
+
+
+def _preferences(instances: Sequence[Instance]) -> dict[str, dict[str, int]]:
+    """Instances by category and type of the preference, if the set has them."""
+    kinds = {
+        "preference category": Counter(i.category for i in instances if i.category),
+        "preference type": Counter(i.preference_type for i in instances if i.preference_type),
+    }
+    return {axis: dict(counts.most_common()) for axis, counts in kinds.items() if counts}
 
 
 def _distance(instance: Instance) -> int | None:

@@ -1,16 +1,16 @@
-"""Import of CUPID's own prompts from a checkout: `prompts/{evaluation,synthesis}/NAME.yaml`, copied unchanged.
-
-The examples of the matcher are a list in its source code. It is read as data; nothing of the checkout is run.
-"""
+"""Import of CUPID's own prompts from a checkout: `prompts/{evaluation,synthesis}/NAME.yaml`, copied unchanged; and what
+its code fills into them: the matcher's examples, and words of the synthesis. The code is read as data and never run."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from bowstring.benchmarks.cupid.checkout import missing_from, read_checkout
 from bowstring.errors import DataError
 from bowstring.files.writing import make_folder, write_file
 from bowstring.prompts.importing import Imported, read_source, read_template, write_templates
@@ -40,7 +40,7 @@ def import_prompts(checkout: Path, out: Path) -> Imported:
     if root is None:
         raise DataError(f"{checkout}: no prompts/evaluation folder; expected a checkout of CUPID")
     done = Imported(commands=("eval", "synth"))
-    templates = {}
+    templates: dict[str, Mapping[str, Any]] = {}
     for name, needs in FILES.items():
         path = root / f"{name}.yaml"
         if path.is_file():
@@ -50,6 +50,9 @@ def import_prompts(checkout: Path, out: Path) -> Imported:
             done.missing.append(name)
     if not templates:
         raise DataError(f"{root}: has no CUPID prompt file, such as evaluation/preference_inferrer.yaml")
+    from_code = read_checkout(checkout)
+    done.missing += missing_from(from_code)
+    templates |= from_code
     done.written = write_templates(out, "cupid", templates)
     source = checkout / "evaluation" / "modules" / "preference_matcher.py"
     if source.is_file():

@@ -1,4 +1,5 @@
-"""CUPID's files: test.parquet, or one JSON file per instance; and coverage/*.parquet, which is ours."""
+"""CUPID's files: test.parquet, or one JSON file per instance (raw data: per persona); and coverage/*.parquet, which is
+ours."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ _PART = re.compile(rf"(?:(?:data|default)/)?{SHARD}")
 _INSTANCE_FILE = re.compile(r"(?:instances/)?[^/]+\.json")
 # JSON files beside the instances that are not instances: those of other tools and of our own generators.
 _NOT_INSTANCES = {"dataset_infos.json", "dataset_info.json", "dataset_dict.json", "state.json", "package.json"}
-_NOT_INSTANCES |= {"made.json", "quality.json", "truth.json"}
+_NOT_INSTANCES |= {"made.json", "quality.json", "truth.json", "personas.json"}
+_INSTANCES = "instances/"
+_RAW_FILE = re.compile(r"data/[^/]+\.json")
 
 
 class CupidFormat:
@@ -32,6 +35,9 @@ class CupidFormat:
                 splits.setdefault(match["split"], []).append(path)
         if not splits:
             files = [p for p in listed if _INSTANCE_FILE.fullmatch(p) and p.rsplit("/")[-1] not in _NOT_INSTANCES]
+            # The output folder of CUPID's pipeline has its instances here, beside other JSON files.
+            files = [p for p in files if p.startswith(_INSTANCES)] or files
+            files = files or [p for p in listed if _RAW_FILE.fullmatch(p)]
             splits = {"test": files} if files else {}
         return {CONFIG: order_splits(splits)} if splits else None
 

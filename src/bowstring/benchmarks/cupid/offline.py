@@ -10,7 +10,15 @@ import random
 from typing import Any
 
 from bowstring.benchmarks.cupid.banks import work
-from bowstring.benchmarks.cupid.pipeline_parts import FactorOut, ScenarioOut, Series, build_instances, structure
+from bowstring.benchmarks.cupid.pipeline_parts import (
+    FactorOut,
+    PreferenceKind,
+    ScenarioOut,
+    Series,
+    build_instances,
+    structure,
+)
+from bowstring.benchmarks.cupid.preference_types import category_of
 from bowstring.benchmarks.cupid.types import Instance
 from bowstring.records import Message
 from bowstring.synthesis.banks import fill
@@ -55,7 +63,8 @@ class OfflineCupid:
         ]
         checklists = {preference: tuple(items) for preference, (items, _) in known.items()}
         persona_id = f"{number}+{occupation['name'].replace(' ', '_').lower()}"
-        return build_instances(persona_id, series, dialogues, checklists, main["category"])
+        kind = PreferenceKind(category_of(main["type"]), main["type"])
+        return build_instances(persona_id, series, dialogues, checklists, kind)
 
 
 def _checklists_and_hints(preferences: list[dict[str, Any]]) -> dict[str, tuple[list[str], list[str]]]:

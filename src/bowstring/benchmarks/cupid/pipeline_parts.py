@@ -12,10 +12,11 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, Field
 
+from bowstring.benchmarks.cupid.preference_types import category_of, preference_type
 from bowstring.benchmarks.cupid.types import INSTANCE_TYPES, Instance, InstanceType, Session
 from bowstring.files.safe_yaml import ParseError, parse_safe_yaml
 from bowstring.judging.structured import Unreadable, read_keyed
@@ -25,11 +26,6 @@ from bowstring.synthesis.making import validate_entry
 M = TypeVar("M", bound=BaseModel)
 OTHERS = 6  # sessions of other factors in a consistent instance
 FEWEST_SESSIONS = 2 + 2 + 2 + OTHERS + 1
-CATEGORIES = {
-    "style": ("tone", "formality", "emotion", "perspective", "language", "terminology"),
-    "structure": ("length", "structure", "format", "order"),
-    "content": ("evidence", "examples", "depth", "scope", "risk", "creativity"),
-}
 _FENCE = re.compile(r"```[a-zA-Z]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s*(.+?)\s*$")
 _TITLES = (
@@ -48,6 +44,13 @@ class PersonaOut(BaseModel):
     occupation: str = Field(min_length=3, max_length=80)
 
 
+class PreferenceKind(NamedTuple):
+    """The category and the type of a preference, where they are known."""
+
+    category: str | None = None
+    type: str | None = None
+
+
 class FactorOut(BaseModel):
     factor: str = Field(min_length=2, max_length=120)
     preference: str = Field(min_length=15, max_length=400)
@@ -58,9 +61,8 @@ class FactorOut(BaseModel):
     related_factor: str | None = None
 
     @property
-    def category(self) -> str | None:
-        words = self.preference_type.lower()
-        return next((c for c, types in CATEGORIES.items() if any(t in words for t in types)), None)
+    def kind(self) -> PreferenceKind:
+        return PreferenceKind(category_of(self.preference_type), preference_type(self.preference_type))
 
 
 class ScenarioOut(BaseModel):
@@ -95,12 +97,12 @@ class Series:
     scenarios: tuple[ScenarioOut, ...]
 
 
-def read_persona(text: str) -> PersonaOut:
-    def convert(value: Any) -> PersonaOut:
+def read_persona(text: str) -> tuple[PersonaOut, ...]:
+    def convert(value: Any) -> tuple[PersonaOut, ...]:
         found = value["personas"] if isinstance(value, dict) else value
         if not isinstance(found, list) or len(found) != 1:
             raise Unreadable('expected {"personas": [...]} with one entry')
-        return validate_entry(PersonaOut, found[0])
+        return (validate_entry(PersonaOut, found[0]),)
 
     return read_keyed(text, "personas", convert)
 
@@ -180,12 +182,13 @@ def read_series(text: str, n: int, factors: Sequence[FactorOut]) -> Series:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """The parsed output of the simulated user: score, decision, selected items and message."""
+    """The parsed output of the simulated user: score, decision, selected items, message, and the whole text."""
 
-    score: float
+    score: float | None
     ends: bool
     selected: frozenset[int]  # numbers of the checklist items that the message touches, from 1
     message: str
+    text: str
 
 
 def read_simulated(text: str, items: int) -> Simulated:
@@ -202,7 +205,8 @@ def read_simulated(text: str, items: int) -> Simulated:
     if score == 10 and decision[0] != "end":
         raise Unreadable("a score of 10 means that the conversation ends: END")
     numbers = {int(x) for x in re.findall(r"\b\d{1,2}\b", " ".join(sections.get("selected checklist items", [])))}
-    return Simulated(score, decision[0] == "end", frozenset(k for k in numbers if 1 <= k <= items), message)
+    selected = frozenset(k for k in numbers if 1 <= k <= items)
+    return Simulated(score, decision[0] == "end", selected, message, text.strip())
 
 
 def build_instances(
@@ -210,7 +214,7 @@ def build_instances(
     series: Series,
     dialogues: Sequence[Sequence[Message]],
     checklists: Mapping[str, tuple[str, ...]],
-    category: str | None,
+    kind: PreferenceKind,
 ) -> list[Instance]:
     """The three instances, which all have the request of the last session.
 
@@ -231,14 +235,14 @@ def build_instances(
         "changing": old + new + others[-(OTHERS - len(new)) :],
     }
     found = []
-    for kind in INSTANCE_TYPES:
-        shown = [sessions[n] for n in sorted(chosen[kind])]
-        preference = series.new if kind == "changing" else series.old
+    for instance_type in INSTANCE_TYPES:
+        shown = [sessions[n] for n in sorted(chosen[instance_type])]
+        preference = series.new if instance_type == "changing" else series.old
         found.append(
             Instance(
                 persona_id,
-                kind,
-                last.request,
+                instance_type,
+                last.request.strip(),
                 series.main,
                 preference,
                 checklists[preference],
@@ -246,7 +250,8 @@ def build_instances(
                     Session(s.context_factor, s.preference, Dialogue(n, "session", tuple(messages)))
                     for n, (s, messages) in enumerate(shown)
                 ),
-                category,
+                kind.category,
+                kind.type,
             )
         )
     return found

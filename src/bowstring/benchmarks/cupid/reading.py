@@ -16,11 +16,12 @@ def read(locate: Locate, choice: Choice) -> Reading[data.CupidSet]:
     source = locate(choice)
     files = [f for split in source.parts[CONFIG].values() for f in split]
     problems = problems_of_shards(files)
-    instances = data.read(source.root, files, problems)
+    left_out: list[Problem] = []
+    instances = data.read(source.root, files, problems, left_out)
     if not instances and not problems:
-        problems.append(Problem(files[0], None, None, "has no rows; expected one instance per row"))
+        problems += left_out or [Problem(files[0], None, None, "has no rows; expected one instance per row")]
     found = None if problems else data.CupidSet(source.name, instances, source.parts, fingerprint=source.fingerprint())
-    return Reading(found, problems, list(data.check_evidence(instances)))
+    return Reading(found, problems, [*left_out, *data.check_evidence(instances)])
 
 
 def load_coverage(name: str, *, revision: str | None = None) -> tuple[Coverage, ...]:

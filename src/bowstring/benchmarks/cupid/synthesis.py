@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from bowstring.benchmarks.cupid.data import write_parquet
 from bowstring.benchmarks.cupid.offline import OfflineCupid
@@ -18,9 +18,10 @@ from bowstring.datasets.display import Block, Heading, Line
 from bowstring.prompts import PromptFolder
 from bowstring.settings import check_settings, option
 from bowstring.synthesis.quality import Quality, leaks_preference
-from bowstring.synthesis.settings import SEED, TEMPERATURE
+from bowstring.synthesis.settings import SEED
 
 _SHOWN_MESSAGES = 6
+Protocol = Literal["published", "bowstring"]
 
 
 class CupidSynthesisKeywords(TypedDict, total=False):
@@ -31,7 +32,8 @@ class CupidSynthesisKeywords(TypedDict, total=False):
     factors: int
     sessions: int
     turns: int
-    temperature: float
+    protocol: Protocol | None
+    temperature: float | None
     seed: int
     assistant: Any
     judge: Any
@@ -50,7 +52,22 @@ class CupidSynthesisSettings:
         metadata=option("Sessions per persona; the last is the request.", min=FEWEST_SESSIONS, max=60),
     )
     turns: int = field(default=16, metadata=option("Maximum turns per session.", min=1, max=64))
-    temperature: float = field(default=1.0, metadata=TEMPERATURE)
+    protocol: Protocol | None = field(
+        default=None,
+        metadata=option(
+            "Requests, settings and reading of answers: the authors' or ours.",
+            shown_default="published if --prompts has everything that an import writes, else bowstring",
+        ),
+    )
+    temperature: float | None = field(
+        default=None,
+        metadata=option(
+            "Sampling temperature of all requests.",
+            min=0,
+            max=2,
+            shown_default="1; with --protocol published, the authors' for each step",
+        ),
+    )
     seed: int = field(default=0, metadata=SEED)
 
     def __post_init__(self) -> None:

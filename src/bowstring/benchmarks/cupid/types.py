@@ -40,6 +40,7 @@ class Instance:
     checklist: tuple[str, ...]
     sessions: tuple[Session, ...]
     category: str | None = None  # of the preference, if the set has it; the published set does not
+    preference_type: str | None = None  # within the category
 
     @property
     def key(self) -> str:
