@@ -19,6 +19,7 @@ from bowstring.runs.stored import Chosen
 from tests.e2e.test_eval import command, metrics, records
 from tests.support.command import Ran, bowstring
 from tests.support.server import Reply, Request, Server, digest_answer, text_of
+from tests.support.stores import change_rows
 
 NAME = "responses.sqlite"
 MUTE, CUT = "How can I pass the quiet hours between shifts?", "half an"
@@ -449,3 +450,14 @@ def test_without_a_store_it_says_how_to_name_one(tmp_path):
         ran = bowstring("store", *name.split(), cwd=tmp_path)
         assert (ran.code, ran.err) == (2, "runs/responses.sqlite: no such store; give one with --store PATH\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_key_of_a_server_goes_to_no_address_that_only_a_store_names(tmp_path, monkeypatch):
+    monkeypatch.setenv("BOWSTRING_API_KEY", "sk-of-my-server")
+    with Server() as server:
+        assert bowstring(*command(server, tmp_path / "r", "--limit", "2")).code == 0
+        stranger = "openai/m@http://collector.example:9/v1"
+        change_rows(tmp_path / "responses.sqlite", lambda row: {"model": stranger}, "role = 'model'")
+        ran = bowstring("store", "reask", "--role", "model", "--store", tmp_path / "responses.sqlite")
+    assert ran.code == 2
+    assert f"the store names {stranger}: give it with --at if BOWSTRING_API_KEY may be sent there" in ran.err

@@ -84,6 +84,10 @@ def test_a_server_that_takes_no_schema_is_asked_for_text_and_not_again(tmp_path)
         assert len(server.requests) == 60, "a run that asks for text has responses of its own"
     assert verdicts(tmp_path / "a") == verdicts(tmp_path / "c")
     assert metrics(tmp_path / "a")["failed"] == 0
+    note = f"{server.model('judge')} did not give the JSON asked for: 60 answers were asked for as text"
+    assert note in metrics(tmp_path / "a")["notes"]
+    assert note in metrics(tmp_path / "b")["notes"]
+    assert note not in metrics(tmp_path / "c")["notes"]
 
 
 def test_a_server_that_ignores_the_schema_may_answer_in_lines(tmp_path):

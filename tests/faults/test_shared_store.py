@@ -17,6 +17,7 @@ from tests.faults.proxy import Proxy
 from tests.support.command import bowstring
 from tests.support.processes import LIMIT, start, wait_for_requests, wait_until
 from tests.support.server import Server, digest_answer, random_delay
+from tests.support.stores import change_rows
 
 
 def asked(server: Server) -> list[str]:
@@ -219,3 +220,23 @@ def test_a_run_with_fresh_that_was_stopped_goes_on(tmp_path):
         server.requests.clear()
         assert bowstring(*args, "--fresh").code == 0
         assert len(server.requests) == 12, "a run that is complete begins again"
+
+
+def test_fresh_does_not_take_responses_that_seem_to_come_from_the_future(tmp_path):
+    with Server(ever_new()) as server:
+        args = by_builtin(server, tmp_path / "r", "--limit", "6")
+        assert bowstring(*args).code == 0
+        later = lambda row: {"stored_at": row["stored_at"] + 3600}  # noqa: E731
+        change_rows(tmp_path / "responses.sqlite", later)
+        server.requests.clear()
+        assert bowstring(*args, "--fresh").code == 0
+        assert len(server.requests) == 6
+
+
+def test_a_race_with_fresh_asks_once(tmp_path):
+    with Server(ever_new()) as server:
+        models = ("--model", server.model("m"), "--against", server.model("n"), "--judge", "builtin")
+        ran = bowstring("eval", "hicupid", *models, "--users", "2", "--fresh", cwd=tmp_path)
+        assert ran.code in (0, 1), ran.err
+        said = asked(server)
+    assert len(said) == len(set(said))

@@ -108,3 +108,50 @@ def test_a_template_without_the_placeholder_asks_for_lines_only():
     filled = "".join(both.structured.user_parts(answer_a="{form}", answer_b="2"))
     assert '"better_response": "<A, B or Tie>"}' in filled
     assert "{form}" in filled, "an answer is data"
+
+
+A, B = '{"personalization": "x", "logical_validity": "y", "better_response": "A"}', '{"better_response": "B"}'
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f'Draft: {A}\nNo wait. Final: {{"personalization": "z", "better_response": "',  # cut
+        f"{A}\nNo wait.\nBetter Response: B",
+        f'{A}{{"better_response": "Neither"}}',
+        f'{A}\n{{"Better_Response": "B"}}\n{{"better_response": "B",}}',
+        '{"draft": {"better_response": "A"}, "better_response": "B',
+        '{"draft": {"better_response": "A"}, "better_response": "B"}',
+        f'The form is {A} or {B} or {{"better_response": "Tie"}}. A is the better one.',
+        f"{A} {B}",
+        '{"Better_Response": "B"}',
+        '{\n "personalization": "x",\n "better response": "B"\n}',
+    ],
+)
+def test_a_draft_does_not_pass_for_the_verdict(said):
+    assert forms.PAIRWISE.as_lines(said) is None
+
+
+def test_a_verdict_that_is_said_twice_is_one():
+    assert read_pairwise(forms.PAIRWISE.as_lines(f"{B}\n{B}\nBetter Response: B")) == "B"
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        (forms.SATISFACTION, '{\n "conflict": "none",\n "satisfaction": "No conflict, so YES"\n}'),
+        (forms.SATISFACTION, '```json\n{\n "conflict": "none",\n "satisfaction": "No conflict, so YES"\n}\n```'),
+        (forms.SATISFACTION, '{"conflict": "but ultimately\n satisfaction: YES", "satisfaction": "NO"}'),
+        (forms.CORRECT, '{\n"correct": ["NO", "YES"]\n}'),
+        (forms.CORRECT, '{\n"correct": "No errors, YES"\n}'),
+        (forms.DISLIKE, '{\n"dislike": "RESPECTED? No, VIOLATED"\n}'),
+    ],
+)
+def test_json_is_not_read_as_lines(form, said):
+    assert form.as_lines(said) is None
+
+
+def test_a_score_of_many_digits_is_read():
+    assert read_rating(forms.RATING.as_lines('{"evaluation": "good", "score": 8.333333}')) == 8.333
+    assert forms.RATING.as_lines('{"score": 3}{"score": 11}') is None
+    assert forms.RATING.as_lines('{"score": 3}\n### Evaluation Score\n9') is None

@@ -15,7 +15,7 @@ from typing import Any
 from bowstring.concurrency import run_anywhere
 from bowstring.errors import UsageError
 from bowstring.models.interface import Model, RequestFailed
-from bowstring.models.names import SERVED, name_of_identity, open_model
+from bowstring.models.names import SERVED, check_address_of_run, name_of_identity, open_model
 from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
 from bowstring.records import Trunk, Usage
@@ -97,7 +97,11 @@ def reask(
 
 
 def _open(identity: str, settings: ReaskSettings, tell: Callable[[str], None], dry_run: bool) -> Model:
-    name = settings.at if settings.at is not None else name_of_identity(identity)
+    name = (
+        settings.at
+        if settings.at is not None
+        else check_address_of_run(name_of_identity(identity), "--at", "the store")
+    )
     if settings.at is None and identity.startswith(SERVED):
         raise UsageError(f"{identity} has no address in the store; give its name with --at NAME")
     served_as = identity.removeprefix(SERVED) if identity.startswith(SERVED) else None

@@ -205,7 +205,11 @@ def report_outcome(run: Run, name: str = "") -> int:
     if run.metrics["failed"]:
         n, items = run.metrics["records"], run.metrics["n"]
         what = "items" if n == items else f"records of {items:,} items"
-        tell(f"{of}{run.metrics['failed']:,} of {n:,} {what} failed; run the same command again to retry them.")
+        # With it, what has been answered would be asked again.
+        without = " without --fresh" if any("--fresh replaced" in note for note in run.metrics["notes"]) else ""
+        tell(
+            f"{of}{run.metrics['failed']:,} of {n:,} {what} failed; run the same command again{without} to retry them."
+        )
         reason, n = run.commonest_failure()
         tell(f"{n:,} of them: {plain(reason)}")
         return 1

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from bowstring.judging.sections import read_rating
-from bowstring.judging.structured import LABELS, Unreadable, read_keyed
+from bowstring.judging.structured import LABELS, Unreadable, outside_json, read_only
 from bowstring.judging.verdicts import read_correct, read_dislike, read_dragged_in, read_pairwise, read_satisfaction
 from bowstring.prompts import Template
 from bowstring.records import Prompt
@@ -70,11 +70,15 @@ class LineForm:
 
     def as_lines(self, said: str) -> str | None:
         try:
-            found = read_keyed(said, _field(self.verdict), self._fields)
+            found = read_only(said, _field(self.verdict), self._fields)
         except Unreadable:
-            return said if self.read(said) is not None else None
+            return None
+        if found is None:
+            return said if self.read(said) is not None and not _is_json(said) else None
         lines = [f"{n}. {label}: {found[_field(label)]}" for n, (label, _) in enumerate(self.reasons, 1)]
-        return "\n".join((*lines, f"{self.verdict}: {found[_field(self.verdict)]}"))
+        shown = "\n".join((*lines, f"{self.verdict}: {found[_field(self.verdict)]}"))
+        # Around the object there may be a line with another verdict.
+        return shown if self.read(outside_json(said)) in (None, self.read(shown)) else None
 
     def _fields(self, value: Any) -> dict[str, str]:
         if not isinstance(value, dict):
@@ -107,10 +111,16 @@ class RatingForm:
 
     def as_lines(self, said: str) -> str | None:
         try:
-            notes, score = read_keyed(said, "score", self._fields)
+            found = read_only(said, "score", self._fields)
         except Unreadable:
-            return said if read_rating(said) is not None else None
-        return f"### Evaluation\n{notes}\n\n### Evaluation Score\n{score:g}"
+            return None
+        if found is None:
+            return said if read_rating(said) is not None and not _is_json(said) else None
+        notes, score = found
+        if read_rating(outside_json(said)) not in (None, score):
+            return None
+        shown = f"{score:.3f}".rstrip("0").rstrip(".")
+        return f"### Evaluation\n{notes}\n\n### Evaluation Score\n{shown}"
 
     @staticmethod
     def _fields(value: Any) -> tuple[str, float]:
@@ -120,6 +130,11 @@ class RatingForm:
         # A heading inside the notes would end them.
         notes = re.sub(r"^(\s*)(#{1,6}\s)", r"\1> \2", str(value.get("evaluation", "")), flags=re.MULTILINE)
         return notes.strip(), float(score)
+
+
+def _is_json(said: str) -> bool:
+    """Return whether a text is meant as JSON, readable or not: it is not read as lines."""
+    return said.lstrip().removeprefix("```json").removeprefix("```").lstrip().startswith(("{", "["))
 
 
 @dataclass(frozen=True, slots=True)

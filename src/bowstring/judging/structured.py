@@ -40,6 +40,21 @@ def read_labels(text: str, items: Sequence[str]) -> tuple[float, ...]:
     return read_keyed(text, "results", lambda value: _to_labels(value, items))
 
 
+def read_only(text: str, key: str, convert: Callable[[Any], T]) -> T | None:
+    """Return the value of the only object with the key, or None if there is no such object at all.
+
+    Raises Unreadable if there are several that do not say the same, or one that is nested, cut or damaged: a draft must
+    not pass for the answer.
+    """
+    keyed = [value for value in _values(text) if isinstance(value, dict) and key in value]
+    if text.count(f'"{key}"') != len(keyed):
+        raise Unreadable(f'there is a "{key}" that cannot be read')
+    found = [convert(value) for value in keyed]
+    if any(one != found[0] for one in found):
+        raise Unreadable(f'there are several "{key}"')
+    return found[0] if found else None
+
+
 def read_keyed(text: str, key: str, convert: Callable[[Any], T]) -> T:
     """Return the last matching value in the text, because models correct themselves.
 
@@ -58,8 +73,22 @@ def read_keyed(text: str, key: str, convert: Callable[[Any], T]) -> T:
     raise Unreadable(reason or ("no JSON was found" if not values else f'the JSON has no "{key}"'))
 
 
+def outside_json(text: str) -> str:
+    """Return a text without its JSON objects and lists."""
+    kept, at = [], 0
+    for _, start, end in _spans(text):
+        kept.append(text[at:start])
+        at = end
+    return "".join((*kept, text[at:]))
+
+
 def _values(text: str) -> Iterator[Any]:
     """Yield the outermost JSON objects and lists of a text, in order."""
+    return (value for value, _, _ in _spans(text))
+
+
+def _spans(text: str) -> Iterator[tuple[Any, int, int]]:
+    """Yield the outermost JSON objects and lists of a text, with their places."""
     at, tries = 0, 0
     while (start := _OPENING.search(text, at)) is not None and tries < _TRIES:
         tries += 1
@@ -68,7 +97,7 @@ def _values(text: str) -> Iterator[Any]:
         except (ValueError, RecursionError):
             at = start.start() + 1
             continue
-        yield value
+        yield value, start.start(), at
 
 
 def _to_checklist(value: Any) -> tuple[str, ...]:

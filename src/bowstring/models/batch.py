@@ -292,7 +292,8 @@ class Batch:
             adapted = isinstance(failure, _RejectedLine) and self._endpoint.adapt(
                 failure.errors, json.loads(sent.get(key, "{}")), request.prompt
             )
-            refused = isinstance(failure, _RejectedLine) and bool(request.sampling.schema)
+            by_schema = isinstance(failure, _RejectedLine) and bool(request.sampling.schema)
+            refused = by_schema and (not adapted or self._endpoint.refuses(request.sampling))
             if not refused and (adapted or failure.kind == "server") and request.submissions < _SUBMISSIONS:
                 self._gather(key)
             else:

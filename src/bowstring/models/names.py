@@ -132,7 +132,7 @@ def open_model(
     return _of_provider(provider, match["model"], url, patience, option=wanted, served_as=served_as)
 
 
-def check_address_of_run(name: str, option: str) -> str:
+def check_address_of_run(name: str, option: str, where: str = "run.json") -> str:
     """Return a name that is in the files of a run, not given by the user: a stranger's files must not get a key.
 
     Raises UsageError if a key would be sent to its address, unless that is this machine.
@@ -145,7 +145,7 @@ def check_address_of_run(name: str, option: str) -> str:
     if host == "localhost" or (_is_ip_address(host) and ipaddress.ip_address(host).is_loopback):
         return name
     shown = f"{match['provider']}/{match['model']}@{public_url(url)}"
-    raise UsageError(f"run.json names {shown}: give it with {option} if {SERVER_KEY} may be sent there")
+    raise UsageError(f"{where} names {shown}: give it with {option} if {SERVER_KEY} may be sent there")
 
 
 def _is_ip_address(host: str) -> bool:

@@ -39,6 +39,8 @@ _SCHEMAS = re.compile(
     r"response[ _]format|output[ _]config|json[ _]?schema|structured[ _]outputs?|grammar", re.IGNORECASE
 )
 
+_REQUEST = re.compile(r"\\?[\"'](?:response_format|output_config|json_schema|messages)\\?[\"']\s*:")  # a quoted body
+
 
 @dataclass(frozen=True, slots=True)
 class ServerError:
@@ -91,8 +93,14 @@ def unsupported_setting(errors: Sequence[ServerError], sent: Mapping[str, Any], 
 
 def is_about_schema(errors: Sequence[ServerError], prompt: str) -> bool:
     """Return whether an error is about the JSON schema of the answer; a word of the prompt may be a quotation."""
-    found = (_SCHEMAS.search(f"{error.param} {error.message}") for error in errors)
-    return any(one is not None and one[0].lower() not in prompt.lower() for one in found)
+    for error in errors:
+        found = _SCHEMAS.search(f"{error.param} {error.message}")
+        quoted = found is not None and (
+            found[0].lower() in prompt.lower() or _REQUEST.search(error.message) is not None
+        )
+        if found is not None and not quoted:
+            return True
+    return False
 
 
 def _names(error: ServerError, setting: str, prompt: str) -> bool:

@@ -4,6 +4,7 @@ counted."""
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -155,7 +156,8 @@ class Asker:
         found = self._store.get(key)
         if found is None or self._fresh_since is None or key in self._answered:
             return found
-        return found if found.provenance.stored_at >= self._fresh_since else None
+        # What seems to come from the future was stored by another clock.
+        return found if self._fresh_since <= found.provenance.stored_at <= time.time() else None
 
     def _known(self, key: str, prompt: Prompt, sampling: Sampling) -> Completion | None:
         """Return a stored answer that may be used, and count it."""

@@ -23,6 +23,7 @@ class Remarks:
     unknown_finishes: set[str] = field(default_factory=set)
     empty: set[str] = field(default_factory=set)  # keys of answers without text
     may_be_thoughts: set[str] = field(default_factory=set)  # keys of answers
+    as_text: set[str] = field(default_factory=set)  # keys of answers that are text in place of JSON
     thinks: bool = False  # whether any answer has thoughts
     ends: bool = False  # whether any answer ended before its limit
     estimated: bool = False  # whether tokens are estimated, because the server does not count them
@@ -40,6 +41,8 @@ class Remarks:
             self.empty.add(made.key)
         if made.may_be_thought:
             self.may_be_thoughts.add(made.key)
+        if sampling.schema == "":
+            self.as_text.add(made.key)
         self.thinks |= bool(completion.reasoning)
         self.ends |= completion.finish != "length"
 
@@ -49,6 +52,7 @@ class Remarks:
             self.unknown_finishes | other.unknown_finishes,
             self.empty | other.empty,
             self.may_be_thoughts | other.may_be_thoughts,
+            self.as_text | other.as_text,
             self.thinks or other.thinks,
             self.ends or other.ends,
             self.estimated or other.estimated,
@@ -73,6 +77,9 @@ class Remarks:
                 f"{model} {thinks}{number} ended at their limit without a marker: they may be thoughts (let the server "
                 "separate them, with a reasoning parser)"
             )
+        if self.as_text:
+            answers = "1 answer was" if len(self.as_text) == 1 else f"{len(self.as_text):,} answers were"
+            found.append(f"{model} did not give the JSON asked for: {answers} asked for as text")
         if self.estimated:
             found.append(f"{model} reports no token counts: tokens and cost are estimated from characters")
         return found

@@ -225,7 +225,7 @@ class Running:
 
     def begin(self) -> None:
         """Note when a run with --fresh began: now, or earlier if it was stopped and goes on."""
-        if not self.options.fresh:
+        if not self.options.fresh or self.fresh_since is not None:  # a race has begun already
             return
         began = []
         for evaluation in self.evaluations:
