@@ -91,6 +91,7 @@ class PreparedRace:
         found = []
         for n, side in enumerate(("model", "against")):
             running = prepare(self.benchmark.name, **_side(self.given, side), users=outcome.users)
+            running.fresh_since = self.sides[n].fresh_since  # what the race has asked is not asked again
             if outcome.established:
                 running.notes = (
                     f"stopped after {outcome.users} of {outcome.of_users} users, in a race with {names[1 - n]}: "
