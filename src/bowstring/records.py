@@ -197,6 +197,11 @@ def request_key(model: str, prompt: Prompt, sampling: Sampling) -> str:
     return hashlib.sha256(f"{_without_label(model)}\0{settings}\0{prompt.digest}".encode()).hexdigest()
 
 
+def text_digest(text: str) -> str:
+    """Return a short hash by which a record knows the text that was used."""
+    return hashlib.sha256(_bytes(text)).hexdigest()[:16]
+
+
 _WEIGHTS = re.compile(r"(hf|vllm)/.*#([^#]+)", re.DOTALL)
 
 

@@ -234,6 +234,14 @@ def test_engine_and_precision_are_shown_where_they_are_known(filled):
     assert [(one["engine"], one["precision"]) for one in lines(filled.shown())] == [("xllamacpp 1", "q4")] * 2
 
 
+def test_a_response_that_was_replaced_meanwhile_is_not_shown_as_the_one_that_was_used(filled):
+    filled.change(text="another answer", response_id="another")
+    shown = filled.shown()
+    assert "another" not in json.dumps([source["lines"] for source in shown["sources"]])
+    for source in shown["sources"]:
+        assert source["note"].startswith("The store has another response to this request, stored ")
+
+
 def test_a_newer_response_is_not_shown_as_the_one_that_was_used(filled):
     filled.change(stored_at=time.time() + 86400, response_id="another")
     shown = filled.shown()

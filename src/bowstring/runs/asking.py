@@ -15,7 +15,7 @@ from bowstring.files.escaping import replace_surrogates
 from bowstring.models.interface import Model, NotYet, RequestFailed
 from bowstring.models.prices import Price
 from bowstring.models.rates import RateLimiter
-from bowstring.records import STAGE_ROLE, Completion, Prompt, Sampling, Usage, request_key
+from bowstring.records import STAGE_ROLE, Completion, Prompt, Sampling, Usage, request_key, text_digest
 from bowstring.runs.budget import Budget, estimated_tokens, estimated_usage
 from bowstring.runs.remarks import Remarks
 from bowstring.runs.schedule import Schedule, Turn
@@ -40,7 +40,7 @@ def note_source(role: str, completion: Completion) -> None:
     found = _sources.get()
     # A stage may be asked for one item and used for others: which one depends on timing.
     if found is not None and role != STAGE_ROLE:
-        found.append({**completion.provenance.as_record(), "role": role})
+        found.append({**completion.provenance.as_record(), "role": role, "text": text_digest(completion.text)})
 
 
 class Stopped(Exception):

@@ -19,6 +19,7 @@ from typing import Any
 from bowstring.errors import BowstringError
 from bowstring.files.escaping import escape_control_characters
 from bowstring.files.redaction import error_line, redact
+from bowstring.records import text_digest
 from bowstring.runs.catalogue import Entry, FileCache, Unreadable, check_plain, read_plain_records
 from bowstring.runs.running import STORE_NAME
 from bowstring.runs.stored import StoredResponse, look_up
@@ -127,6 +128,9 @@ def _from_both(run: Entry, source: Mapping[str, Any], row: StoredResponse | None
     """The record says what was used. The store adds the rest, if it still has that response."""
     if row is None:
         note = "The store has no such response. It was removed, or the run used another store (--store PATH)."
+        return _from_record(run, source, note=note)
+    if source.get("text", known := text_digest(row.text)) != known:
+        note = f"The store has another response to this request, stored {row.when}: it was replaced."
         return _from_record(run, source, note=note)
     if row.stored_at >= run.when.timestamp() + 1:  # run.json is written when a run has ended, in whole seconds
         note = f"The store has a newer response to this request, stored {row.when}, after the run had ended."
