@@ -235,7 +235,7 @@ def numbered(names: Sequence[str]) -> Places:
 
 
 def number_of_events(influence: Floats) -> float:
-    """Return how many items differ from the rest: so many, if all influence were theirs and equal; 0 without any."""
+    """Return the number of items that would have this influence if they shared it equally; 0 if there is none."""
     squares = influence**2
     fourth = float((squares**2).sum())
     return float(squares.sum()) ** 2 / fourth if fourth > 0 else 0.0
