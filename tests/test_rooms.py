@@ -24,6 +24,7 @@ ROOMS = (
     "runs",
     "synthesis",
     "training",
+    "certification",
     "benchmarks",
     "reports",
     "studies",

@@ -36,6 +36,7 @@ from bowstring.training.settings import TrainSettings
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from bowstring.benchmarks.certification import Certification
     from bowstring.benchmarks.synthesis import Synthesis
     from bowstring.prompts.importing import Imported
 
@@ -166,6 +167,10 @@ class Benchmark(ABC):
 
     def import_prompts(self, checkout: Path, out: Path) -> Imported | None:  # noqa: ARG002
         """Copy its authors' prompts from a checkout of their repository into a folder for `--prompts`."""
+        return None
+
+    def certification(self) -> Certification | None:
+        """How it is compared with its authors' code."""
         return None
 
     def people(self) -> People | None:

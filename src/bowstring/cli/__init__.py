@@ -25,6 +25,7 @@ COMMANDS = {
     "view": "browse runs: list, open, compare, watch progress",
     "demo": "evaluate the embedded model on the bundled data; needs no API key",
     "prompts": "import prompts from the authors of a benchmark",
+    "certify": "compare Bowstring with the code of a benchmark's authors",
     "models": "list usable models, and what the others need",
     "store": "list, show, remove, ask again, merge and verify stored responses",
     "data": "inspect, validate, download and convert data sets",

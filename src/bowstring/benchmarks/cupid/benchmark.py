@@ -28,6 +28,7 @@ from bowstring.runs.runner import Record
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bowstring.benchmarks.certification import Certification
     from bowstring.benchmarks.synthesis import Synthesis
     from bowstring.prompts.importing import Imported
 
@@ -108,6 +109,11 @@ class Cupid(Benchmark):
         from bowstring.benchmarks.cupid.importing import import_prompts
 
         return import_prompts(checkout, out)
+
+    def certification(self) -> Certification:
+        from bowstring.benchmarks.cupid.certification import CupidCertification
+
+        return CupidCertification()
 
     def people(self) -> People:
         from bowstring.benchmarks.cupid.people import CupidPeople

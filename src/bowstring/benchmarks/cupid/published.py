@@ -67,13 +67,16 @@ def read_json(text: str) -> Any:
 
 
 def read_checklist(text: str) -> list[Any]:
-    """Return the items of a checklist, however many and whatever they are; raise Dropped or Ends."""
+    """Return the items of a checklist, however many and whatever they are; raise Dropped or Ends.
+
+    What has a length is taken for a list: the items of a text are its characters.
+    """
     try:
         value = read_json(text)["checklist"]
     except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise Dropped("the checklist cannot be read") from error
     if not isinstance(value, list | str | dict):
-        raise Ends("the checklist is not a list")
+        raise Dropped("the checklist is not a list")
     if not value:
         raise Ends("the checklist is empty")
     return list(value)

@@ -30,6 +30,7 @@ from bowstring.runs.runner import Record
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bowstring.benchmarks.certification import Certification
     from bowstring.benchmarks.synthesis import Synthesis
     from bowstring.prompts.importing import Imported
 
@@ -121,6 +122,11 @@ class Hicupid(Benchmark):
         from bowstring.benchmarks.hicupid.importing import import_prompts
 
         return import_prompts(checkout, out)
+
+    def certification(self) -> Certification:
+        from bowstring.benchmarks.hicupid.certification import HicupidCertification
+
+        return HicupidCertification()
 
     def people(self) -> People:
         from bowstring.benchmarks.hicupid.people import HicupidPeople
