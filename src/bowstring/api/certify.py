@@ -162,7 +162,6 @@ class _Comparison:
             "data": self._data_name,
             "prompts": self._words,
             "protocol": "published",
-            "attempts": 1,
             "out": self._folder / f"ours-{case.name.replace('/', '-')}",
             "store": self._folder / f"ours-{case.name.replace('/', '-')}.sqlite",
             **self._part.settings(case),

@@ -52,13 +52,18 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+class _Listening(ThreadingHTTPServer):
+    request_queue_size = 256  # connections of a concurrent client that are not accepted yet
+    daemon_threads = True
+
+
 class ScriptedServer:
     def __init__(self, models: Sequence[str]) -> None:
         self.script: Script = lambda body: Answer("unknown", None, status=500, error="no script")
         self.exchanges: dict[str, Exchange] = {}
         self._models = tuple(models)
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server = _Listening(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
     @property
@@ -86,6 +91,8 @@ class ScriptedServer:
         if answer.status != 200:
             return answer.status, {"error": {"message": answer.error, "type": "invalid_request_error"}}
         message = {"role": "assistant", "content": answer.text}
+        if answer.text is None:
+            message["refusal"] = "I cannot help with that."
         return 200, {
             "id": "scripted",
             "object": "chat.completion",

@@ -76,7 +76,9 @@ class Hicupid(Benchmark):
         return replace(super().choice(settings), leave_out=("train",))
 
     def settle(self, given: dict[str, Any], *, several: bool) -> dict[str, Any]:
-        """--retrieval-only measures the published searches by default."""
+        """--retrieval-only measures the published searches by default, and --protocol published has their tokens."""
+        if given.get("protocol") == "published":
+            given = {"bm25_tokens": "whitespace", **given}
         if not given.get("retrieval_only") or "history" in given:
             return given
         return given | {"history": list(PUBLISHED_SEARCHES) if several else PUBLISHED_SEARCHES[0]}

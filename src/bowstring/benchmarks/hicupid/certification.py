@@ -26,6 +26,7 @@ _INSTRUCTIONS: dict[str, dict[str, Any]] = {
     **{f"few/user/{n}": {"shots": n, "instruction": "user"} for n in (1, 3, 5)},
 }
 _SEARCHES = (*(f"bm25/utterance/{k}" for k in (5, 15, 25)), *(f"bm25/dialogue/{k}" for k in (1, 3, 5)))
+_RECALL = tuple(f"recall.{name}" for name in ("persona", "profile", "schedule", "total"))  # theirs has one digit
 _GOLD = "relevant"
 _MODEL_FOLDER = "GPT-4o-mini"
 # Two calls that need the internet: signing in to the hub, and a vocabulary with which the program counts tokens for
@@ -79,9 +80,9 @@ class HicupidCertification:
     def run_reference(self, case: Case, reference: Reference, data: Path) -> Results:
         program = _Program(reference, data)
         if case.name in _SEARCHES:
-            recall = program.search(case.name)
+            found = program.search(case.name)
             asked = program.infer("--rag", case.name)
-            return Results(ended=asked) if asked else Results(totals=recall)
+            return Results(ended=asked) if asked else found
         relevant = ("--relevant", "true") if case.name == _GOLD else ()
         prompt = case.name if case.name in _INSTRUCTIONS else "zero/system"
         if (ended := program.infer("--prompt", prompt, *relevant)) or case.kind == "requests":
@@ -99,7 +100,8 @@ class HicupidCertification:
             return Results(ended=failed[0] if failed else "")
         values = {name: entry["value"] for name, entry in metrics["metrics"].items()}
         if case.kind == "requests":
-            return Results(totals={name: v for name, v in values.items() if name.startswith("recall.")})
+            hits = {r["key"]: {"recall": r["recall"]} for r in records if "recall" in r}
+            return Results(hits, {name: round(values[name], 1) for name in _RECALL if name in values})
         items = {
             r["key"]: {
                 "side": r["answer_is"],
@@ -134,8 +136,8 @@ class _Program:
     def judge(self, answers: str) -> str:
         return self._ask("evaluate", "--dataset", answers, "--model", HicupidCertification.judge)
 
-    def search(self, name: str) -> dict[str, float]:
-        """Search with the questions; return the recall of one search, rounded by the authors to a digit."""
+    def search(self, name: str) -> Results:
+        """Search with the questions; return what one search found."""
         (self._reference.folder / "data" / "csv").mkdir(parents=True, exist_ok=True)
         self._reference.must_run(
             *("-m", "src.bm25", "--config", str(self._configs / "bm25.yaml"), "--dataset", str(self._data)),
@@ -145,7 +147,11 @@ class _Program:
         _, unit, k = name.split("/")
         with (self._reference.folder / "data" / "csv" / "bm25_recall.csv").open(encoding="utf-8") as file:
             row = next(row for row in csv.DictReader(file) if (row["unit"], row["k"]) == (unit, k))
-        return {f"recall.{kind}": float(row[kind]) for kind in ("persona", "profile", "schedule", "total")}
+        hits = {
+            _key(one): {"recall": _hit(one["type"], one[f"{unit}_recall"][k])}
+            for one in _rows(self._reference.folder / "output" / "rag")
+        }
+        return Results(hits, {name: float(row[name.removeprefix("recall.")]) for name in _RECALL})
 
     def _ask(self, script: str, *arguments: str) -> str:
         one_by_one = ("--disable_batch", "true", "--num_shards", "1", "--num_proc", "1")
@@ -170,9 +176,18 @@ def _rows(folder: Path) -> Iterator[dict[str, Any]]:
             yield from reader.read_all().to_pylist()
 
 
+def _key(row: Mapping[str, Any]) -> str:
+    return f"{row['user_id']}/{row['question_id']}"
+
+
+def _hit(kind: str, hits: Mapping[str, float]) -> float:
+    """Whether a search found evidence; for a profile question the mean for its two kinds of evidence."""
+    return (hits["profile_1"] + hits["profile_2"]) / 2 if kind == "profile" else hits[kind]
+
+
 def _counted(rows: Sequence[Mapping[str, Any]]) -> Results:
     items = {
-        f"{row['user_id']}/{row['question_id']}": {
+        _key(row): {
             "side": row["label"],
             "answer": row["model_answer"],
             "verdict": row["evaluation"],

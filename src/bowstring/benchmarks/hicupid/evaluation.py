@@ -114,7 +114,11 @@ class HicupidSettings:
         default=False, metadata=option("Measure only the recall of a search, without a model.")
     )
     bm25_tokens: Literal["stems", "words", "whitespace"] = field(
-        default="stems", metadata=option("Tokenization of keyword search; whitespace is that of the authors.")
+        default="stems",
+        metadata=option(
+            "Tokenization of keyword search; whitespace is that of the authors.",
+            shown_default="stems, or whitespace with --protocol published",
+        ),
     )
     retriever: str = field(
         default="facebook/contriever", metadata=option("Embedding model for dense search: a hub id or a folder.")
