@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Literal
 
 from bowstring.judging.forms import VerdictRequest
-from bowstring.models.interface import SchemaRefused
-from bowstring.records import Known, Planned, Prompt, Sampling
+from bowstring.models.interface import RequestFailed, SchemaRefused
+from bowstring.records import Completion, Known, Planned, Prompt, Sampling
 from bowstring.runs.asking import Asker
 
 Protocol = Literal["bowstring", "published"]
@@ -48,6 +48,24 @@ async def ask_judge(judge: Asker, request: VerdictRequest, sampling: Sampling) -
             if (lines := request.form.as_lines(said)) is not None:
                 return lines
     return (await judge.ask(request.text, as_text)).text
+
+
+def text_as_published(completion: Completion) -> str:
+    """Return an answer as it stands in the authors' prompts to a judge: a message without text is None in Python."""
+    return "None" if _has_no_text(completion) else completion.text
+
+
+async def ask_as_published(judge: Asker, prompt: Prompt, sampling: Sampling) -> str:
+    """Return what the judge said; raise RequestFailed if its message has no text: the authors' code ends there."""
+    completion = await judge.ask(prompt, sampling)
+    if _has_no_text(completion):
+        raise RequestFailed("rejected", "the judge refused: its message has no text")
+    return completion.text
+
+
+def _has_no_text(completion: Completion) -> bool:
+    """Whether the server sent a refusal in place of a text. A stop reason of that name has a text."""
+    return completion.finish == "refusal" and completion.provenance.raw_finish != "refusal"
 
 
 def plan_judge(

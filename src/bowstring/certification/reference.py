@@ -6,11 +6,13 @@ import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from bowstring.errors import RunError, UsageError
 
 _KEPT = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR", "TEMP")
+_CAUSED = "The above exception was the direct cause of the following exception:"
 _FIND = "import importlib.util, sys; print(*(n for n in sys.argv[1:] if importlib.util.find_spec(n) is None))"
 
 
@@ -21,9 +23,12 @@ class Finished:
 
     @property
     def reason(self) -> str:
-        """The last line, which is that of the exception in a traceback."""
+        """The last line, which is that of the exception in a traceback, and the exception that caused it."""
         lines = [line.strip() for line in self.output.splitlines() if line.strip()]
-        return lines[-1][:200] if lines else f"exit code {self.code}"
+        if not lines:
+            return f"exit code {self.code}"
+        causes = [before for before, line in pairwise(lines) if line == _CAUSED]
+        return "; caused by ".join(line[:200] for line in (lines[-1], *causes[-1:]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.benchmarks.certification import Case
+from bowstring.benchmarks.cupid.data import CupidSet, to_row
 from bowstring.benchmarks.cupid.scripted import FAULTS, STAGES, CupidScript
 from bowstring.certification.reference import Reference
 from bowstring.certification.server import Script
 from bowstring.certification.transcripts import Results
 from bowstring.datasets.dataset import DataSet
 from bowstring.errors import RunError
+from bowstring.files.writing import write_file
 from bowstring.prompts import PromptFolder
 from bowstring.runs.runner import Record
 
@@ -38,12 +40,15 @@ class CupidCertification:
         return [*counted, *(Case(name, "ends", (), fault=name) for name in FAULTS)]
 
     def prepare(self, data: DataSet, folder: Path) -> None:
-        data.write(folder, splits=(), first=None, as_json=True)
+        assert isinstance(data, CupidSet)
+        folder.mkdir(parents=True)
+        for n, instance in enumerate(data.instances):  # numbered: the authors' code cuts a name at its first dot
+            write_file(folder / f"{n}.json", json.dumps(to_row(instance), ensure_ascii=False))
 
     def script(self, prompts: PromptFolder, case: Case) -> Script:
         return CupidScript(prompts, case)
 
-    def run_reference(self, case: Case, reference: Reference, data: Path) -> Results:  # noqa: ARG002 - all alike
+    def run_reference(self, case: Case, reference: Reference, data: Path) -> Results:  # noqa: ARG002 - all are run alike
         results = "results"
         ran = reference.run(
             *("-m", "evaluation.run", "--results_dir", results, "--model", self.model, "--data_dir", str(data)),
@@ -57,10 +62,11 @@ class CupidCertification:
         if line is None:
             raise RunError("the reference code did not print its results per instance")
         items = {key: _flat(one) for key, one in json.loads(line.removeprefix("COUNTED ")).items()}
-        for key, item in items.items():
-            saved = json.loads((reference.folder / results / self.model / f"{key}.json").read_text(encoding="utf-8"))
+        for name, item in items.items():
+            saved = json.loads((reference.folder / results / self.model / f"{name}.json").read_text(encoding="utf-8"))
             inferred = saved["inference"]["inferred"]
             item |= {"preference": inferred["preference"], "checklist": [str(one) for one in inferred["checklist"]]}
+        items = {_key(data / f"{name}.json"): item for name, item in items.items()}
         inference, generation = totals["inference"], totals["generation"]
         shares = {name: 100 * inference[name] for name in ("precision", "recall", "f1")}
         counts = {name: inference[name] for name in ("n_true", "n_predicted", "n_true_matched", "n_predicted_matched")}
@@ -81,6 +87,11 @@ class CupidCertification:
             totals[name] = sum(item[name.removeprefix("n_") if "matched" in name else name] for item in items.values())
         scored = metrics["metrics"]["generation.score"]
         return Results(items, totals | {"score": scored["value"], "n": scored["n"]})
+
+
+def _key(path: Path) -> str:
+    row = json.loads(path.read_text(encoding="utf-8"))
+    return f"{row['persona_id']}+{row['instance_type']}"
 
 
 def _flat(counted: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

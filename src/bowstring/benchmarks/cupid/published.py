@@ -160,9 +160,10 @@ def _inference(found: Mapping[str, Any], gold: int, *, tuned: bool) -> tuple[lis
 
 def _generation(found: Mapping[str, Any]) -> float:
     if "response" not in found:
-        if found.get("failure", {}).get("kind") == "context":
-            return 0.0
-        raise Ends("the request for a response failed")
+        long = found.get("failure", {}).get("kind") == "context"
+        raise Ends("the context was too long for a response" if long else "the request for a response failed")
+    if found.get("finish") == "refusal":
+        raise Ends("the model refused: its message has no text")
     said = found.get("judgement")
     return 0.0 if said is None else read_rating(said)
 

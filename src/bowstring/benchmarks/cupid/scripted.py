@@ -26,6 +26,8 @@ _SCORE = "### Evaluation Score"
 _LABELS = ("Fully Covered", "Partially Covered", "Not Covered")
 _TOPICS = ("short sentences", "a numbered list", "the source of each figure", "no jargon", "a calm tone", "one example")
 
+_TOO_LONG = "context_length_exceeded: maximum context length is 10 tokens"
+
 # Answers on which the authors' program ends. The first instance that gets one is named by ours.
 FAULTS = {
     "an empty checklist": (CHECKLIST, Answer(CHECKLIST, '{"checklist": []}')),
@@ -33,8 +35,10 @@ FAULTS = {
     "results that are a text": (MATCH, Answer(MATCH, '{"results": "all covered"}')),
     "a context that is too long for inference": (
         INFERENCE,
-        Answer(INFERENCE, None, status=400, error="context_length_exceeded: maximum context length is 10 tokens"),
+        Answer(INFERENCE, None, status=400, error=_TOO_LONG),
     ),
+    "a context that is too long for a response": (RESPONSE, Answer(RESPONSE, None, status=400, error=_TOO_LONG)),
+    "a response that is null": (RESPONSE, Answer(RESPONSE, None)),
     "a request for a response that fails": (RESPONSE, Answer(RESPONSE, None, status=400, error="bad request")),
 }
 

@@ -105,7 +105,7 @@ class HicupidCertification:
         items = {
             r["key"]: {
                 "side": r["answer_is"],
-                "answer": r["answer"],
+                "answer": None if r["finish"] == "refusal" else r["answer"],
                 "verdict": r["judgement"],
                 "score": r["published"]["score"],
                 "parsed": r["published"]["parsed"],

@@ -18,7 +18,7 @@ from bowstring.benchmarks.hicupid.truth import NOTE as TRUTH_NOTE
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question, QuestionType
 from bowstring.benchmarks.interface import Context, Opener
-from bowstring.benchmarks.judges import PROTOCOL_HELP, VERDICTS_HELP, Protocol, is_openai, plan_judge
+from bowstring.benchmarks.judges import PROTOCOL_HELP, VERDICTS_HELP, Protocol, is_openai, plan_judge, text_as_published
 from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker, stage_identities
 from bowstring.concurrency import gather_in_order
 from bowstring.errors import UsageError
@@ -234,7 +234,9 @@ class HicupidEvaluation:
         self._judge = judge
         self._truth = truth
         self._model = model
-        self._judging = HicupidJudging(self._prompts, truth, settings.judge_sampling(judge))
+        self._judging = HicupidJudging(
+            self._prompts, truth, settings.judge_sampling(judge), settings.protocol == "published"
+        )
         self._profiles: dict[int, Profile] = {q.user_id: q.profile for q in data.questions() if q.profile}
 
     def groups(self, limit: int | None) -> list[list[Question]]:
@@ -359,9 +361,10 @@ class HicupidEvaluation:
             "answer_is": self.side(question),
         }
         sides = self.judgements(question)
+        judged = text_as_published(completion) if self.settings.protocol == "published" else completion.text
         try:
             said = await gather_in_order(
-                *(self._judging.judgement(question, completion.text, side, askers.get("judge")) for side in sides)
+                *(self._judging.judgement(question, judged, side, askers.get("judge")) for side in sides)
             )
         except RequestFailed as failed:
             return record | {"failure": failure_of("judge", failed)}

@@ -9,7 +9,7 @@ from typing import Any
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
 from bowstring.benchmarks.hicupid.truth import Truth
 from bowstring.benchmarks.hicupid.types import Persona, Profile, Question, Schedule
-from bowstring.benchmarks.judges import ask_judge
+from bowstring.benchmarks.judges import ask_as_published, ask_judge
 from bowstring.judging import builtin, verdicts
 from bowstring.labels import COMPARED_SCORES, LOSE, NO, TIE, WIN, YES, YES_OR_NO_SCORES
 from bowstring.records import Sampling, item_and_answer
@@ -25,11 +25,15 @@ class HicupidJudging:
     prompts: HicupidPrompts
     truth: Truth | None = None
     sampling: Sampling = JUDGE_SAMPLING
+    published: bool = False  # a judge's message without text is a failed request
 
     async def judgement(self, question: Question, answer: str, side: str, judge: Asker | None) -> str:
         """The text of the judge; without an asker, of the truth judge or the builtin judge."""
         if judge is not None:
-            return await ask_judge(judge, self.prompts.judge(question, answer, answer_is=side), self.sampling)
+            request = self.prompts.judge(question, answer, answer_is=side)
+            if self.published:
+                return await ask_as_published(judge, request.text, self.sampling)
+            return await ask_judge(judge, request, self.sampling)
         if self.truth is not None:
             if question.type == "schedule":
                 return self.truth.satisfaction(question, answer)

@@ -14,7 +14,6 @@ ANSWER = "answer"
 JUDGES = {kind: f"judge, {kind}" for kind in ("persona", "profile", "schedule")}
 STAGES = (ANSWER, *JUDGES.values())
 FAULTS = {
-    "an answer that is null": (ANSWER, Answer(ANSWER, None)),
     "a verdict that is null": (JUDGES["persona"], Answer(JUDGES["persona"], None)),
     "a request for an answer that fails": (ANSWER, Answer(ANSWER, None, status=400, error="bad request")),
 }
@@ -94,6 +93,8 @@ def _satisfied(stage: str, choose: Chooser) -> Answer:
 
 
 def _malformed(stage: str, choose: Chooser, clean: str, forms: Sequence[Callable[[str], str]]) -> Answer:
-    """One in four malformed texts is also cut at the limit."""
+    """One in eight malformed answers has no text, and one in four texts is also cut at the limit."""
+    if choose.malformed and stage == ANSWER and choose.number(1, 8) == 1:
+        return Answer(stage, None)
     text = choose.text(clean, forms)
     return Answer(stage, text, finish="length" if choose.malformed and choose.number(1, 4) == 1 else "stop")
