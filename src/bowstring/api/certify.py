@@ -17,7 +17,7 @@ from bowstring.benchmarks.certification import Case, Certification
 from bowstring.benchmarks.interface import Benchmark, require_part
 from bowstring.benchmarks.loading import load
 from bowstring.certification.comparing import Row, compare, compare_ends
-from bowstring.certification.reference import Reference
+from bowstring.certification.reference import Reference, commit_of
 from bowstring.certification.server import Answer, ScriptedServer, request_hash
 from bowstring.certification.transcripts import Transcript, read_transcripts, write_transcripts
 from bowstring.datasets.dataset import DataSet
@@ -32,6 +32,7 @@ class Certificate:
     data: str
     items: int
     repository: str
+    commit: str  # of the reference; empty if unknown
     rows: tuple[Row, ...]
     replaced: str  # what was replaced in the reference
 
@@ -45,6 +46,7 @@ class Certificate:
             "data": self.data,
             "items": self.items,
             "reference": self.repository,
+            "commit": self.commit,
             "replaced": self.replaced,
             "equal": self.equal,
             "rows": [row.as_json() for row in self.rows],
@@ -72,11 +74,16 @@ def certify(
     part = require_part(found, found.certification(), "comparison with its authors' code")
     with tempfile.TemporaryDirectory(prefix="bowstring-certify-") as name, ScriptedServer(_models(part)) as server:
         comparison = _Comparison(found, part, load(data, benchmark), data, checkout.resolve(), server, Path(name), tell)
-        theirs = comparison.replayed(replay) if replay is not None else comparison.reference(_absolute(python))
+        commit = commit_of(checkout)
+        if replay is not None:
+            about, theirs = comparison.replayed(replay)
+            commit = str(about.get("commit", ""))
+        else:
+            theirs = comparison.reference(_absolute(python))
         if record is not None:
-            write_transcripts(record, comparison.about(), theirs)
+            write_transcripts(record, comparison.about() | {"commit": commit}, theirs)
         rows = [row for case in part.cases() for row in comparison.rows(case, theirs[case.name])]
-        return Certificate(benchmark, data, comparison.items, part.repository, tuple(rows), part.replaced)
+        return Certificate(benchmark, data, comparison.items, part.repository, commit, tuple(rows), part.replaced)
 
 
 def _absolute(python: Path | None) -> Path:
@@ -130,14 +137,14 @@ class _Comparison:
             found[case.name] = Transcript.of(self._server.take(), results)
         return found
 
-    def replayed(self, path: Path) -> dict[str, Transcript]:
+    def replayed(self, path: Path) -> tuple[dict[str, Any], dict[str, Transcript]]:
         about, found = read_transcripts(path)
         for name, here in self.about().items():
             if about.get(name) != here and name != "reference":
                 raise DataError(f"{path}: was recorded with {name} {about.get(name)}, which is {here} here")
         if missing := [case.name for case in self._part.cases() if case.name not in found]:
             raise DataError(f"{path}: has no case {missing[0]!r}; record it again")
-        return found
+        return about, found
 
     def rows(self, case: Case, theirs: Transcript) -> list[Row]:
         self._tell(f"{case.name}: ours")

@@ -12,8 +12,25 @@ from pathlib import Path
 from bowstring.errors import RunError, UsageError
 
 _KEPT = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR", "TEMP")
+_SHORT = 10  # characters of a commit
 _CAUSED = "The above exception was the direct cause of the following exception:"
 _FIND = "import importlib.util, sys; print(*(n for n in sys.argv[1:] if importlib.util.find_spec(n) is None))"
+
+
+def commit_of(checkout: Path) -> str:
+    """Return the commit that a checkout is at, or nothing if it does not say. Changes since then are not looked for."""
+    git = checkout / ".git"
+    try:
+        head = (git / "HEAD").read_text(encoding="utf-8").strip()
+        name = head.removeprefix("ref: ")
+        if name == head:
+            return head[:_SHORT]
+        if (git / name).is_file():
+            return (git / name).read_text(encoding="utf-8").strip()[:_SHORT]
+        packed = (git / "packed-refs").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return next((line.split()[0][:_SHORT] for line in packed if line.endswith(f" {name}")), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,8 @@ def _print_verdict(found: Certificate, to: Console) -> None:
     verdict = "All rows are equal." if found.equal else f"{differing} of {len(found.rows)} rows differ."
     to.print(
         f"\n{plain(found.benchmark)} on {plain(found.data)} ({counted(found.items, 'item')}), against "
-        f"{found.repository}: {counted(asked, 'request')} compared. {verdict}",
+        f"{found.repository}{f' at {found.commit}' if found.commit else ''}: "
+        f"{counted(asked, 'request')} compared. {verdict}",
         markup=False,
     )
     if found.replaced:
