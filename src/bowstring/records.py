@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Role = Literal["system", "developer", "user", "assistant"]  # "developer" is OpenAI's other name of "system"
 Side = Literal["A", "B"]
 
-STAGE_ROLE = "history"  # the role of the model that history stages call
+MODEL_ROLE = "model"  # the role of the evaluated model
+STAGE_ROLE = "history"  # that of the model that history stages call
 
 SIDES: tuple[Side, ...] = ("A", "B")
 

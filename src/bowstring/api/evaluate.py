@@ -230,7 +230,8 @@ def _prepare(
         }
         folder = _folder(options, configuration, one, chosen)
         page = partial(_page, loaded, folder)
-        evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page))
+        longer = "raise --judge-tokens" if hasattr(one, "judge_tokens") else ""
+        evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page, longer))
     return Running(evaluations, models, options, prices, watch, thinking, served_as=served), chosen
 
 

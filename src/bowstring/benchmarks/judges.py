@@ -15,6 +15,7 @@ PROTOCOL_HELP = (
     "Ours, or that of the authors, for comparison with published numbers: their prompts (--prompts), requests and "
     "scoring rules."
 )
+JUDGE_TOKENS_HELP = "Maximum length of an answer of a judge, with its thoughts, in tokens."
 VERDICTS_HELP = "How judges are asked for verdicts: as JSON where the server takes a schema, or always as text."
 
 

@@ -124,7 +124,9 @@ class Audit:
         found = {
             "schema": SCHEMA,
             **self.about,
-            **{name: m[name] for name in ("complete", "n", "failed", "unparsed", "findings", "skipped", "usage")},
+            **{
+                name: m[name] for name in ("complete", "n", "failed", "unparsed", "findings", "skipped", "cut", "usage")
+            },
             "notes": list(dict.fromkeys([*self.about["notes"], *m["notes"]])),
         }
         folder = RunFolder(self.path)
@@ -221,7 +223,8 @@ def prepare_audit(
     folder = path / FOLDER / fingerprint(audited)[:8]
     if linked := next((place for place in (folder.parent, folder) if place.is_symlink()), None):
         raise UsageError(f"{linked} is a symbolic link; Bowstring does not write through links: remove it")
-    evaluation = Evaluation(benchmark.name, items, audited, folder)
+    longer = "repeat the run with more --judge-tokens" if hasattr(benchmark.settings, "judge_tokens") else ""
+    evaluation = Evaluation(benchmark.name, items, audited, folder, longer=longer)
     thinking = ThinkingSettings.of_configuration(configuration)
     if "model" in roles.models:
         thinking.check(roles.models["model"])

@@ -20,7 +20,14 @@ from bowstring.benchmarks.cupid.published_prompts import PublishedPrompts
 from bowstring.benchmarks.cupid.scores import summarize
 from bowstring.benchmarks.cupid.types import Instance
 from bowstring.benchmarks.interface import Context, Opener
-from bowstring.benchmarks.judges import PROTOCOL_HELP, VERDICTS_HELP, Protocol, known_verdict, plan_judge
+from bowstring.benchmarks.judges import (
+    JUDGE_TOKENS_HELP,
+    PROTOCOL_HELP,
+    VERDICTS_HELP,
+    Protocol,
+    known_verdict,
+    plan_judge,
+)
 from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker, stage_identities
 from bowstring.concurrency import gather_in_order
 from bowstring.errors import UsageError
@@ -97,7 +104,7 @@ class CupidSettings:
         metadata=option(PROTOCOL_HELP),
     )
     judge_tokens: int = field(
-        default=8192, metadata=option("Maximum length of an answer of a judge or matcher, with its thoughts.", min=1)
+        default=8192, metadata=option(f"{JUDGE_TOKENS_HELP} The writer of checklists gets half of them.", min=1)
     )
     retriever: str = field(
         default="facebook/contriever", metadata=option("Embedding model for dense search: a hub id or a folder.")

@@ -13,16 +13,14 @@ from bowstring.judging.structured import Unreadable, read_checklist, read_labels
 from bowstring.records import Sampling
 from bowstring.runs.asking import Asker
 
-_DECOMPOSER_TOKENS = 4096
-
 
 def judge_sampling(tokens: int, limit_name: str | None = None) -> Sampling:
     return Sampling(max_tokens=tokens, temperature=0.0, limit_name=limit_name)
 
 
 def decomposer_sampling(tokens: int, limit_name: str | None = None) -> Sampling:
-    """A checklist is short: as published, its writer gets fewer tokens."""
-    return judge_sampling(min(tokens, _DECOMPOSER_TOKENS), limit_name)
+    """A checklist is short: as published, its writer gets half as many tokens."""
+    return judge_sampling(max(1, tokens // 2), limit_name)
 
 
 @dataclass(frozen=True, slots=True)

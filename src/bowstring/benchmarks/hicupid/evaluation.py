@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict, get_args
 
 from bowstring.benchmarks.hicupid import published
 from bowstring.benchmarks.hicupid.data import HicupidSet
-from bowstring.benchmarks.hicupid.judging import JUDGE_SAMPLING, LIMIT_NAME, SCORES, HicupidJudging, verdict_of
+from bowstring.benchmarks.hicupid.judging import LIMIT_NAME, SCORES, HicupidJudging, verdict_of
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts, Instruction
 from bowstring.benchmarks.hicupid.scores import recall_of, summarize
 from bowstring.benchmarks.hicupid.truth import NAME as TRUTH_NAME
@@ -18,7 +18,7 @@ from bowstring.benchmarks.hicupid.truth import NOTE as TRUTH_NOTE
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question, QuestionType
 from bowstring.benchmarks.interface import Context, Opener
-from bowstring.benchmarks.judges import PROTOCOL_HELP, VERDICTS_HELP, Protocol, is_openai, plan_judge
+from bowstring.benchmarks.judges import JUDGE_TOKENS_HELP, PROTOCOL_HELP, VERDICTS_HELP, Protocol, is_openai, plan_judge
 from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker, stage_identities
 from bowstring.concurrency import gather_in_order
 from bowstring.errors import UsageError
@@ -61,6 +61,7 @@ class _FixedKeywords(TypedDict, total=False):
     verdicts: Verdicts
     protocol: Protocol
     top_p: float | None
+    judge_tokens: int
 
 
 class HicupidKeywords(_FixedKeywords, total=False):
@@ -132,6 +133,7 @@ class HicupidSettings:
     top_p: float | None = field(
         default=None, metadata=option("Top-p of the evaluated model; the published one is 1.", min=0, max=1)
     )
+    judge_tokens: int = field(default=512, metadata=option(JUDGE_TOKENS_HELP, min=1))
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -158,8 +160,12 @@ class HicupidSettings:
 
     def judge_sampling(self, judge: str | None) -> Sampling:
         if self.protocol != "published":
-            return JUDGE_SAMPLING
-        return replace(JUDGE_SAMPLING, seed=self.published_seed, limit_name=LIMIT_NAME if is_openai(judge) else None)
+            return self.judging
+        return replace(self.judging, seed=self.published_seed, limit_name=LIMIT_NAME if is_openai(judge) else None)
+
+    @property
+    def judging(self) -> Sampling:
+        return Sampling(self.judge_tokens, temperature=0.0)
 
     @property
     def published_seed(self) -> int:
@@ -188,6 +194,7 @@ class HicupidSettings:
                 "verdicts",
                 "protocol",
                 "top_p",
+                "judge_tokens",
             ):
                 del settings[name]
         return settings

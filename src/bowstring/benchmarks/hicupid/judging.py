@@ -15,7 +15,6 @@ from bowstring.labels import COMPARED_SCORES, LOSE, NO, TIE, WIN, YES, YES_OR_NO
 from bowstring.records import Sampling, item_and_answer
 from bowstring.runs.asking import Asker
 
-JUDGE_SAMPLING = Sampling(max_tokens=512, temperature=0.0)
 LIMIT_NAME = "max_completion_tokens"  # as published, for OpenAI's models
 SCORES = COMPARED_SCORES | YES_OR_NO_SCORES
 
@@ -23,8 +22,8 @@ SCORES = COMPARED_SCORES | YES_OR_NO_SCORES
 @dataclass(frozen=True, slots=True)
 class HicupidJudging:
     prompts: HicupidPrompts
-    truth: Truth | None = None
-    sampling: Sampling = JUDGE_SAMPLING
+    truth: Truth | None
+    sampling: Sampling
 
     async def judgement(self, question: Question, answer: str, side: str, judge: Asker | None) -> str:
         """The text of the judge; without an asker, of the truth judge or the builtin judge."""
