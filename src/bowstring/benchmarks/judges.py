@@ -19,11 +19,6 @@ JUDGE_TOKENS_HELP = "Maximum length of an answer of a judge, with its thoughts, 
 VERDICTS_HELP = "How judges are asked for verdicts: as JSON where the server takes a schema, or always as text."
 
 
-def is_openai(model: str | None) -> bool:
-    """Return whether a model is asked by OpenAI's protocol, which the authors' code treats apart."""
-    return model is not None and model.startswith("openai/")
-
-
 def missing_prompts(name: str) -> str:
     return (
         f"--protocol published needs the authors' prompts; {name} is missing. Import them from a checkout with "

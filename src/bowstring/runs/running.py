@@ -27,7 +27,7 @@ from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.writing import check_file
 from bowstring.judging import builtin
-from bowstring.models.interface import Model
+from bowstring.models.interface import Model, is_openai
 from bowstring.models.prices import Price, Prices
 from bowstring.models.rates import rate_limiter
 from bowstring.models.thinking import ThinkingSettings
@@ -283,7 +283,9 @@ class Running:
             for role, model in self.models.items():
                 beside, at_once = first.get(model.name), getattr(model, "at_once", False)
                 options = self.options
-                same = beside is not None and beside.model.identity == model.identity  # --served-as is by role
+                # --served-as and --as-openai are by role.
+                same = beside is not None and beside.model.identity == model.identity
+                same = same and is_openai(beside.model if beside else None) == is_openai(model)
                 askers[role] = Asker(
                     beside.model if beside and same else model,
                     store,

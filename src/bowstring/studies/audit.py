@@ -22,7 +22,7 @@ from bowstring.benchmarks.of_run import open_run
 from bowstring.errors import DataError, UsageError, quote_value
 from bowstring.files.redaction import error_line
 from bowstring.judging import builtin
-from bowstring.models.interface import Model
+from bowstring.models.interface import Model, is_openai
 from bowstring.models.names import check_address_of_run, name_of_identity, open_model
 from bowstring.models.prices import load_prices
 from bowstring.models.thinking import ThinkingSettings
@@ -192,6 +192,7 @@ def prepare_audit(
             chosen.sample,
             None if same else str(configuration["judge"]),
             {role: roles.names[role] for role in ("judge", "second") if role in roles.names},
+            frozenset(role for role, one in roles.models.items() if is_openai(one)),
             configuration.get("matcher"),
             run.data_name,
             skipped,
@@ -354,7 +355,14 @@ class _Opening:
         served_as = self._known.served_as.get(role) if given is None else None
         try:
             name = given if given is not None else self._name_of_run(role, str(had))
-            found = open_model(name, patience=patience, tell=self._tell, with_key=self._with_keys, served_as=served_as)
+            found = open_model(
+                name,
+                patience=patience,
+                tell=self._tell,
+                with_key=self._with_keys,
+                served_as=served_as,
+                as_openai=role in self._configuration.get("as_openai", ()) and str(name).startswith("openai/"),
+            )
         except UsageError as error:
             if given is not None:
                 raise

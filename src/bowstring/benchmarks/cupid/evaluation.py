@@ -7,7 +7,7 @@ scores the answer from 1 to 10.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Literal, TypedDict, TypeVar, get_args
@@ -152,19 +152,19 @@ class CupidEvaluation:
         readers: Readers | None = None,
         search: DenseSearch | None = None,
         own: UserStages | None = None,
-        judge: str | None = None,
         matcher: str | None = None,
+        openai: Collection[str] = (),
     ) -> None:
         self.data = data
         self.settings = settings
         self._view = settings.view()
         self._prompts: CupidPrompts = (
-            PublishedPrompts(prompts, matcher=matcher, judge=judge)
+            PublishedPrompts(prompts, matcher=matcher, openai=openai)
             if settings.protocol == "published"
             else CupidPrompts(prompts, oracle=settings.oracle_preference, matcher=matcher, verdicts=settings.verdicts)
         )
-        limit = settings.judge_tokens, self._prompts.limit_name
-        self._judging, self._listing = judge_sampling(*limit), decomposer_sampling(*limit)
+        tokens = settings.judge_tokens
+        self._judging, self._listing = judge_sampling(tokens), decomposer_sampling(tokens)
         words = StageWords(self._prompts.summary, SUMMARY_SAMPLING, summary_tokens=120)
         self._histories = Histories(self._view, readers or Readers(data), words, dense=search, own=own)
         self._search, self._own = search, own
@@ -473,7 +473,14 @@ def _about(instance: Instance) -> Record:
 def opener(data: CupidSet, settings: Sequence[CupidSettings], context: Context) -> Opener:
     """An opener whose evaluations share the history readers and a dense search."""
     readers, search = Readers(data), dense_search(settings, context)
-    judge, matcher = context.models.get("judge"), context.models.get("matcher")
+    matcher = context.models.get("matcher")
     return lambda one, prompts: CupidEvaluation(
-        data, one, prompts, readers=readers, search=search, own=own_stages(one.view()), judge=judge, matcher=matcher
+        data,
+        one,
+        prompts,
+        readers=readers,
+        search=search,
+        own=own_stages(one.view()),
+        matcher=matcher,
+        openai=context.openai,
     )

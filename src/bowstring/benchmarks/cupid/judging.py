@@ -14,13 +14,13 @@ from bowstring.records import Sampling
 from bowstring.runs.asking import Asker
 
 
-def judge_sampling(tokens: int, limit_name: str | None = None) -> Sampling:
-    return Sampling(max_tokens=tokens, temperature=0.0, limit_name=limit_name)
+def judge_sampling(tokens: int) -> Sampling:
+    return Sampling(max_tokens=tokens, temperature=0.0)
 
 
-def decomposer_sampling(tokens: int, limit_name: str | None = None) -> Sampling:
+def decomposer_sampling(tokens: int) -> Sampling:
     """A checklist is short: as published, its writer gets half as many tokens."""
-    return judge_sampling(max(1, tokens // 2), limit_name)
+    return judge_sampling(max(1, tokens // 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class CupidJudging:
 
     @property
     def _judging(self) -> Sampling:
-        return judge_sampling(self.tokens, self.prompts.limit_name)
+        return judge_sampling(self.tokens)
 
     @property
     def _listing(self) -> Sampling:
-        return decomposer_sampling(self.tokens, self.prompts.limit_name)
+        return decomposer_sampling(self.tokens)
 
     async def judgement(self, instance: Instance, answer: str) -> str:
         if self.judge is None:

@@ -6,7 +6,7 @@ judge, and so on. `findings` computes the findings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -63,7 +63,7 @@ class HicupidAuditing:
             sample=request.sample,
             run_judge=request.run_judge,
             truths=truths,
-            judges=request.judges,
+            openai=request.openai,
             skipped=request.skipped,
         )
 
@@ -92,13 +92,14 @@ class HicupidAudit:
         sample: int,
         run_judge: str | None,
         truths: Mapping[str, Truth],
-        judges: Mapping[str, str],
+        openai: Collection[str],
         skipped: Mapping[str, str],
     ) -> None:
         self.records = records
         self.checks = [check for check in checks if check not in skipped]
         self.skipped = dict(skipped)
         self.settings = settings
+        self._openai = "model" in openai
         self.run_judge = run_judge
         answered = [record for record in records if "answer" in record]
         self.items = seeded_sample(answered, sample, lambda record: str(record["key"]), purpose="audit")
@@ -112,8 +113,7 @@ class HicupidAudit:
             verdicts=settings.verdicts if settings.protocol == "bowstring" else "text",
         )
         self._judging = {
-            role: HicupidJudging(self._prompts, truths.get(role), settings.judge_sampling(judges.get(role)))
-            for role in ("judge", "second")
+            role: HicupidJudging(self._prompts, truths.get(role), settings.judging) for role in ("judge", "second")
         }
         self._own = _AuditQuestions(prompts, records, truths.get("judge"), self.checks, settings)
         self._general = [(r["persona"], r["general_answer"]) for r in answered if r["persona"]]
@@ -194,7 +194,7 @@ class HicupidAudit:
                     yield plan_judge("judge", asked, self._own.sampling, 60)
 
     def _without_history(self, question: Question) -> tuple[Prompt, Sampling]:
-        return self._prompts.alone(question, ()), self.settings.sampling(question, None)
+        return self._prompts.alone(question, ()), self.settings.sampling(question, openai=self._openai)
 
     def open_group(self, group: Sequence[Record], askers: Mapping[str, Asker]) -> Work[Record]:  # noqa: ARG002
         async def work(record: Record) -> Record:

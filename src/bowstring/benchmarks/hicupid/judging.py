@@ -15,7 +15,6 @@ from bowstring.labels import COMPARED_SCORES, LOSE, NO, TIE, WIN, YES, YES_OR_NO
 from bowstring.records import Sampling, item_and_answer
 from bowstring.runs.asking import Asker
 
-LIMIT_NAME = "max_completion_tokens"  # as published, for OpenAI's models
 SCORES = COMPARED_SCORES | YES_OR_NO_SCORES
 
 
