@@ -26,7 +26,7 @@ from bowstring.concurrency import run_anywhere
 from bowstring.datasets.card import Origin
 from bowstring.datasets.personal import search_data_set
 from bowstring.errors import UsageError
-from bowstring.models.interface import Model, RequestFailed, is_openai
+from bowstring.models.interface import Model, RequestFailed
 from bowstring.models.names import check_as_openai, open_model
 from bowstring.models.prices import Prices, load_prices
 from bowstring.models.rates import rate_limiter
@@ -153,7 +153,7 @@ class PreparedSynthesis:
         for role, model in self.models.items():
             beside = next((a for a in askers.values() if a.model.name == model.name), None)
             askers[role] = Asker(
-                beside.model if beside and is_openai(beside.model) == is_openai(model) else model,
+                beside.model if beside else model,
                 store,
                 beside=beside,
                 concurrency=self.options.concurrency,
@@ -249,13 +249,13 @@ def prepare_synthesis(
 def _opened(
     named: Mapping[str, Any], as_openai: Sequence[str], patience: Patience, tell: Tell, *, with_keys: bool
 ) -> dict[str, Model]:
-    """Models by role; roles with the same name share one model, if they are asked in the same way."""
+    """Models by role; roles with the same name share one model, and are asked in the same way."""
+    openai = [named[role] for role in as_openai]
     models: dict[str, Model] = {}
     for role, name in named.items():
-        same = (r for r in models if named[r] == name and (r in as_openai) == (role in as_openai))
-        known = models.get(next(same, ""))
+        known = models.get(next((r for r in models if named[r] == name), ""))
         models[role] = known or open_model(
-            name, patience=patience, tell=tell, with_key=with_keys, as_openai=role in as_openai, option=f"--{role}"
+            name, patience=patience, tell=tell, with_key=with_keys, as_openai=name in openai, option=f"--{role}"
         )
     return models
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Literal
 
 from bowstring.judging.forms import VerdictRequest
-from bowstring.models.interface import SchemaRefused
+from bowstring.models.interface import RequestFailed, SchemaRefused
 from bowstring.records import Known, Planned, Prompt, Sampling
 from bowstring.runs.asking import Asker
 
@@ -40,10 +41,18 @@ async def ask_judge(judge: Asker, request: VerdictRequest, sampling: Sampling) -
             said = (await judge.ask(request.structured, by_schema)).text
         except SchemaRefused:
             pass
+        except RequestFailed as failed:
+            hint = " (it was asked for JSON by a schema: if that is the cause, use --verdicts text)"
+            raise RequestFailed(failed.kind, failed.reason + hint * _fails_inside(failed.reason)) from failed
         else:
             if (lines := request.form.as_lines(said)) is not None:
                 return lines
     return (await judge.ask(request.text, as_text)).text
+
+
+def _fails_inside(reason: str) -> bool:
+    """Return whether a server said that it failed itself, as some do at a schema; an overloaded one says 503."""
+    return re.search(r": 50[01]\b", reason) is not None
 
 
 def plan_judge(

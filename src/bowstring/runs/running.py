@@ -283,11 +283,8 @@ class Running:
             for role, model in self.models.items():
                 beside, at_once = first.get(model.name), getattr(model, "at_once", False)
                 options = self.options
-                # --served-as and --as-openai are by role.
-                same = beside is not None and beside.model.identity == model.identity
-                same = same and is_openai(beside.model if beside else None) == is_openai(model)
                 askers[role] = Asker(
-                    beside.model if beside and same else model,
+                    beside.model if beside and _is_same(beside.model, model) else model,
                     store,
                     beside=beside,
                     concurrency=None if at_once else options.concurrency,
@@ -448,6 +445,12 @@ def _cut(askers: Mapping[str, Asker]) -> dict[str, dict[str, Any]]:
 def _replaced_note(askers: Mapping[str, Asker]) -> list[str]:
     n = sum(asker.tally.replaced for asker in askers.values())
     return [f"--fresh replaced {n:,} responses in the store"] if n else []
+
+
+def _is_same(one: Model, other: Model) -> bool:
+    """Return whether two models with the same name are asked in the same way: --served-as and --as-openai are by
+    role."""
+    return one.identity == other.identity and is_openai(one) == is_openai(other)
 
 
 def _usages(askers: Mapping[str, Asker]) -> dict[str, dict[str, Any]]:
