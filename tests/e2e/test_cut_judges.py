@@ -58,7 +58,7 @@ def test_a_run_whose_judge_is_cut_everywhere_fails_and_names_the_cause(tmp_path)
     assert found["unscored"]["score.persona"]["bounds"] == [0.0, 100.0]
     page = (out / "report.html").read_text()
     assert note in page
-    assert "12 answers of the judge cut at the token limit" in page
+    assert "0 answers and 12 answers of the judge were cut at the token limit" in page
     told = bowstring("report", str(out), "--data", "mini", "--tables", "md", "--out", str(tmp_path / "paper"))
     assert told.code == 0, told.err
     tables = "".join(file.read_text() for file in (tmp_path / "paper").rglob("*.md"))
