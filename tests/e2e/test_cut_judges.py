@@ -12,7 +12,6 @@ from tests.support.plugin import install, installed, write_diaries
 from tests.support.server import Reply, Server, digest_answer
 
 THOUGHT = 2500
-JUDGES = ("judge", "matcher", "second")
 
 
 def thinking(*models, when=lambda request: True):
@@ -78,14 +77,13 @@ def test_a_judge_that_takes_a_schema_is_cut_in_both_forms(tmp_path):
     assert metrics(tmp_path / "r")["cut"] == {"judge": {"answers": 24, "of": 24, "limits": [512]}}
 
 
-def test_a_resumed_run_and_one_on_another_server_with_the_same_answers_count_the_same(tmp_path):
+def test_a_run_that_is_scored_again_from_the_store_counts_the_same(tmp_path):
     cut = thinking("judge", when=lambda request: "a" in request.raw.decode()[-40:])
     server, ran = run(cut, tmp_path / "r", "--verdicts", "text")
     first = metrics(tmp_path / "r")
     assert 0 < first["cut"]["judge"]["answers"] <= 12
     lines = (tmp_path / "r" / "records.jsonl").read_bytes()
-    with Server() as _:
-        again = bowstring(*hicupid(server, tmp_path / "r", "--verdicts", "text"))
+    again = bowstring(*hicupid(server, tmp_path / "r", "--verdicts", "text"))  # the server is gone
     second = metrics(tmp_path / "r")
     assert second["usage"]["judge"]["requests"] == 0
     assert second["cut"] == first["cut"]
