@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Role = Literal["system", "developer", "user", "assistant"]  # "developer" is OpenAI's other name of "system"
 Side = Literal["A", "B"]
 
-STAGE_ROLE = "history"  # the role of the model that history stages call
+MODEL_ROLE = "model"  # the role of the evaluated model
+STAGE_ROLE = "history"  # that of the model that history stages call
 
 SIDES: tuple[Side, ...] = ("A", "B")
 
@@ -156,8 +157,7 @@ class Sampling:
     """Sampling settings of a request. None means the model's default. `sample` is 0 for the first answer to a prompt,
     1 for a second one, and so on; it is not sent. `template_args` are arguments of the chat template, as JSON;
     `thinking_tokens` is the budget of thoughts, apart from `max_tokens`. `schema` is the answer's JSON schema, with its
-    name; empty if the model refused or ignored one, and was asked for text instead. `limit_name` is how a request
-    must name `max_tokens`, where a protocol says so."""
+    name; empty if the model refused or ignored one, and was asked for text instead."""
 
     max_tokens: int
     temperature: float | None = 0.0
@@ -168,7 +168,6 @@ class Sampling:
     template_args: str | None = None
     thinking_tokens: int | None = None
     schema: str | None = None
-    limit_name: str | None = None
 
     def again(self, sample: int) -> Sampling:
         """Return the settings of a further answer to the same prompt; the seed depends on the sample number."""
@@ -188,7 +187,7 @@ class Sampling:
         return json.dumps(self.settings() | beside, sort_keys=True)
 
 
-_BESIDE = ("sample", "template_args", "thinking_tokens", "schema", "limit_name")  # part of a request's key where given
+_BESIDE = ("sample", "template_args", "thinking_tokens", "schema")  # part of a request's key where given
 
 
 def request_key(model: str, prompt: Prompt, sampling: Sampling) -> str:

@@ -55,7 +55,7 @@ def changed(judge=lambda text: text, model=lambda text: text):
 
 
 def test_requests_are_those_of_the_authors(words, tmp_path):
-    server, _, _ = run(words, tmp_path / "r")
+    server, _, _ = run(words, tmp_path / "r", answer, lambda request: None, "--as-openai", "judge")
     assert_right(tmp_path / "r")
     instance = INSTANCES[0]
     first = server.requests[0].body

@@ -41,13 +41,39 @@ def test_sides_come_from_one_shuffle_of_all_questions(words, tmp_path):
 
 
 def test_settings_are_those_of_the_authors(words, tmp_path):
-    server, _, _, _ = run(words, tmp_path / "r", digest_answer, "--limit", "5")
-    sent = {json.dumps({k: v for k, v in r.body.items() if k != "messages"}, sort_keys=True) for r in server.requests}
-    assert sent == {
+    openai = ("--as-openai", "model", "--as-openai", "judge")
+    server, _, _, _ = run(words, tmp_path / "r", digest_answer, "--limit", "5", *openai)
+    assert sent(server) == {
         '{"max_completion_tokens": 200, "model": "m", "seed": 42, "temperature": 0.6}',
         '{"max_completion_tokens": 512, "model": "judge", "seed": 42, "temperature": 0.0}',
     }
     assert not any("JSON" in text_of(r.body["messages"][-1]) for r in server.requests)
+    server, _, _, _ = run(words, tmp_path / "s", digest_answer, "--limit", "5")
+    assert sent(server) == {
+        '{"max_tokens": 200, "model": "m", "seed": 42, "temperature": 0.6, "top_k": 50, "top_p": 1.0}',
+        '{"max_tokens": 512, "model": "judge", "seed": 42, "temperature": 0.0}',
+    }
+
+
+@pytest.mark.parametrize("openai", [(), ("--as-openai", "model")])
+def test_top_p_is_sent_as_given_by_both_protocols(words, tmp_path, openai):
+    def top_p(server):
+        return {r.body["model"]: r.body.get("top_p") for r in server.requests}
+
+    published, _, found, _ = run(words, tmp_path / "r", digest_answer, "--limit", "2", "--top-p", "0.9", *openai)
+    assert top_p(published) == {"m": 0.9, "judge": None}
+    assert found["config"]["settings"]["top_p"] == 0.9
+    with Server() as server:
+        bowstring(*command(server, tmp_path / "s", "--limit", "2", "--top-p", "0.9", *openai))
+    assert top_p(server) == {"m": 0.9, "judge": None}
+    with Server() as server:
+        bowstring(*command(server, tmp_path / "t", "--limit", "2", *openai))
+    assert top_p(server) == {"m": None, "judge": None}
+
+
+def sent(server):
+    """The settings of all requests."""
+    return {json.dumps({k: v for k, v in r.body.items() if k != "messages"}, sort_keys=True) for r in server.requests}
 
 
 @pytest.mark.parametrize(

@@ -177,3 +177,18 @@ def test_a_python_judge_is_asked_for_text(tmp_path, monkeypatch, answer):
     with Server() as server:
         ran("eval", "hicupid", "--model", server.model("m"), "--judge", "python:judging:judge", "--out", tmp_path / "r")
     assert metrics(tmp_path / "r")["failed"] == metrics(tmp_path / "r")["unparsed"] == 0
+
+
+@pytest.mark.parametrize(("status", "hinted"), [(500, True), (503, False)])
+def test_a_server_that_fails_at_a_schema_is_reported_with_the_way_out(tmp_path, status, hinted):
+    def fails(request):
+        return Reply(status, b'{"error": {"message": "internal"}}') if "response_format" in request.body else None
+
+    with Server(faults=fails) as server:
+        ran = bowstring(*command(server, tmp_path / "r", "--limit", "2", "--attempts", "2"))
+        assert ran.code == 1
+        said = " ".join(ran.err.split())
+        hint = "(it was asked for JSON by a schema: if that is the cause, use --verdicts text)"
+        assert f"{status} internal" in said
+        assert (hint in said) == hinted
+        assert bowstring(*command(server, tmp_path / "s", "--limit", "2", "--verdicts", "text")).code == 0

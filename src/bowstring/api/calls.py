@@ -36,6 +36,7 @@ class EvaluationKeywords(RunKeywords, total=False):
     matcher: ModelLike
     history_model: ModelLike
     served_as: Sequence[str]
+    as_openai: Sequence[str]
     template_args: str | Mapping[str, Any] | None
     thinking_tokens: int | None
     data: str | None

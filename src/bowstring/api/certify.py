@@ -166,6 +166,7 @@ class _Comparison:
         given = {
             "model": f"openai/{self._part.model}@{self._server.address}",
             "judge": f"openai/{self._part.judge}@{self._server.address}",
+            "as_openai": self._part.as_openai,
             "data": self._data_name,
             "prompts": self._words,
             "protocol": "published",

@@ -26,8 +26,14 @@ from bowstring.errors import DataError, FetchError, MissingData, UsageError
 from bowstring.judging import builtin
 from bowstring.models.batch import Batch
 from bowstring.models.endpoint import Endpoint
-from bowstring.models.interface import Model
-from bowstring.models.names import check_address_of_run, name_of_identity, open_model
+from bowstring.models.interface import Model, is_openai
+from bowstring.models.names import (
+    AS_OPENAI_HELP,
+    check_address_of_run,
+    check_as_openai,
+    name_of_identity,
+    open_model,
+)
 from bowstring.models.prices import load_prices
 from bowstring.models.thinking import ThinkingSettings
 from bowstring.models.transport import Patience
@@ -85,6 +91,9 @@ class Subject:
             "role other than model; repeatable.",
             metavar="[ROLE=]NAME",
         ),
+    )
+    as_openai: tuple[str, ...] = field(
+        default=(), metadata=option(f"{AS_OPENAI_HELP} (model, judge, matcher); repeatable.", metavar="ROLE")
     )
     template_args: Any = field(
         default=None,
@@ -177,6 +186,7 @@ def _prepare(
         named[STAGE_ROLE] = subject.history_model
     thinking = ThinkingSettings.parse(subject.template_args, subject.thinking_tokens)
     patience = Patience(attempts=options.attempts, timeout=options.timeout)
+    check_as_openai(subject.as_openai, named)
     served = served_names(subject.served_as, named)
     models = {
         role: open_model(
@@ -185,6 +195,7 @@ def _prepare(
             tell=tell,
             with_key=with_keys,
             served_as=served.get(role),
+            as_openai=role in subject.as_openai,
             option="--history-model" if role == STAGE_ROLE else f"--{role}",
             others=() if role == "model" else (builtin.NAME, *benchmark.judges),
         )
@@ -210,7 +221,8 @@ def _prepare(
         raise UsageError(f"{data} has changed since {repeated.path}; give it with --data to use it as it is now")
     judge_name = models["judge"].name if "judge" in models else str(subject.judge) if models else None
     names = {role: one.name for role, one in models.items()}
-    open_items = benchmark.opener(loaded, chosen, Context(data, judge_name, names, options.store_path, tell))
+    openai = frozenset(role for role, one in models.items() if is_openai(one))
+    open_items = benchmark.opener(loaded, chosen, Context(data, judge_name, names, openai, options.store_path, tell))
     evaluations = []
     for one in chosen:
         prompts = benchmark.prompts(options.prompts)
@@ -222,6 +234,7 @@ def _prepare(
             "judge": models["judge"].identity if "judge" in models else str(subject.judge) if models else None,
             **({"matcher": models["matcher"].identity} if "matcher" in models else {}),
             **({"history_model": models[STAGE_ROLE].identity} if other else {}),
+            **({"as_openai": sorted(set(subject.as_openai))} if subject.as_openai else {}),
             **(thinking.configuration() if models else {}),
             "data": {"name": data, "revision": subject.revision, "fingerprint": loaded.fingerprint},
             "settings": json.loads(json.dumps(one.configuration())),
@@ -230,7 +243,8 @@ def _prepare(
         }
         folder = _folder(options, configuration, one, chosen)
         page = partial(_page, loaded, folder)
-        evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page))
+        longer = "raise --judge-tokens" if hasattr(one, "judge_tokens") else ""
+        evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page, longer))
     return Running(evaluations, models, options, prices, watch, thinking, served_as=served), chosen
 
 
@@ -295,6 +309,10 @@ def _like(run: EndedRun, name: str | None, given: dict[str, Any]) -> tuple[str, 
     now = given.get("served_as") or ()
     now = (now,) if isinstance(now, str) else tuple(now)
     replaced = {_role_and_name(str(one))[0] for one in now} | {r for r in _ROLES if keyword.get(r, r) in given}
+    openai = [role for role in configuration.get("as_openai", ()) if role not in given]
+    if openai:
+        more = given.get("as_openai") or ()
+        given = given | {"as_openai": (*openai, *((more,) if isinstance(more, str) else more))}
     served = tuple(f"{role}={name}" for role, name in known.served_as.items() if role not in replaced)
     if served:
         given = given | {"served_as": (*served, *now)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,7 +27,7 @@ from bowstring.datasets.card import Origin
 from bowstring.datasets.personal import search_data_set
 from bowstring.errors import UsageError
 from bowstring.models.interface import Model, RequestFailed
-from bowstring.models.names import open_model
+from bowstring.models.names import check_as_openai, open_model
 from bowstring.models.prices import Prices, load_prices
 from bowstring.models.rates import rate_limiter
 from bowstring.models.tokens import counter_or_none
@@ -224,7 +224,9 @@ def prepare_synthesis(
     prompts = of.prompts(options.prompts)
     seeds = load_seeds(options.seeds, field=options.seeds_field, seed=settings.seed)
     pipeline = synthesis.pipeline(settings, seeds, prompts)
-    models = _opened(named, Patience(attempts=options.attempts, timeout=options.timeout), tell, with_keys=with_keys)
+    check_as_openai(options.as_openai, named)
+    patience = Patience(attempts=options.attempts, timeout=options.timeout)
+    models = _opened(named, options.as_openai, patience, tell, with_keys=with_keys)
     prices = load_prices(options.prices)
     for one in models.values() if options.max_cost is not None else ():
         if prices.of(one) is None:
@@ -232,6 +234,7 @@ def prepare_synthesis(
     configuration = {
         "benchmark": benchmark,
         "models": {role: one.identity for role, one in models.items()},
+        **({"as_openai": sorted(set(options.as_openai))} if options.as_openai else {}),
         "settings": json.loads(json.dumps(settings.configuration())),
         "seeds": fingerprint({"seeds": seeds}),
         "prompts": prompts.fingerprints,
@@ -243,14 +246,17 @@ def prepare_synthesis(
     return PreparedSynthesis(of, synthesis, settings, options, pipeline, models, prices, configuration, folder, watch)
 
 
-def _opened(named: Mapping[str, Any], patience: Patience, tell: Tell, *, with_keys: bool) -> dict[str, Model]:
-    """Models by role; roles with the same name share one model."""
-    opened: dict[int, Model] = {}
+def _opened(
+    named: Mapping[str, Any], as_openai: Sequence[str], patience: Patience, tell: Tell, *, with_keys: bool
+) -> dict[str, Model]:
+    """Models by role; roles with the same name share one model, and are asked in the same way."""
+    openai = [named[role] for role in as_openai]
     models: dict[str, Model] = {}
     for role, name in named.items():
-        known = next((opened[id(other)] for other in named.values() if other == name and id(other) in opened), None)
-        models[role] = known or open_model(name, patience=patience, tell=tell, with_key=with_keys)
-        opened[id(name)] = models[role]
+        known = models.get(next((r for r in models if named[r] == name), ""))
+        models[role] = known or open_model(
+            name, patience=patience, tell=tell, with_key=with_keys, as_openai=name in openai, option=f"--{role}"
+        )
     return models
 
 

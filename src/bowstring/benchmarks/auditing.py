@@ -26,6 +26,7 @@ class AuditRequest:
     sample: int
     run_judge: str | None
     judges: Mapping[str, str]  # names by role (judge, second), including judges that are not models
+    openai: frozenset[str]  # roles whose model is asked as OpenAI's API is
     matcher: str | None  # name of the run's matcher
     data: str  # location of the run's data set
     skipped: Mapping[str, str]  # skipped checks -> reason

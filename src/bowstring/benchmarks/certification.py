@@ -37,6 +37,7 @@ class Certification(Protocol):
     packages: tuple[str, ...]  # what their code imports
     model: str  # name of the evaluated model
     judge: str
+    as_openai: tuple[str, ...]  # roles whose requests theirs makes as OpenAI recommends
     replaced: str  # what is replaced in their program, and why that changes nothing; empty: nothing is
 
     def cases(self) -> Sequence[Case]: ...

@@ -55,6 +55,7 @@ class Context:
     data: str  # name of the data set, as given by the user
     judge: str | None  # name of the judge, including builtin and truth, which are not models
     models: Mapping[str, str]  # names of models by role
+    openai: frozenset[str]  # roles whose model is asked as OpenAI's API is
     store: Path  # response store; derived files may be stored next to it
     tell: Callable[[str], None] = field(default=lambda line: None)
 

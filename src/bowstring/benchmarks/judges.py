@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Literal
 
@@ -15,12 +16,8 @@ PROTOCOL_HELP = (
     "Ours, or that of the authors, for comparison with published numbers: their prompts (--prompts), requests and "
     "scoring rules."
 )
+JUDGE_TOKENS_HELP = "Maximum length of an answer of a judge, with its thoughts, in tokens."
 VERDICTS_HELP = "How judges are asked for verdicts: as JSON where the server takes a schema, or always as text."
-
-
-def is_openai(model: str | None) -> bool:
-    """Return whether a model is asked by OpenAI's protocol, which the authors' code treats apart."""
-    return model is not None and model.startswith("openai/")
 
 
 def missing_prompts(name: str) -> str:
@@ -44,6 +41,9 @@ async def ask_judge(judge: Asker, request: VerdictRequest, sampling: Sampling) -
             said = (await judge.ask(request.structured, by_schema)).text
         except SchemaRefused:
             pass
+        except RequestFailed as failed:
+            hint = " (it was asked for JSON by a schema: if that is the cause, use --verdicts text)"
+            raise RequestFailed(failed.kind, failed.reason + hint * _fails_inside(failed.reason)) from failed
         else:
             if (lines := request.form.as_lines(said)) is not None:
                 return lines
@@ -66,6 +66,11 @@ async def ask_as_published(judge: Asker, prompt: Prompt, sampling: Sampling) -> 
 def _has_no_text(completion: Completion) -> bool:
     """Whether the server sent a refusal in place of a text. A stop reason of that name has a text."""
     return completion.finish == "refusal" and completion.provenance.raw_finish != "refusal"
+
+
+def _fails_inside(reason: str) -> bool:
+    """Return whether a server said that it failed itself, as some do at a schema; an overloaded one says 503."""
+    return re.search(r": 50[01]\b", reason) is not None
 
 
 def plan_judge(

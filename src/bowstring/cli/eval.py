@@ -12,6 +12,7 @@ from bowstring.benchmarks import registry
 from bowstring.cli.benchmark_groups import BenchmarkGroup
 from bowstring.cli.options import add_command
 from bowstring.errors import UsageError
+from bowstring.runs.cut_answers import why_unjudged
 from bowstring.runs.sweep import Sweep
 from bowstring.settings import Option
 
@@ -213,4 +214,6 @@ def report_outcome(run: Run, name: str = "") -> int:
         reason, n = run.commonest_failure()
         tell(f"{n:,} of them: {plain(reason)}")
         return 1
-    return 0
+    for note in (lost := why_unjudged(run.metrics)):
+        tell(f"{of}Judging failed. {note}")
+    return int(bool(lost))

@@ -87,6 +87,7 @@ class Batch:
         self.full_name = endpoint.full_name
         self.identity = endpoint.identity
         self.refused = endpoint.refused
+        self.is_openai = endpoint.is_openai
         self._endpoint = endpoint
         self._ledger = ledger
         self._tell = tell

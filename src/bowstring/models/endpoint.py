@@ -17,7 +17,7 @@ from bowstring.models.reasoning import split_reasoning
 from bowstring.models.served import ServedTemplate
 from bowstring.models.server_errors import ServerError, Unsupported, is_about_schema, unsupported_setting
 from bowstring.models.transport import NotFound, Patience, Rejected, Transport, tokens
-from bowstring.records import Completion, Message, Prompt, Provenance, Role, Sampling, Trunk, Usage
+from bowstring.records import Completion, Message, Prompt, Provenance, Sampling, Trunk, Usage
 
 if TYPE_CHECKING:
     import httpx
@@ -45,12 +45,12 @@ class Endpoint:
         concurrency: int = 16,
         leave_out: tuple[str, ...] = (),
         length_field: str = "max_tokens",
-        instruction_role: Role = "system",
+        is_openai: bool = False,
         has_template: bool = False,
         patience: Patience | None = None,
     ) -> None:
-        """`full_name` opens it again, whatever the environment says then. `instruction_role` is the role that the
-        provider recommends for instructions. `has_template` says that the server renders chats with a template that
+        """`full_name` opens it again, whatever the environment says then. `is_openai` says that the server is OpenAI's
+        API, or has it behind it. `has_template` says that the server renders chats with a template that
         requests may give arguments to."""
         self.name = name
         self.full_name = full_name or name
@@ -62,7 +62,7 @@ class Endpoint:
         self._transport = Transport(name, headers, patience, secrets=[key or "", *credentials_in_url(url)])
         self._unsupported = {Unsupported(setting) for setting in leave_out}
         self._length_field = length_field
-        self.instruction_role = instruction_role
+        self.is_openai = is_openai
         self._template = ServedTemplate(self._transport, self.url, model) if has_template else None
         self.refused = {} if has_template else dict.fromkeys(THINKING, _NO_THINKING)
         self._encoded: weakref.WeakKeyDictionary[Trunk, bytes] = weakref.WeakKeyDictionary()
@@ -197,7 +197,7 @@ class Endpoint:
         return bool(sampling.schema) and Unsupported(_SCHEMA) in self._unsupported
 
     def settings(self, sampling: Sampling) -> dict[str, Any]:
-        length = sampling.limit_name or self._length_field
+        length = self._length_field
         settings: dict[str, Any] = {"model": self._model, length: sampling.max_tokens}
         for field in _OPTIONAL:
             value = getattr(sampling, field)

@@ -40,8 +40,15 @@ class Model(Protocol):
     #   refused: why it cannot take settings of thoughts (THINKING), by their names
     #   least_thinking: the least size of a budget of thoughts, in tokens
     #   takes_schema: whether requests may have the JSON schema of an answer; it may raise SchemaRefused
+    #   is_openai: whether it is OpenAI's API (see `is_openai`)
     #   full_name: a name that opens it again, whatever the environment says then
     #   take_wasted(): the usage of attempts that failed, since it was called last
+
+
+def is_openai(model: object) -> bool:
+    """Return whether a model is asked as OpenAI's API is: protocols of authors send it instructions in the role
+    `developer`, and fewer settings. By its address OpenAI itself is; other servers are if the user says so."""
+    return bool(getattr(model, "is_openai", False))
 
 
 class NotYet(Exception):

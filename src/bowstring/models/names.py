@@ -14,7 +14,7 @@ import difflib
 import ipaddress
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,9 +25,9 @@ from bowstring.models.addresses import public_url
 from bowstring.models.interface import Model
 from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
-from bowstring.records import Role
 
 SERVER_KEY = "BOWSTRING_API_KEY"
+AS_OPENAI_HELP = "Role whose server is asked as OpenAI itself, because it is a gateway to it"
 SERVED = "served/"  # begins the identity of a model that the user named with --served-as
 
 
@@ -42,7 +42,6 @@ class Provider:
     url_variables: tuple[str, ...] = ()
     leave_out: tuple[str, ...] = ()
     length_field: str = "max_tokens"
-    instruction_role: Role = "system"
 
 
 PROVIDERS = {
@@ -55,7 +54,6 @@ PROVIDERS = {
             ("OPENAI_BASE_URL",),
             ("top_k",),
             "max_completion_tokens",
-            "developer",
         ),
         Provider("anthropic", "https://api.anthropic.com/v1", ("ANTHROPIC_API_KEY",), ("ANTHROPIC_BASE_URL",)),
         Provider(
@@ -88,18 +86,23 @@ def open_model(
     tell: Callable[[str], None] = lambda line: None,
     with_key: bool = True,
     served_as: str | None = None,
+    as_openai: bool = False,
     option: str = "--model",
     others: Sequence[str] = (),
 ) -> Model:
     """Open a model by name, or wrap a user-supplied object.
 
     With `with_key=False` the key may be missing: enough to plan a run, not to send requests. `served_as` names the
-    model that a server has, whatever its address; without it, a server at another address has another model. Errors
-    speak of `option`, and suggest one of `others`, which are no models, where that is nearer.
+    model that a server has, whatever its address; without it, a server at another address has another model.
+    `as_openai` says that a server is asked as OpenAI itself, because it is a gateway to it. Errors speak of `option`,
+    and suggest one of `others`, which are no models, where that is nearer.
     """
     if served_as is not None and not _is_served(name):
         named = _without_server(name) if isinstance(name, str) else type(name).__name__
         raise UsageError(f"--served-as {served_as}: {named} is not behind an address; it is known by what it is")
+    if as_openai and not (isinstance(name, str) and name.startswith("openai/")):
+        named = _without_server(name) if isinstance(name, str) else type(name).__name__
+        raise UsageError(f"--as-openai {option.removeprefix('--')}: {named} is not openai/NAME or openai/NAME@URL")
     if not isinstance(name, str):
         return _of_object(name, patience)
     if name == "embedded":
@@ -129,7 +132,16 @@ def open_model(
         )
     provider = PROVIDERS[match["provider"]]
     wanted = option if with_key else None
-    return _of_provider(provider, match["model"], url, patience, option=wanted, served_as=served_as)
+    return _of_provider(
+        provider, match["model"], url, patience, option=wanted, served_as=served_as, as_openai=as_openai
+    )
+
+
+def check_as_openai(given: Sequence[str], roles: Collection[str]) -> None:
+    """Check the roles of --as-openai."""
+    for role in given:
+        if role not in roles:
+            raise UsageError(f"--as-openai {role}: there is no model in this role; expected {' or '.join(roles)}")
 
 
 def check_address_of_run(name: str, option: str, where: str = "run.json") -> str:
@@ -208,6 +220,7 @@ def _of_provider(
     *,
     option: str | None,
     served_as: str | None,
+    as_openai: bool,
 ) -> Model:
     """`option` named the model, if it needs its key.
 
@@ -238,6 +251,7 @@ def _of_provider(
         return Anthropic(name, identity, model, at, key or own_key or "", full_name=full_name, patience=patience)
     from bowstring.models.endpoint import Endpoint
 
+    generic = elsewhere is not None and not as_openai
     return Endpoint(
         name,
         identity,
@@ -245,10 +259,10 @@ def _of_provider(
         at,
         key or own_key,
         full_name=full_name,
-        leave_out=() if elsewhere else provider.leave_out,
-        length_field="max_tokens" if elsewhere else provider.length_field,
-        instruction_role="system" if elsewhere else provider.instruction_role,
-        has_template=elsewhere is not None,
+        leave_out=() if generic else provider.leave_out,
+        length_field="max_tokens" if generic else provider.length_field,
+        is_openai=provider.name == "openai" and not generic,
+        has_template=generic,
         patience=patience,
     )
 

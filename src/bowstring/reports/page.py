@@ -23,6 +23,7 @@ from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells, 
 from bowstring.reports.numbers import splits_in_words
 from bowstring.reports.tables import unscored_text
 from bowstring.reports.variance import variance_lines
+from bowstring.runs.cut_answers import cut_numbers
 from bowstring.runs.failures import commonest_failure
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def environment(metric_set: MetricSet = NO_METRICS) -> Environment:
         "number": metric_set.number,
         "place": metric_set.place,
         "any_missing": any_missing,
+        "cut_numbers": cut_numbers,
         "lacking": partial(_lacking, metric_set),
         "unscored": lambda point, metric: unscored_text(point, metric, metric_set),
         "missing_cells": lambda e, name: missing_cells(e, partial(metric_set.number, metric=name)),

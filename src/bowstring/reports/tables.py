@@ -14,6 +14,7 @@ from bowstring.files.escaping import escape_csv, escape_latex, escape_markdown
 from bowstring.metrics.measures import MetricSet
 from bowstring.reports.missing import HEADS, any_missing, missing_cells, missing_scores, shown_metrics
 from bowstring.reports.points import columns_of
+from bowstring.runs.cut_answers import cut_numbers
 
 
 class Value(NamedTuple):
@@ -76,7 +77,7 @@ def lost_items(metrics: Mapping[str, Any]) -> list[str]:
         lost["failed"] += f" ({', '.join(by)})" if by else ""
     if empty := metrics.get("failures", {}).get("model", {}).get("empty"):
         lost["empty"] = f"{empty:,} empty"
-    return list(lost.values())
+    return [*lost.values(), *(f"{number} cut at the token limit" for number in cut_numbers(metrics))]
 
 
 def tables_of(metrics: Mapping[str, Any]) -> list[Table]:

@@ -17,6 +17,7 @@ from bowstring.models.prices import Price
 from bowstring.models.rates import RateLimiter
 from bowstring.records import STAGE_ROLE, Completion, Prompt, Sampling, Usage, request_key, text_digest
 from bowstring.runs.budget import Budget, estimated_tokens, estimated_usage
+from bowstring.runs.cut_answers import CutAnswers
 from bowstring.runs.remarks import Remarks
 from bowstring.runs.schedule import Schedule, Turn
 from bowstring.runs.store import Response, Store
@@ -87,6 +88,7 @@ class Asker:
         self.tally = Tally(cost=0.0 if price else None)
         self.waiting = 0  # requests that another process is sending
         self.remarks = Remarks()
+        self.cut = CutAnswers()
         self._stopping = False
         self._store = store
         self.places = concurrency or model.concurrency
@@ -130,6 +132,7 @@ class Asker:
         sampling = self._vary(sampling)
         completion = await self._answer(prompt, sampling)
         self.remarks.add(sampling, completion)
+        self.cut.add(sampling, completion)
         note_source(self._role, completion)
         return completion
 

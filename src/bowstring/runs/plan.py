@@ -10,9 +10,9 @@ from bowstring.metrics.comparing import planned_difference
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price
 from bowstring.models.tokens import TokenCounter, counter_or_none
-from bowstring.records import STAGE_ROLE, Known, Message, Planned, Prompt, Sampling, Usage, request_key
+from bowstring.records import MODEL_ROLE, STAGE_ROLE, Known, Message, Planned, Prompt, Sampling, Usage, request_key
 from bowstring.runs.items import chosen_groups, cluster_sizes
-from bowstring.runs.repeats import MODEL_ROLE, Repeat, repeats_of
+from bowstring.runs.repeats import Repeat, repeats_of
 from bowstring.runs.store import Store
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from typing import Any, Protocol
 from bowstring.concurrency import run_anywhere
 from bowstring.errors import UsageError
 from bowstring.metrics.sequential import SequentialTest
-from bowstring.records import by_item
+from bowstring.records import MODEL_ROLE, by_item
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
 from bowstring.runs.items import chosen_groups, users_in_order
-from bowstring.runs.repeats import MODEL_ROLE, Repeated, open_repeated, repeats_of
+from bowstring.runs.repeats import Repeated, open_repeated, repeats_of
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
 from bowstring.runs.running import Running
 from bowstring.runs.store import Store

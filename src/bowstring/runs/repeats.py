@@ -11,11 +11,9 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from bowstring.records import REPEAT, STAGE_ROLE, Sampling
+from bowstring.records import MODEL_ROLE, REPEAT, STAGE_ROLE, Sampling
 from bowstring.runs.asking import collecting_sources
 from bowstring.runs.runner import Record, Work
-
-MODEL_ROLE = "model"
 
 
 class Repeat(NamedTuple):

@@ -27,14 +27,15 @@ from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.writing import check_file
 from bowstring.judging import builtin
-from bowstring.models.interface import Model
+from bowstring.models.interface import Model, is_openai
 from bowstring.models.prices import Price, Prices
 from bowstring.models.rates import rate_limiter
 from bowstring.models.thinking import ThinkingSettings
-from bowstring.records import STAGE_ROLE, Sampling, item_and_answer
+from bowstring.records import MODEL_ROLE, STAGE_ROLE, Sampling, item_and_answer
 from bowstring.runs.asking import Asker
 from bowstring.runs.budget import Budget
 from bowstring.runs.codec import KEYS_ONLY, SCHEMA, Codec, problem_with_schema
+from bowstring.runs.cut_answers import cut_of_others, in_words
 from bowstring.runs.failures import commonest_failure, count_failures
 from bowstring.runs.folder import RunFolder, fingerprint, read_manifest, read_records, with_checksum
 from bowstring.runs.items import Items, chosen_groups
@@ -42,7 +43,7 @@ from bowstring.runs.log import RunLog
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 from bowstring.runs.progress import Progress
 from bowstring.runs.remarks import Remarks
-from bowstring.runs.repeats import MODEL_ROLE, Repeated, as_repeated, open_repeated, repeats_of
+from bowstring.runs.repeats import Repeated, as_repeated, open_repeated, repeats_of
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
 from bowstring.runs.store import Store
 from bowstring.settings import check_settings, option
@@ -165,6 +166,7 @@ class Evaluation:
     folder: Path
     codec: Codec = KEYS_ONLY  # codec of its records
     page: Callable[[dict[str, Any], Sequence[Record]], str] | None = None  # draws report.html
+    longer: str = ""  # what a user can do if answers of judges are cut
 
 
 @dataclass(slots=True)
@@ -281,9 +283,8 @@ class Running:
             for role, model in self.models.items():
                 beside, at_once = first.get(model.name), getattr(model, "at_once", False)
                 options = self.options
-                same = beside is not None and beside.model.identity == model.identity  # --served-as is by role
                 askers[role] = Asker(
-                    beside.model if beside and same else model,
+                    beside.model if beside and _is_same(beside.model, model) else model,
                     store,
                     beside=beside,
                     concurrency=None if at_once else options.concurrency,
@@ -330,6 +331,7 @@ class Running:
             "n": len({item_and_answer(record)[0] for record in records}),
             "records": len(records),  # more than items if there are several answers or judgements
             "failures": count_failures(records),
+            "cut": _cut(askers),
             "usage": _usages(askers),
             "notes": [*self._notes(evaluation, askers, None if complete else stopped), *_replaced_note(askers)],
             "versions": _versions(),
@@ -356,6 +358,8 @@ class Running:
         if judge is not None and judge == evaluation.configuration.get("model"):  # an audit has no model
             notes.append("the judge is the evaluated model: judges tend to prefer their own answers")
         notes += [*self.notes, *evaluation.items.notes(), *_remarks(askers)]
+        for role, cut in cut_of_others({"cut": _cut(askers)}).items():
+            notes.append(in_words(role, cut, "" if role == STAGE_ROLE else evaluation.longer))
         for model in {id(model): model for model in self.models.values()}.values():
             asked, trained = evaluation.configuration["prompts"], getattr(model, "trained_prompts", {})
             if changed := [name for name, words in trained.items() if asked.get(name, words) != words]:
@@ -433,9 +437,20 @@ def _remarks(askers: Mapping[str, Asker]) -> list[str]:
     return [note for model, remarks in found.items() for note in remarks.notes(model)]
 
 
+def _cut(askers: Mapping[str, Asker]) -> dict[str, dict[str, Any]]:
+    """Return what was cut, by role; roles without such an answer are omitted."""
+    return {role: asker.cut.as_json() for role, asker in askers.items() if asker.cut.limits}
+
+
 def _replaced_note(askers: Mapping[str, Asker]) -> list[str]:
     n = sum(asker.tally.replaced for asker in askers.values())
     return [f"--fresh replaced {n:,} responses in the store"] if n else []
+
+
+def _is_same(one: Model, other: Model) -> bool:
+    """Return whether two models with the same name are asked in the same way: --served-as and --as-openai are by
+    role."""
+    return one.identity == other.identity and is_openai(one) == is_openai(other)
 
 
 def _usages(askers: Mapping[str, Asker]) -> dict[str, dict[str, Any]]:

@@ -99,7 +99,7 @@ class Sweep:
                 **{k: m.get(k, 0) for k in ("truncated", "refused")},
                 "context_tokens": None if characters is None else characters / density,
                 "metrics": m["metrics"],
-                **{k: m[k] for k in ("unscored", "failures") if k in m},
+                **{k: m[k] for k in ("unscored", "failures", "cut") if k in m},
                 "usage": m["usage"],
             }
         first = next(iter(runs.values())).metrics
@@ -109,7 +109,7 @@ class Sweep:
             "fingerprint": self._fingerprint(),
             "points": points,
             "tokenizer": counter.name if counter else f"{_ABOUT:g} characters per token",
-            "notes": list(dict.fromkeys(note for run in runs.values() for note in run.metrics["notes"])),
+            "notes": _notes(runs),
             "config": {k: v for k, v in first["config"].items() if k != "settings"},
         }
 
@@ -121,6 +121,15 @@ class Sweep:
         texts = list(islice(first.items.texts(), _SAMPLE))
         tokens = sum(counter.count(texts))
         return sum(map(len, texts)) / tokens if tokens else _ABOUT
+
+
+def _notes(runs: Mapping[str, Run]) -> list[str]:
+    """Return the notes of all points; one that is not of all of them says of which."""
+    found: dict[str, list[str]] = {}
+    for name, run in runs.items():
+        for note in run.metrics["notes"]:
+            found.setdefault(note, []).append(name)
+    return [note if len(names) == len(runs) else f"{'; '.join(names)}: {note}" for note, names in found.items()]
 
 
 def run_folders(folder: Path) -> list[Path]:

@@ -22,7 +22,7 @@ from bowstring.benchmarks.of_run import open_run
 from bowstring.errors import DataError, UsageError, quote_value
 from bowstring.files.redaction import error_line
 from bowstring.judging import builtin
-from bowstring.models.interface import Model
+from bowstring.models.interface import Model, is_openai
 from bowstring.models.names import check_address_of_run, name_of_identity, open_model
 from bowstring.models.prices import load_prices
 from bowstring.models.thinking import ThinkingSettings
@@ -124,7 +124,9 @@ class Audit:
         found = {
             "schema": SCHEMA,
             **self.about,
-            **{name: m[name] for name in ("complete", "n", "failed", "unparsed", "findings", "skipped", "usage")},
+            **{
+                name: m[name] for name in ("complete", "n", "failed", "unparsed", "findings", "skipped", "cut", "usage")
+            },
             "notes": list(dict.fromkeys([*self.about["notes"], *m["notes"]])),
         }
         folder = RunFolder(self.path)
@@ -190,6 +192,7 @@ def prepare_audit(
             chosen.sample,
             None if same else str(configuration["judge"]),
             {role: roles.names[role] for role in ("judge", "second") if role in roles.names},
+            frozenset(role for role, one in roles.models.items() if is_openai(one)),
             configuration.get("matcher"),
             run.data_name,
             skipped,
@@ -221,7 +224,8 @@ def prepare_audit(
     folder = path / FOLDER / fingerprint(audited)[:8]
     if linked := next((place for place in (folder.parent, folder) if place.is_symlink()), None):
         raise UsageError(f"{linked} is a symbolic link; Bowstring does not write through links: remove it")
-    evaluation = Evaluation(benchmark.name, items, audited, folder)
+    longer = "repeat the run with more --judge-tokens" if hasattr(benchmark.settings, "judge_tokens") else ""
+    evaluation = Evaluation(benchmark.name, items, audited, folder, longer=longer)
     thinking = ThinkingSettings.of_configuration(configuration)
     if "model" in roles.models:
         thinking.check(roles.models["model"])
@@ -351,7 +355,14 @@ class _Opening:
         served_as = self._known.served_as.get(role) if given is None else None
         try:
             name = given if given is not None else self._name_of_run(role, str(had))
-            found = open_model(name, patience=patience, tell=self._tell, with_key=self._with_keys, served_as=served_as)
+            found = open_model(
+                name,
+                patience=patience,
+                tell=self._tell,
+                with_key=self._with_keys,
+                served_as=served_as,
+                as_openai=role in self._configuration.get("as_openai", ()) and str(name).startswith("openai/"),
+            )
         except UsageError as error:
             if given is not None:
                 raise

@@ -13,7 +13,8 @@ from bowstring.benchmarks.of_run import installed_benchmark, open_run
 from bowstring.errors import UsageError
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
-from bowstring.records import by_item, is_repeated, item_and_answer
+from bowstring.records import MODEL_ROLE, by_item, is_repeated, item_and_answer
+from bowstring.runs.cut_answers import in_words
 from bowstring.runs.folder import EndedRun
 from bowstring.runs.runner import Record
 from bowstring.runs.sweep import run_folders
@@ -22,7 +23,8 @@ from bowstring.studies.run_names import short_names
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A run in a comparison: its short name, its records by key, and counts of failed and unparsed items."""
+    """A run in a comparison: its short name, its records by key, and counts of failed and unparsed items; `cut` counts
+    the answers in all of the run that were cut at their limit, by role."""
 
     name: str
     folder: Path
@@ -30,13 +32,14 @@ class Contender:
     records: Mapping[str, Record]
     failed: int
     unparsed: int
+    cut: Mapping[str, Mapping[str, Any]]
 
     @property
     def benchmark(self) -> str:
         return str(self.configuration["benchmark"])
 
     def as_json(self) -> dict[str, Any]:
-        counts = {"n": len(self.records), "failed": self.failed, "unparsed": self.unparsed}
+        counts = {"n": len(self.records), "failed": self.failed, "unparsed": self.unparsed, "cut": self.cut}
         return {"name": self.name, "folder": str(self.folder), **counts, "config": self.configuration}
 
 
@@ -61,7 +64,8 @@ def open_contenders(paths: Sequence[Path], baseline: Path | None) -> tuple[list[
     contenders = []
     for name, run, own in zip(names, ended, records, strict=True):
         compared = [record for record in own.values() if item_and_answer(record)[0] in shared]
-        contenders.append(Contender(name, run.path, run.configuration, own, *_counts(benchmark, compared)))
+        counts = _counts(benchmark, compared)
+        contenders.append(Contender(name, run.path, run.configuration, own, *counts, _saved(run.path).get("cut", {})))
     at = 0 if baseline is None else list(folders).index(baseline.resolve())
     return contenders, names[at], notes + _notes(benchmark, contenders, len(shared))
 
@@ -162,7 +166,9 @@ def _notes(benchmark: Benchmark, contenders: Sequence[Contender], shared: int) -
                 f"{run.name}: {run.failed:,} failed and {run.unparsed:,} unparsed of {_compared(run, shared)}; "
                 "left out of the differences that need them"
             )
-    own = {run.name: _own_notes(run.folder) for run in contenders}
+        if MODEL_ROLE in run.cut:
+            notes.append(f"{run.name}: {in_words(MODEL_ROLE, run.cut[MODEL_ROLE])}")
+    own = {run.name: list(map(str, _saved(run.folder).get("notes", ()))) for run in contenders}
     for note in dict.fromkeys(note for found in own.values() for note in found):
         whose = [name for name, found in own.items() if note in found]
         notes.append(note if len(whose) == len(own) else f"{'; '.join(whose)}: {note}")
@@ -195,8 +201,9 @@ def _judging_notes(benchmark: Benchmark, contenders: Sequence[Contender]) -> lis
     return notes
 
 
-def _own_notes(folder: Path) -> list[str]:
+def _saved(folder: Path) -> dict[str, Any]:
+    """The metrics.json of a run; empty if it cannot be read: only the records are compared."""
     try:
-        return [str(note) for note in parse_strict_json((folder / "metrics.json").read_bytes())["notes"]]
-    except (OSError, ParseError, KeyError, TypeError):
-        return []  # only the records are compared
+        return dict(parse_strict_json((folder / "metrics.json").read_bytes()))
+    except (OSError, ParseError, TypeError, ValueError):
+        return {}

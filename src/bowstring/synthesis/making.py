@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from bowstring.judging.structured import Unreadable
+from bowstring.models.interface import is_openai
 from bowstring.records import Message, Prompt, Role, Sampling, Trunk
 from bowstring.runs.asking import Asker
 from bowstring.synthesis.quality import Flaw, Quality
@@ -120,9 +121,8 @@ class Maker:
         )
 
     def instruction_role(self, role: str) -> Role:
-        """Return the role of messages with instructions that the model of a role is served with."""
-        named: Role = getattr(self.askers[role].model, "instruction_role", "system")
-        return named
+        """Return the role of messages with instructions, as the authors of a benchmark send them."""
+        return "developer" if is_openai(self.askers[role].model) else "system"
 
     async def _read(
         self, role: str, what: str, prompt: Prompt, sampling: Sampling, read: Callable[[str], T], *, repair: bool

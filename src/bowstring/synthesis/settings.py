@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict
 
 from bowstring.files.writing import check_file
+from bowstring.models.names import AS_OPENAI_HELP
 from bowstring.settings import check_settings, option
 from bowstring.synthesis.seeds import FIELD
 
@@ -42,6 +44,7 @@ class SynthesisKeywords(TypedDict, total=False):
     attempts: int
     requests_per_minute: float | None
     tokens_per_minute: float | None
+    as_openai: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,9 @@ class SynthesisOptions:
     )
     tokens_per_minute: float | None = field(
         default=None, metadata=option("Tokens of prompts and answers of each model per minute.", above=0)
+    )
+    as_openai: tuple[str, ...] = field(
+        default=(), metadata=option(f"{AS_OPENAI_HELP}; repeatable.", metavar="ROLE", shown_default="")
     )
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ long responses score higher. `findings` computes the findings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from bowstring.benchmarks.auditing import AuditRequest
@@ -52,7 +52,7 @@ class CupidAuditing:
             sample=request.sample,
             run_judge=request.run_judge,
             matchers={"judge": request.matcher, "second": None},
-            judges=request.judges,
+            openai=request.openai,
             skipped=request.skipped,
         )
 
@@ -71,7 +71,7 @@ class CupidAudit:
         sample: int,
         run_judge: str | None,
         matchers: Mapping[str, str | None],
-        judges: Mapping[str, str],
+        openai: Collection[str],
         skipped: Mapping[str, str],
     ) -> None:
         self.records = records
@@ -81,8 +81,9 @@ class CupidAudit:
         self.run_judge = run_judge
         self.items = seeded_sample(records, sample, lambda record: str(record["key"]), purpose="audit")
         self._responses = [(r["persona"], r["generation"]["response"]) for r in records if _is_answered(r)]
+        of_second = ("judge",) if "second" in openai else ()
         self._prompts = {
-            role: PublishedPrompts(prompts, matcher=matcher, judge=judges.get(role))
+            role: PublishedPrompts(prompts, matcher=matcher, openai=openai if role == "judge" else of_second)
             if settings.protocol == "published"
             else CupidPrompts(prompts, oracle=False, matcher=matcher, verdicts=settings.verdicts)
             for role, matcher in matchers.items()

@@ -32,6 +32,7 @@ class CupidCertification:
     packages: tuple[str, ...] = ("openai", "anthropic", "google.genai", "datasets", "yaml")
     model = "gpt-4.1-nano-2025-04-14"
     judge = "gpt-4o-2024-11-20"
+    as_openai: tuple[str, ...] = ("judge",)
     replaced = ""
 
     def cases(self) -> Sequence[Case]:

@@ -7,7 +7,7 @@ scores the answer from 1 to 10.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Literal, TypedDict, TypeVar, get_args
@@ -20,7 +20,14 @@ from bowstring.benchmarks.cupid.published_prompts import PublishedPrompts
 from bowstring.benchmarks.cupid.scores import summarize
 from bowstring.benchmarks.cupid.types import Instance
 from bowstring.benchmarks.interface import Context, Opener
-from bowstring.benchmarks.judges import PROTOCOL_HELP, VERDICTS_HELP, Protocol, known_verdict, plan_judge
+from bowstring.benchmarks.judges import (
+    JUDGE_TOKENS_HELP,
+    PROTOCOL_HELP,
+    VERDICTS_HELP,
+    Protocol,
+    known_verdict,
+    plan_judge,
+)
 from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker, stage_identities
 from bowstring.concurrency import gather_in_order
 from bowstring.errors import UsageError
@@ -97,7 +104,7 @@ class CupidSettings:
         metadata=option(PROTOCOL_HELP),
     )
     judge_tokens: int = field(
-        default=8192, metadata=option("Maximum length of an answer of a judge or matcher, with its thoughts.", min=1)
+        default=8192, metadata=option(f"{JUDGE_TOKENS_HELP} The writer of checklists gets half of them.", min=1)
     )
     retriever: str = field(
         default="facebook/contriever", metadata=option("Embedding model for dense search: a hub id or a folder.")
@@ -145,19 +152,19 @@ class CupidEvaluation:
         readers: Readers | None = None,
         search: DenseSearch | None = None,
         own: UserStages | None = None,
-        judge: str | None = None,
         matcher: str | None = None,
+        openai: Collection[str] = (),
     ) -> None:
         self.data = data
         self.settings = settings
         self._view = settings.view()
         self._prompts: CupidPrompts = (
-            PublishedPrompts(prompts, matcher=matcher, judge=judge)
+            PublishedPrompts(prompts, matcher=matcher, openai=openai)
             if settings.protocol == "published"
             else CupidPrompts(prompts, oracle=settings.oracle_preference, matcher=matcher, verdicts=settings.verdicts)
         )
-        limit = settings.judge_tokens, self._prompts.limit_name
-        self._judging, self._listing = judge_sampling(*limit), decomposer_sampling(*limit)
+        tokens = settings.judge_tokens
+        self._judging, self._listing = judge_sampling(tokens), decomposer_sampling(tokens)
         words = StageWords(self._prompts.summary, SUMMARY_SAMPLING, summary_tokens=120)
         self._histories = Histories(self._view, readers or Readers(data), words, dense=search, own=own)
         self._search, self._own = search, own
@@ -466,7 +473,14 @@ def _about(instance: Instance) -> Record:
 def opener(data: CupidSet, settings: Sequence[CupidSettings], context: Context) -> Opener:
     """An opener whose evaluations share the history readers and a dense search."""
     readers, search = Readers(data), dense_search(settings, context)
-    judge, matcher = context.models.get("judge"), context.models.get("matcher")
+    matcher = context.models.get("matcher")
     return lambda one, prompts: CupidEvaluation(
-        data, one, prompts, readers=readers, search=search, own=own_stages(one.view()), judge=judge, matcher=matcher
+        data,
+        one,
+        prompts,
+        readers=readers,
+        search=search,
+        own=own_stages(one.view()),
+        matcher=matcher,
+        openai=context.openai,
     )

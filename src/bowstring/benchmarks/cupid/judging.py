@@ -13,16 +13,14 @@ from bowstring.judging.structured import Unreadable, read_checklist, read_labels
 from bowstring.records import Sampling
 from bowstring.runs.asking import Asker
 
-_DECOMPOSER_TOKENS = 4096
+
+def judge_sampling(tokens: int) -> Sampling:
+    return Sampling(max_tokens=tokens, temperature=0.0)
 
 
-def judge_sampling(tokens: int, limit_name: str | None = None) -> Sampling:
-    return Sampling(max_tokens=tokens, temperature=0.0, limit_name=limit_name)
-
-
-def decomposer_sampling(tokens: int, limit_name: str | None = None) -> Sampling:
-    """A checklist is short: as published, its writer gets fewer tokens."""
-    return judge_sampling(min(tokens, _DECOMPOSER_TOKENS), limit_name)
+def decomposer_sampling(tokens: int) -> Sampling:
+    """A checklist is short: as published, its writer gets half as many tokens."""
+    return judge_sampling(max(1, tokens // 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +34,11 @@ class CupidJudging:
 
     @property
     def _judging(self) -> Sampling:
-        return judge_sampling(self.tokens, self.prompts.limit_name)
+        return judge_sampling(self.tokens)
 
     @property
     def _listing(self) -> Sampling:
-        return decomposer_sampling(self.tokens, self.prompts.limit_name)
+        return decomposer_sampling(self.tokens)
 
     async def judgement(self, instance: Instance, answer: str) -> str:
         if self.judge is None:

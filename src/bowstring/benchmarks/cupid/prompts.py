@@ -29,8 +29,8 @@ _CATEGORY = re.compile(
 
 
 class CupidPrompts:
-    _system: Role = "system"  # the role of what a judge is told first
-    limit_name: str | None = None  # how requests to a judge name the limit of tokens, if that matters
+    _judge_role: Role = "system"  # of what the judge is told first
+    _matcher_role: Role = "system"
 
     def __init__(self, folder: PromptFolder, *, oracle: bool, matcher: str | None, verdicts: Verdicts = "json") -> None:
         log = frozenset({"interaction_log", "curr_request"})
@@ -95,12 +95,13 @@ class CupidPrompts:
         values = {"interaction_log": self.log(sessions), "curr_request": request, **more}
         return (*system, Message("user", template.user_pieces(**values)))
 
-    def _filled(self, template: Template, **values: str) -> Prompt:
-        """A filled template as a prompt: its system part, if it has one, and its user part."""
+    @staticmethod
+    def _filled(template: Template, role: Role = "system", /, **values: str) -> Prompt:
+        """A filled template as a prompt: its system part, if it has one, in a role, and its user part."""
         user = Message("user", template.user_pieces(**values))
         if template.system is None:
             return _alone(user)
-        return _alone(Message(self._system, (template.system_text(**values),)), user)
+        return _alone(Message(role, (template.system_text(**values),)), user)
 
     def session(self, dialogue: Dialogue) -> str:
         return "\n\n".join(f"### {NAMES[m.role]}\n\n{m.text}" for m in dialogue.messages)
@@ -109,12 +110,14 @@ class CupidPrompts:
         return self._filled(self._summary, session=self.session(dialogue))
 
     def decompose(self, preference: str) -> VerdictRequest:
-        prompt = self._filled(self._decomposer, preferences=preference)
+        prompt = self._filled(self._decomposer, self._judge_role, preferences=preference)
         return VerdictRequest.json(prompt, CHECKLIST, by_schema=self._lists_by_schema)
 
     def match(self, items: Sequence[str], preference: str) -> VerdictRequest:
         numbered = "\n".join(f"{n}. {item}" for n, item in enumerate(items, 1))
-        prompt = self._filled(self._matcher, preference=preference, checklist=numbered, examples=self._examples)
+        prompt = self._filled(
+            self._matcher, self._matcher_role, preference=preference, checklist=numbered, examples=self._examples
+        )
         return VerdictRequest.json(prompt, COVERAGE, by_schema=self._labels_by_schema)
 
     def judge(self, instance: Instance, answer: str) -> VerdictRequest:
@@ -124,13 +127,14 @@ class CupidPrompts:
             "user_request": instance.request,
             "ai_response": answer.strip(),
         }
-        return self._judger.request(lambda template: self._filled(template, **values))
+        return self._judger.request(lambda template: self._filled(template, self._judge_role, **values))
 
     def analysis(self, instance: Instance, inferred: str) -> Prompt:
         others = {s.preference: s.context_factor for s in instance.sessions if s.preference != instance.preference}
         listed = "\n".join(f"- {factor}: {preference}" for preference, factor in others.items()) or "- none"
         return self._filled(
             self._analysis,
+            self._judge_role,
             context_factor=instance.context_factor,
             preference=instance.preference,
             inferred=inferred,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bowstring.benchmarks.cupid.prompts import NAMES, CupidPrompts
-from bowstring.benchmarks.judges import is_openai, missing_prompts
+from bowstring.benchmarks.judges import missing_prompts
 from bowstring.errors import UsageError
 from bowstring.prompts import PromptFolder
 from bowstring.records import Dialogue
@@ -23,12 +23,15 @@ _NEEDED = (
 
 
 class PublishedPrompts(CupidPrompts):
-    def __init__(self, folder: PromptFolder, *, matcher: str | None, judge: str | None) -> None:
-        """`judge` and `matcher` are names of models: OpenAI's get what they are told first from the "developer"."""
+    def __init__(self, folder: PromptFolder, *, matcher: str | None, openai: Collection[str]) -> None:
+        """`matcher` is the name of a model; without one the judge matches. The roles of `openai` (judge, matcher) get
+        what they are told first in the role `developer`."""
         if missing := [name for name in _NEEDED if not folder.has_override(f"cupid/{name}")]:
             raise UsageError(missing_prompts(f"cupid/{missing[0]}"))
-        if is_openai(judge):
-            self._system, self.limit_name = "developer", "max_completion_tokens"
+        if "judge" in openai:
+            self._judge_role = "developer"
+        if ("judge" if matcher is None else "matcher") in openai:
+            self._matcher_role = "developer"
         super().__init__(folder, oracle=False, matcher=matcher, verdicts="text")
 
     def session(self, dialogue: Dialogue) -> str:

@@ -6,7 +6,7 @@ judge, and so on. `findings` computes the findings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from bowstring.benchmarks.auditing import AuditRequest
 from bowstring.benchmarks.hicupid.evaluation import HicupidSettings
 from bowstring.benchmarks.hicupid.findings import findings_of
-from bowstring.benchmarks.hicupid.judging import JUDGE_SAMPLING, SCORES, HicupidJudging, question_of, verdict_of
+from bowstring.benchmarks.hicupid.judging import SCORES, HicupidJudging, question_of, verdict_of
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
 from bowstring.benchmarks.hicupid.scores import cluster_of
 from bowstring.benchmarks.hicupid.truth import NAME as TRUTH_NAME
@@ -24,7 +24,7 @@ from bowstring.benchmarks.hicupid.validity import KnownPersonas
 from bowstring.benchmarks.judges import ask_judge, plan_judge
 from bowstring.concurrency import gather_in_order
 from bowstring.judging import builtin, probes, verdicts
-from bowstring.judging.forms import DISLIKE, DRAGGED_IN, FormedTemplate, VerdictRequest, Verdicts, places
+from bowstring.judging.forms import DISLIKE, DRAGGED_IN, FormedTemplate, VerdictRequest, places
 from bowstring.models.interface import RequestFailed
 from bowstring.prompts import PromptFolder, Template
 from bowstring.records import Known, Message, Planned, Prompt, Sampling, Trunk
@@ -63,7 +63,7 @@ class HicupidAuditing:
             sample=request.sample,
             run_judge=request.run_judge,
             truths=truths,
-            judges=request.judges,
+            openai=request.openai,
             skipped=request.skipped,
         )
 
@@ -92,13 +92,14 @@ class HicupidAudit:
         sample: int,
         run_judge: str | None,
         truths: Mapping[str, Truth],
-        judges: Mapping[str, str],
+        openai: Collection[str],
         skipped: Mapping[str, str],
     ) -> None:
         self.records = records
         self.checks = [check for check in checks if check not in skipped]
         self.skipped = dict(skipped)
         self.settings = settings
+        self._openai = "model" in openai
         self.run_judge = run_judge
         answered = [record for record in records if "answer" in record]
         self.items = seeded_sample(answered, sample, lambda record: str(record["key"]), purpose="audit")
@@ -112,10 +113,9 @@ class HicupidAudit:
             verdicts=settings.verdicts if settings.protocol == "bowstring" else "text",
         )
         self._judging = {
-            role: HicupidJudging(self._prompts, truths.get(role), settings.judge_sampling(judges.get(role)))
-            for role in ("judge", "second")
+            role: HicupidJudging(self._prompts, truths.get(role), settings.judging) for role in ("judge", "second")
         }
-        self._own = _AuditQuestions(prompts, records, truths.get("judge"), self.checks, settings.verdicts)
+        self._own = _AuditQuestions(prompts, records, truths.get("judge"), self.checks, settings)
         self._general = [(r["persona"], r["general_answer"]) for r in answered if r["persona"]]
 
     @property
@@ -191,10 +191,10 @@ class HicupidAudit:
                     )
             if "judge" in roles:
                 for asked in self._own.of(record).values():
-                    yield plan_judge("judge", asked, JUDGE_SAMPLING, 60)
+                    yield plan_judge("judge", asked, self._own.sampling, 60)
 
     def _without_history(self, question: Question) -> tuple[Prompt, Sampling]:
-        return self._prompts.alone(question, ()), self.settings.sampling(question, None)
+        return self._prompts.alone(question, ()), self.settings.sampling(question, openai=self._openai)
 
     def open_group(self, group: Sequence[Record], askers: Mapping[str, Asker]) -> Work[Record]:  # noqa: ARG002
         async def work(record: Record) -> Record:
@@ -253,16 +253,17 @@ class _AuditQuestions:
         records: Sequence[Record],
         truth: Truth | None,
         checks: Sequence[str],
-        verdicts_as: Verdicts,
+        settings: HicupidSettings,
     ) -> None:
         self._truth = truth
+        self.sampling = settings.judging
         asked = frozenset({"question", "answer"})
         needs = {"overpersonalization": asked | {"facts"}, "dislikes": asked | {"relation", "entity"}}
         names = {"overpersonalization": "hicupid/audit_dragged_in", "dislikes": "hicupid/audit_dislike"}
         forms = {"overpersonalization": DRAGGED_IN, "dislikes": DISLIKE}
         self._templates = {
             check: FormedTemplate.of(
-                prompts.get(name, needs=needs[check], may=places(forms[check])), forms[check], verdicts_as
+                prompts.get(name, needs=needs[check], may=places(forms[check])), forms[check], settings.verdicts
             )
             for check, name in names.items()
             if check in checks
@@ -292,7 +293,7 @@ class _AuditQuestions:
     async def ask(self, check: str, record: Record, judge: Asker | None) -> Record:
         try:
             said = (
-                await ask_judge(judge, self.of(record)[check], JUDGE_SAMPLING)
+                await ask_judge(judge, self.of(record)[check], self.sampling)
                 if judge is not None
                 else self._by_words(check, record)
             )

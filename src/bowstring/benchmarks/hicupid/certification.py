@@ -53,6 +53,7 @@ class HicupidCertification:
     )
     model = "gpt-4o-mini"
     judge = "gpt-4o-2024-11-20"
+    as_openai: tuple[str, ...] = ("model", "judge")
     replaced = (
         "Two calls of the reference are replaced because they need the internet: signing in to the hub, and loading "
         "the vocabulary with which it counts tokens for its log."

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from typing import Any, Literal, TypedDict, get_args
 
 from bowstring.benchmarks.hicupid import published
 from bowstring.benchmarks.hicupid.data import HicupidSet
-from bowstring.benchmarks.hicupid.judging import JUDGE_SAMPLING, LIMIT_NAME, SCORES, HicupidJudging, verdict_of
+from bowstring.benchmarks.hicupid.judging import SCORES, HicupidJudging, verdict_of
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts, Instruction
 from bowstring.benchmarks.hicupid.scores import recall_of, summarize
 from bowstring.benchmarks.hicupid.truth import NAME as TRUTH_NAME
@@ -18,7 +18,14 @@ from bowstring.benchmarks.hicupid.truth import NOTE as TRUTH_NOTE
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question, QuestionType
 from bowstring.benchmarks.interface import Context, Opener
-from bowstring.benchmarks.judges import PROTOCOL_HELP, VERDICTS_HELP, Protocol, is_openai, plan_judge, text_as_published
+from bowstring.benchmarks.judges import (
+    JUDGE_TOKENS_HELP,
+    PROTOCOL_HELP,
+    VERDICTS_HELP,
+    Protocol,
+    plan_judge,
+    text_as_published,
+)
 from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker, stage_identities
 from bowstring.concurrency import gather_in_order
 from bowstring.errors import UsageError
@@ -61,6 +68,7 @@ class _FixedKeywords(TypedDict, total=False):
     verdicts: Verdicts
     protocol: Protocol
     top_p: float | None
+    judge_tokens: int
 
 
 class HicupidKeywords(_FixedKeywords, total=False):
@@ -132,6 +140,7 @@ class HicupidSettings:
     top_p: float | None = field(
         default=None, metadata=option("Top-p of the evaluated model; the published one is 1.", min=0, max=1)
     )
+    judge_tokens: int = field(default=512, metadata=option(JUDGE_TOKENS_HELP, min=1))
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -146,20 +155,20 @@ class HicupidSettings:
     def view(self) -> View:
         return parse_view(self.history, kinds=get_args(Kind), units=UNITS)
 
-    def sampling(self, question: Question, model: str | None) -> Sampling:
-        """`model` is the name of the evaluated model: as published, OpenAI's get fewer settings."""
+    def sampling(self, question: Question, *, openai: bool) -> Sampling:
+        """`openai` says that the evaluated model is asked as OpenAI's API is: as published, with fewer settings."""
         if self.protocol != "published":
             seed = self.number("answer", question) % 2**31
             return Sampling(self.max_tokens, self.temperature, self.top_k, self.top_p, seed)
-        if is_openai(model):
-            return Sampling(self.max_tokens, self.temperature, seed=self.published_seed, limit_name=LIMIT_NAME)
+        if openai:
+            return Sampling(self.max_tokens, self.temperature, top_p=self.top_p, seed=self.published_seed)
         top_p = 1.0 if self.top_p is None else self.top_p
         return Sampling(self.max_tokens, self.temperature, self.top_k, top_p, self.published_seed)
 
-    def judge_sampling(self, judge: str | None) -> Sampling:
-        if self.protocol != "published":
-            return JUDGE_SAMPLING
-        return replace(JUDGE_SAMPLING, seed=self.published_seed, limit_name=LIMIT_NAME if is_openai(judge) else None)
+    @property
+    def judging(self) -> Sampling:
+        seed = self.published_seed if self.protocol == "published" else None
+        return Sampling(self.judge_tokens, temperature=0.0, seed=seed)
 
     @property
     def published_seed(self) -> int:
@@ -188,6 +197,7 @@ class HicupidSettings:
                 "verdicts",
                 "protocol",
                 "top_p",
+                "judge_tokens",
             ):
                 del settings[name]
         return settings
@@ -205,8 +215,8 @@ class HicupidEvaluation:
         readers: Readers | None = None,
         search: DenseSearch | None = None,
         own: UserStages | None = None,
-        model: str | None = None,
         judge: str | None = None,
+        openai: Collection[str] = (),
         truth: Truth | None = None,
     ) -> None:
         self.data = data
@@ -233,10 +243,8 @@ class HicupidEvaluation:
         self._readers, self._search, self._own = readers, search, own
         self._judge = judge
         self._truth = truth
-        self._model = model
-        self._judging = HicupidJudging(
-            self._prompts, truth, settings.judge_sampling(judge), settings.protocol == "published"
-        )
+        self._openai = "model" in openai
+        self._judging = HicupidJudging(self._prompts, truth, settings.judging, settings.protocol == "published")
         self._profiles: dict[int, Profile] = {q.user_id: q.profile for q in data.questions() if q.profile}
 
     def groups(self, limit: int | None) -> list[list[Question]]:
@@ -283,7 +291,7 @@ class HicupidEvaluation:
         planned, shown, guessed = self._histories.plan(str(group[0].user_id), _asked(group), known)
         yield from planned
         for question, prompt in zip(group, self._filled(group, shown), strict=True):
-            sampling = self.settings.sampling(question, self._model)
+            sampling = self.settings.sampling(question, openai=self._openai)
             yield Planned("model", prompt, sampling, min(self.settings.max_tokens, 60), guessed)
             if "judge" in roles:
                 answer = None if guessed else known("model", prompt, sampling)
@@ -350,7 +358,7 @@ class HicupidEvaluation:
         self, record: Record, question: Question, prompt: Prompt, askers: Mapping[str, Asker]
     ) -> Record:
         try:
-            completion = await askers["model"].ask(prompt, self.settings.sampling(question, self._model))
+            completion = await askers["model"].ask(prompt, self.settings.sampling(question, openai=self._openai))
         except RequestFailed as failed:
             return record | {"failure": failure_of("answer", failed)}
         record |= {
@@ -417,7 +425,7 @@ def opener(data: HicupidSet, settings: Sequence[HicupidSettings], context: Conte
     readers = Readers(data, tokens=settings[0].bm25_tokens)
     search = dense_search(settings, context)
     truth = load_truth(context.data) if context.judge == TRUTH_NAME else None
-    model, judge = context.models.get("model"), context.models.get("judge")
+    judge = context.models.get("judge")
     return lambda one, prompts: HicupidEvaluation(
         data,
         one,
@@ -425,7 +433,7 @@ def opener(data: HicupidSet, settings: Sequence[HicupidSettings], context: Conte
         readers=readers,
         search=search,
         own=own_stages(one.view()),
-        model=model,
         judge=judge,
+        openai=context.openai,
         truth=truth,
     )

@@ -15,16 +15,14 @@ from bowstring.labels import COMPARED_SCORES, LOSE, NO, TIE, WIN, YES, YES_OR_NO
 from bowstring.records import Sampling, item_and_answer
 from bowstring.runs.asking import Asker
 
-JUDGE_SAMPLING = Sampling(max_tokens=512, temperature=0.0)
-LIMIT_NAME = "max_completion_tokens"  # as published, for OpenAI's models
 SCORES = COMPARED_SCORES | YES_OR_NO_SCORES
 
 
 @dataclass(frozen=True, slots=True)
 class HicupidJudging:
     prompts: HicupidPrompts
-    truth: Truth | None = None
-    sampling: Sampling = JUDGE_SAMPLING
+    truth: Truth | None
+    sampling: Sampling
     published: bool = False  # a judge's message without text is a failed request
 
     async def judgement(self, question: Question, answer: str, side: str, judge: Asker | None) -> str:

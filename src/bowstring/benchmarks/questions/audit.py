@@ -33,7 +33,7 @@ from bowstring.benchmarks.findings import (
 from bowstring.benchmarks.judges import plan_judge
 from bowstring.benchmarks.probe_findings import ProbeFindings
 from bowstring.benchmarks.questions.data import Question
-from bowstring.benchmarks.questions.evaluation import JUDGE_SAMPLING, QuestionSettings, judge_answer, question_of
+from bowstring.benchmarks.questions.evaluation import QuestionSettings, judge_answer, question_of
 from bowstring.benchmarks.questions.leading import leading_metric
 from bowstring.benchmarks.questions.prompts import QuestionPrompts
 from bowstring.concurrency import gather_in_order
@@ -139,6 +139,7 @@ class QuestionAudit:
         return self._prompts.alone(question, Shown()), settings.sampling(question.key)
 
     def plan(self, group: Sequence[Record], roles: Sequence[str], known: Known) -> Iterator[Planned]:
+        judging = self._settings.judging
         for record in group:
             question = question_of(record)
             if "no-history" in self._checks:
@@ -147,11 +148,11 @@ class QuestionAudit:
                 answer = known("model", prompt, sampling)
                 if "judge" in roles:
                     guessed = self._prompts.judge(question, "word " * 60 if answer is None else answer)
-                    yield plan_judge("judge", guessed, JUDGE_SAMPLING, 60, estimated=answer is None)
+                    yield plan_judge("judge", guessed, judging, 60, estimated=answer is None)
             texts = self._variants(record).values() if "judge" in roles else ()
-            yield from (plan_judge("judge", self._prompts.judge(question, text), JUDGE_SAMPLING, 60) for text in texts)
+            yield from (plan_judge("judge", self._prompts.judge(question, text), judging, 60) for text in texts)
             if "second" in roles:
-                yield plan_judge("second", self._prompts.judge(question, record["answer"]), JUDGE_SAMPLING, 60)
+                yield plan_judge("second", self._prompts.judge(question, record["answer"]), judging, 60)
 
     def open_group(self, group: Sequence[Record], askers: Mapping[str, Asker]) -> Work[Record]:  # noqa: ARG002
         async def work(record: Record) -> Record:
@@ -178,7 +179,8 @@ class QuestionAudit:
             if text is None:
                 text = (await askers["model"].ask(*self._without_history(question))).text
             stage = "judge"
-            judgement, score = await judge_answer(self._prompts, question, text, askers.get(role))
+            judge, judging = askers.get(role), self._settings.judging
+            judgement, score = await judge_answer(self._prompts, question, text, judge, judging)
         except RequestFailed as failed:
             return {"failure": failure_of(stage, failed)}
         return {"answer": text, "judgement": judgement, "score": score}

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from bowstring.benchmarks.judges import VERDICTS_HELP, ask_judge, plan_judge
+from bowstring.benchmarks.judges import JUDGE_TOKENS_HELP, VERDICTS_HELP, ask_judge, plan_judge
 from bowstring.benchmarks.questions.data import Question, QuestionSet
 from bowstring.benchmarks.questions.prompts import QuestionPrompts
 from bowstring.benchmarks.stages import stage_asker, stage_identities
@@ -33,7 +33,6 @@ from bowstring.settings import check_settings, option
 if TYPE_CHECKING:
     from bowstring.benchmarks.questions.benchmark import QuestionBenchmark
 
-JUDGE_SAMPLING = Sampling(max_tokens=512, temperature=0.0)
 UNITS = ("utterance", "dialogue")
 
 
@@ -62,6 +61,7 @@ class QuestionSettings:
     temperature: float = field(default=0.0, metadata=option("Temperature of the evaluated model.", min=0, max=2))
     seed: int = field(default=0, metadata=option("Seed of the sampling."))
     verdicts: Verdicts = field(default="json", metadata=option(VERDICTS_HELP))
+    judge_tokens: int = field(default=512, metadata=option(JUDGE_TOKENS_HELP, min=1))
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -72,6 +72,10 @@ class QuestionSettings:
 
     def sampling(self, key: str) -> Sampling:
         return Sampling(self.max_tokens, self.temperature, seed=seeded_number(self.seed, "answer", key) % 2**31)
+
+    @property
+    def judging(self) -> Sampling:
+        return Sampling(self.judge_tokens, temperature=0.0)
 
     def configuration(self) -> dict[str, Any]:
         """The settings that affect this run."""
@@ -133,7 +137,7 @@ class QuestionEvaluation:
             if "judge" in roles:
                 answer = None if guessed else known("model", prompt, sampling)
                 judged = self._prompts.judge(question, "word " * 60 if answer is None else answer)
-                yield plan_judge("judge", judged, JUDGE_SAMPLING, 60, estimated=answer is None)
+                yield plan_judge("judge", judged, self.settings.judging, 60, estimated=answer is None)
 
     def _filled(self, group: Sequence[Question], shown: Sequence[Shown]) -> list[Prompt]:
         if self._histories.per_question:
@@ -180,7 +184,8 @@ class QuestionEvaluation:
             completion = await askers["model"].ask(prompt, self.settings.sampling(question.key))
             record |= {"answer": completion.text, "finish": completion.finish}
             stage = "judge"
-            said, score = await judge_answer(self._prompts, question, completion.text, askers.get("judge"))
+            judge, judging = askers.get("judge"), self.settings.judging
+            said, score = await judge_answer(self._prompts, question, completion.text, judge, judging)
         except RequestFailed as failed:
             return record | {"failure": failure_of(stage, failed)}
         verdict = None if score is None else "yes" if score else "no"
@@ -191,13 +196,13 @@ class QuestionEvaluation:
 
 
 async def judge_answer(
-    prompts: QuestionPrompts, question: Question, answer: str, judge: Asker | None
+    prompts: QuestionPrompts, question: Question, answer: str, judge: Asker | None, judging: Sampling
 ) -> tuple[str, float | None]:
     """The judgement of an answer, and its score 1 or 0; None if it is unparsed."""
     if judge is None:
         said = builtin.correctness(answer, question.gold)
     else:
-        said = await ask_judge(judge, prompts.judge(question, answer), JUDGE_SAMPLING)
+        said = await ask_judge(judge, prompts.judge(question, answer), judging)
     right = read_correct(said)
     return said, None if right is None else float(right)
 
