@@ -20,6 +20,7 @@ from bowstring.benchmarks import registry
 from bowstring.benchmarks.interface import Benchmark, Context
 from bowstring.benchmarks.loading import load
 from bowstring.benchmarks.of_run import open_run
+from bowstring.benchmarks.published_rows import published_beside
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.problems import join_choices
 from bowstring.errors import DataError, FetchError, MissingData, UsageError
@@ -211,6 +212,7 @@ def _prepare(
     judge_name = models["judge"].name if "judge" in models else str(subject.judge) if models else None
     names = {role: one.name for role, one in models.items()}
     open_items = benchmark.opener(loaded, chosen, Context(data, judge_name, names, options.store_path, tell))
+    published = benchmark.published_results()
     evaluations = []
     for one in chosen:
         prompts = benchmark.prompts(options.prompts)
@@ -230,7 +232,8 @@ def _prepare(
         }
         folder = _folder(options, configuration, one, chosen)
         page = partial(_page, loaded, folder)
-        evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page))
+        beside = partial(published_beside, benchmark, published)
+        evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page, beside))
     return Running(evaluations, models, options, prices, watch, thinking, served_as=served), chosen
 
 

@@ -165,6 +165,7 @@ class Evaluation:
     folder: Path
     codec: Codec = KEYS_ONLY  # codec of its records
     page: Callable[[dict[str, Any], Sequence[Record]], str] | None = None  # draws report.html
+    beside: Callable[[dict[str, Any], Sequence[Record]], dict[str, Any]] | None = None  # adds to metrics.json
 
 
 @dataclass(slots=True)
@@ -335,6 +336,8 @@ class Running:
             "versions": _versions(),
             "config": evaluation.configuration,
         }
+        if evaluation.beside is not None:
+            metrics |= evaluation.beside(metrics, records)
         ended = ("complete", None) if complete else ("stopped", stopped)
         folder.write_lines("records.jsonl", map(evaluation.codec.encode, records))
         folder.write_json("metrics.json", metrics)
