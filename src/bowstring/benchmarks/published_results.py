@@ -69,6 +69,7 @@ class PublishedResults(_Form):
     judges: dict[str, PublishedJudge]  # by role
     requests: dict[str, Known] = {}  # settings by the published protocol, where a default only stands for them
     without_effect: tuple[str, ...] = ()  # settings that the published protocol does not use
+    unless_named: dict[str, Known] = {}  # values that a source would name if they were others
     rows: tuple[Row, ...]
     bounds: tuple[Bound, ...] = ()
     changes: tuple[Change, ...] = ()

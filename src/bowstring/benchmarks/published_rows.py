@@ -93,7 +93,7 @@ class _Run:
         self._results = results
         self._metrics = metrics
         self._configuration: Mapping[str, Any] = metrics["config"]
-        items = {(str(record.get("split", "")), item_and_answer(record)[0]) for record in records}
+        items = dict.fromkeys((str(record.get("split", "")), item_and_answer(record)[0]) for record in records)
         self._items = Counter(split for split, _ in items)
         asked = {"protocol": "published", "history": self._configuration["settings"].get("history")}
         given = {name: value for name, value in asked.items() if name in _fields(benchmark)}
@@ -138,12 +138,15 @@ class _Run:
         return split if name == "split" else self._configuration["settings"].get(name)
 
     def _setting(self, split: str) -> dict[str, Known]:
-        names = dict.fromkeys(name for row in self._results.rows for name in row.setting)
-        return {name: self._setting_of(name, split) for name in names}
+        names = [*dict.fromkeys(name for row in self._results.rows for name in row.setting), "task"]
+        found = {name: self._setting_of(name, split) for name in names}
+        return {name: value for name, value in found.items() if value is not None}
 
     def _fits(self, setting: Mapping[str, Known], split: str) -> bool:
-        """Whether everything that is known of a published setting is equal here."""
-        return all(value is None or value == self._setting_of(name, split) for name, value in setting.items())
+        """Whether everything that is known of a published setting is equal here. Beside an unusual setting, results
+        of which it is not known are left out: a source would have named it."""
+        known = self._results.unless_named | {name: value for name, value in setting.items() if value is not None}
+        return all(self._setting_of(name, split) == value for name, value in known.items() if name in setting)
 
     def _shown(
         self,
@@ -177,7 +180,8 @@ class _Run:
             all_of_them = NOT_KNOWN if whole is None else f"{whole:,}"
             found.append(_difference(self._benchmark.item.many, f"{self._items[split]:,}", all_of_them))
         if len(self._items) > 1:
-            found.append(_difference("splits", f"compare the values of {split} alone", "each split by itself"))
+            both = " and ".join(self._items)
+            found.append(_difference("splits", f"{both}; compare {split} alone", "each split by itself"))
         if types := self._narrowed("types"):
             found.append(_difference("types", ", ".join(types), "all"))
         if repeats := self._metrics.get("repeats"):

@@ -21,7 +21,7 @@ from bowstring.reports.figures import axis_figures, main_figures
 from bowstring.reports.items import blocks
 from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells, missing_scores, shown_metrics
 from bowstring.reports.numbers import splits_in_words
-from bowstring.reports.published import published_sections
+from bowstring.reports.published import DIFFERING, published_sections
 from bowstring.reports.tables import unscored_text
 from bowstring.reports.variance import variance_lines
 from bowstring.runs.failures import commonest_failure
@@ -60,6 +60,7 @@ def write_page(
         about_splits=splits_in_words(metrics),
         about_variance=variance_lines(metrics),
         published=published_sections(metrics),
+        about_differing=DIFFERING,
         columns={axis: _columns(metrics, groups) for axis, groups in metrics["groups"].items()},
         shown=shown_metrics(metrics),
         headline=metric_set.headlines(metrics["metrics"]),

@@ -11,6 +11,8 @@ from bowstring.benchmarks.published_rows import NAME, NOT_KNOWN, in_words
 from bowstring.metrics.measures import MetricSet
 from bowstring.reports.tables import Table
 
+DIFFERING = "What differs, or is not known to be equal:"
+KNOWN = "Settings with published results:"
 NO_OTHERS = "No other published results are known to Bowstring."
 
 
@@ -21,6 +23,7 @@ class Section:
     title: str
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
+    differing: Sequence[str] = ()
     lines: Sequence[str] = ()
 
 
@@ -34,13 +37,13 @@ def published_sections(metrics: Mapping[str, Any]) -> list[Section]:
         return [Section(f"No published results are shown: {found['left_out']}.")]
     metric_set, items = metrics_of(metrics), benchmark_of(metrics).item.many
     sections = [_section(one, source, items, metric_set) for one in found["beside"]]
+    if not all(one["rows"] for one in found["beside"]):
+        sections.append(Section(KNOWN, differing=found["known_settings"]))
     lines = [
         f"Across models, {one['of']} have a correlation of {' and '.join(one['metrics'])} of {one['value']}. That is "
         "not a result of one run."
         for one in found["correlations"]
     ]
-    if not all(one["rows"] for one in found["beside"]):
-        lines += ["Settings with published results:", *(f"- {known}" for known in found["known_settings"])]
     return [*sections, Section("", lines=[*lines, NO_OTHERS])]
 
 
@@ -51,12 +54,15 @@ def published_tables(metrics: Mapping[str, Any]) -> list[Table]:
     for section, one in zip(sections, beside, strict=False):
         if section.rows:
             differing = ", ".join(difference["what"] for difference in one["differences"])
-            last = ["", *(_differing_in(row, differing) for row in one["rows"])]
+            last = ["", "", *(_differing_in(row, differing) for row in one["rows"])]
             rows = [[*row, text] for row, text in zip(section.rows, last, strict=True)]
+            notes = [
+                section.title,
+                *(f"Differs, or is not known to be equal: {said}" for said in section.differing),
+                *section.lines,
+            ]
             name = "-".join(filter(None, ("published", one["split"])))
-            found.append(
-                Table(name, [*section.columns, "differs, or not known"], rows, [section.title, *section.lines])
-            )
+            found.append(Table(name, [*section.columns, "differs, or not known"], rows, notes))
     return found
 
 
@@ -65,23 +71,24 @@ def _differing_in(row: Mapping[str, Any], common: str) -> str:
 
 
 def _section(one: Mapping[str, Any], source: str, items: str, metric_set: MetricSet) -> Section:
-    setting = in_words({name: value for name, value in one["setting"].items() if value is not None})
-    title = f"Published results of {setting} ({source})"
-    lines = _other_results(one, metric_set)
+    setting, lines = in_words(one["setting"]), _other_results(one, metric_set)
     if not one["rows"]:
         return Section(f"No published result of {setting} is known ({source}).", lines=lines)
     names = [name for name in one["values"] if any(name in row["values"] for row in one["rows"])]
-    number = metric_set.number
+    number, yours = metric_set.number, [one["values"][name] for name in names]
     whole = "" if one["of_items"] is None else f" of {one['of_items']:,}"
-    rows = [[f"yours ({one['items']:,}{whole} {items})", *(number(one["values"][n]["value"], n) for n in names)]]
-    for row in one["rows"]:
-        values = (number(row["values"].get(name), name) for name in names)
-        rows.append([_label(row), *values])
+    rows = [[f"yours ({one['items']:,}{whole} {items})", *map(number, (e["value"] for e in yours), names)]]
+    rows.append(["  95% interval", *(_interval(e, name, metric_set) for e, name in zip(yours, names, strict=True))])
+    rows += [[_label(row), *(number(row["values"].get(name), name) for name in names)] for row in one["rows"]]
     differing = [_in_words(difference) for difference in one["differences"]]
     for row in one["rows"]:
-        differing += [f"{_label(row)}: {_in_words(difference)}" for difference in row["differences"]]
-    heads = ["", *names]
-    return Section(title, heads, rows, ["What differs, or is not known to be equal:", *differing, *lines])
+        differing += [f"{row['model']}, {_in_words(difference)}" for difference in row["differences"]]
+    return Section(f"Published results of {setting}, as far as known ({source})", ["", *names], rows, differing, lines)
+
+
+def _interval(e: Mapping[str, Any], name: str, metric_set: MetricSet) -> str:
+    low, high = (metric_set.number(e[end], name) for end in ("low", "high"))
+    return f"{low} – {high}{'' if e['trusted'] else ' *'}"
 
 
 def _label(row: Mapping[str, Any]) -> str:
@@ -92,7 +99,7 @@ def _label(row: Mapping[str, Any]) -> str:
 
 
 def _in_words(difference: Mapping[str, Any]) -> str:
-    return f"- {difference['what']}: yours {difference['yours']}; published {difference['published']}"
+    return f"{difference['what']}: yours {difference['yours']}; published {difference['published']}"
 
 
 def _other_results(one: Mapping[str, Any], metric_set: MetricSet) -> list[str]:
