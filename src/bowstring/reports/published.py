@@ -73,7 +73,7 @@ def _differing_in(row: Mapping[str, Any], common: str) -> str:
 def _section(one: Mapping[str, Any], source: str, items: str, metric_set: MetricSet) -> Section:
     setting, lines = in_words(one["setting"]), _other_results(one, metric_set)
     if not one["rows"]:
-        return Section(f"No published result of {setting} is known ({source}).", lines=lines)
+        return Section(f"No published result of {setting} is known. Source: {source}.", lines=lines)
     names = [name for name in one["values"] if any(name in row["values"] for row in one["rows"])]
     number, yours = metric_set.number, [one["values"][name] for name in names]
     whole = "" if one["of_items"] is None else f" of {one['of_items']:,}"
@@ -83,7 +83,13 @@ def _section(one: Mapping[str, Any], source: str, items: str, metric_set: Metric
     differing = [_in_words(difference) for difference in one["differences"]]
     for row in one["rows"]:
         differing += [f"{row['model']}, {_in_words(difference)}" for difference in row["differences"]]
-    return Section(f"Published results of {setting}, as far as known ({source})", ["", *names], rows, differing, lines)
+    return Section(
+        f"Published results of {setting}, as far as that is known. Source: {source}.",
+        ["", *names],
+        rows,
+        differing,
+        lines,
+    )
 
 
 def _interval(e: Mapping[str, Any], name: str, metric_set: MetricSet) -> str:
