@@ -341,7 +341,7 @@ def test_the_nearest_benchmark_is_suggested(tmp_path):
 
 
 def test_what_its_paper_reports_stands_beside_runs_on_the_published_data(diary, place, monkeypatch, tmp_path):
-    """A benchmark without protocols has one way of asking. A benchmark without published results says nothing of any."""
+    """A benchmark without protocols has one way of asking. One without published results says nothing of any."""
     reported = PublishedResults(
         paper="Diaries",
         arxiv="0000.00000",

@@ -65,7 +65,7 @@ class PublishedResults(_Form):
     paper: str
     arxiv: str
     data: str  # the published set, on the hub
-    items: dict[str, int]  # how many it has, by split; "" where there are no splits
+    items: dict[str, int]  # how many it has, by split; "" if it is published whole
     judges: dict[str, PublishedJudge]  # by role
     requests: dict[str, Known] = {}  # settings by the published protocol, where a default only stands for them
     without_effect: tuple[str, ...] = ()  # settings that the published protocol does not use

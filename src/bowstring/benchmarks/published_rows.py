@@ -93,7 +93,10 @@ class _Run:
         self._results = results
         self._metrics = metrics
         self._configuration: Mapping[str, Any] = metrics["config"]
-        items = dict.fromkeys((str(record.get("split", "")), item_and_answer(record)[0]) for record in records)
+        whole = "" in results.items
+        items = dict.fromkeys(
+            ("" if whole else str(record.get("split", "")), item_and_answer(record)[0]) for record in records
+        )
         self._items = Counter(split for split, _ in items)
         asked = {"protocol": "published", "history": self._configuration["settings"].get("history")}
         given = {name: value for name, value in asked.items() if name in _fields(benchmark)}
