@@ -1,6 +1,8 @@
 """Published results beside a run as published: which are shown, what is said to differ, and when none may be."""
 
 import json
+import re
+import shlex
 import shutil
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +16,7 @@ from tests.e2e import test_eval, test_eval_cupid
 from tests.e2e.test_published_cupid import import_words
 from tests.e2e.test_published_hicupid import words as hicupid_words  # noqa: F401 - a fixture
 from tests.support.command import bowstring
+from tests.support.embedding import write_contriever
 from tests.support.hub import Hub, files_below
 from tests.support.server import Server, digest_answer
 from tests.support.sets import write_hicupid
@@ -270,3 +273,31 @@ def test_totals_of_the_paper_are_those_of_our_formula():
         values = {name.removeprefix("score."): value for name, value in row.values.items()}
         total = (25 * values["persona"] + 5 * values["profile"] + 5 * values["schedule"]) / 40
         assert values["total"] == pytest.approx(total, abs=0.06)
+
+
+def commands_of_the_page() -> list[list[str]]:
+    """The evaluations in docs/reproducing.md, with the page's variables in place."""
+    text = (Path(__file__).parents[2] / "docs" / "reproducing.md").read_text().replace("\\\n", " ")
+    given = dict(re.findall(r"^([A-Z]+)=(\S+|\".*\")$", text, re.MULTILINE))
+    lines = re.findall(r"^bowstring (eval .*?)(?:  +#.*)?$", text, re.MULTILINE)
+    for name, value in given.items():
+        lines = [line.replace(f"${name}", value.strip('"')) for line in lines]
+    return [shlex.split(line) for line in lines]
+
+
+def test_the_commands_of_the_page_are_accepted(hicupid_words, tmp_path):  # noqa: F811
+    """On the mini set, without weights: those of adapters are left out."""
+    shutil.copytree(hicupid_words, tmp_path / "words")
+    import_words(tmp_path / "cupid")
+    shutil.copytree(tmp_path / "cupid" / "words", tmp_path / "words", dirs_exist_ok=True)
+    contriever = write_contriever(tmp_path / "contriever")
+    commands = commands_of_the_page()
+    assert len(commands) == 18
+    for command in commands:
+        if any("+adapters" in word for word in command):
+            continue
+        assert command[command.index("--data") + 1] == HUB_IDS[command[1]], "the published set"
+        command[command.index("--data") + 1] = "mini"
+        more = ["--retriever", str(contriever)] if "dense/" in str(command) else []
+        ran = bowstring(*command, *more, "--dry-run", cwd=tmp_path)
+        assert ran.code == 0, f"{command}: {ran.err}"
