@@ -7,8 +7,11 @@ from typing import ClassVar
 
 import pytest
 
+from bowstring.benchmarks import registry
+from bowstring.benchmarks.published_results import PublishedJudge, PublishedResults, Row
 from bowstring.history.stages.conformance import check_stage
 from tests.support.command import bowstring, bowstring_process
+from tests.support.hub import Hub, files_below
 from tests.support.plugin import MODELS, PEOPLE, install, installed, write_diaries
 
 OURS = re.compile(r"HiCUPID|CUPID|\bpersonas?\b|gold preference|as good as the gold|personalized", re.IGNORECASE)
@@ -335,3 +338,28 @@ def test_the_nearest_benchmark_is_suggested(tmp_path):
     refused = bowstring("eval", "hicupd", "--model", "embedded", cwd=tmp_path)
     assert refused.code == 2
     assert refused.err == "'hicupd' is not a benchmark; did you mean hicupid?\n"
+
+
+def test_what_its_paper_reports_stands_beside_runs_on_the_published_data(diary, place, monkeypatch, tmp_path):
+    """A benchmark without protocols has one way of asking. One without published results says nothing of any."""
+    reported = PublishedResults(
+        paper="Diaries",
+        arxiv="0000.00000",
+        data="someone/diary",
+        items={"": 18},
+        judges={"judge": PublishedJudge(name="a strict one")},
+        rows=(Row(model="Recaller", training=None, setting={"history": "full"}, values={"accuracy": 61.5}),),
+    )
+    assert "published_results" not in metrics(place / "runs" / "knows")
+    monkeypatch.setattr(type(registry.get("diary")), "published_results", lambda self: reported)
+    asked = ("eval", "diary", "--model", "python:models:knows", "--judge", "python:models:judge", "--users", "4")
+    with Hub({"someone/diary": files_below(place / "diaries")}) as hub:
+        shown = bowstring(*asked, "--data", "someone/diary", "--out", "r", env=hub.env(tmp_path), cwd=place)
+        kept = bowstring(*asked, "--data", "diaries", "--out", "s", env=hub.env(tmp_path), cwd=place)
+    assert shown.code == kept.code == 0, shown.err + kept.err
+    said = in_its_own_words(" ".join(shown.out.split()))
+    assert "yours (12 of 18 questions)" in said
+    assert "Recaller (training not known) 61.5" in said
+    assert "- questions: yours 12; published 18" in said
+    assert "61.5" not in kept.out
+    assert "the data is diaries, and that is not someone/diary from the hub" in " ".join(kept.out.split())

@@ -20,6 +20,7 @@ from bowstring.benchmarks import registry
 from bowstring.benchmarks.interface import Benchmark, Context
 from bowstring.benchmarks.loading import load
 from bowstring.benchmarks.of_run import open_run
+from bowstring.benchmarks.published_rows import published_beside
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.problems import join_choices
 from bowstring.errors import DataError, FetchError, MissingData, UsageError
@@ -223,6 +224,7 @@ def _prepare(
     names = {role: one.name for role, one in models.items()}
     openai = frozenset(role for role, one in models.items() if is_openai(one))
     open_items = benchmark.opener(loaded, chosen, Context(data, judge_name, names, openai, options.store_path, tell))
+    published = benchmark.published_results()
     evaluations = []
     for one in chosen:
         prompts = benchmark.prompts(options.prompts)
@@ -244,7 +246,8 @@ def _prepare(
         folder = _folder(options, configuration, one, chosen)
         page = partial(_page, loaded, folder)
         longer = "raise --judge-tokens" if hasattr(one, "judge_tokens") else ""
-        evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page, longer))
+        beside = partial(published_beside, benchmark, published)
+        evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page, longer, beside))
     return Running(evaluations, models, options, prices, watch, thinking, served_as=served), chosen
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bowstring.benchmarks.certification import Certification
+    from bowstring.benchmarks.published_results import PublishedResults
     from bowstring.benchmarks.synthesis import Synthesis
     from bowstring.prompts.importing import Imported
 
@@ -172,6 +173,10 @@ class Benchmark(ABC):
 
     def certification(self) -> Certification | None:
         """How it is compared with its authors' code."""
+        return None
+
+    def published_results(self) -> PublishedResults | None:
+        """What its paper reports, to be shown beside runs as published."""
         return None
 
     def people(self) -> People | None:

@@ -13,6 +13,7 @@ from bowstring.benchmarks.interface import Noun
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.cli.output import counted, plain
 from bowstring.cli.progress import short
+from bowstring.cli.published_views import print_published
 from bowstring.metrics.comparing import DIFFERING, least_clusters
 from bowstring.metrics.measures import MetricSet
 from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells, missing_scores, shown_metrics
@@ -126,6 +127,7 @@ def print_sweep(swept: SweepResult, to: Console) -> None:
     for name, point in points.items():
         if lost := lost_items(point):
             to.print(f"! {plain(name)}: {', '.join(lost)}", markup=False)
+    print_published((run.metrics for run in swept.points.values()), to)
 
 
 def _missing_of_point(point: Mapping[str, Any], main: str | None, metric_set: MetricSet) -> tuple[str, str]:
@@ -171,6 +173,7 @@ def print_run(run: Run, to: Console) -> None:
         to.print(plain(about), markup=False)
     to.print(table if shown else "There are no scores.")
     _print_splits(m, metric_set, to)
+    print_published([m], to)
     if lacking:
         to.print(f"[dim]{ABOUT}[/dim]")
     if direction := metric_set.direction_note(m["metrics"]):

@@ -21,6 +21,7 @@ from bowstring.reports.figures import axis_figures, main_figures
 from bowstring.reports.items import blocks
 from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells, missing_scores, shown_metrics
 from bowstring.reports.numbers import splits_in_words
+from bowstring.reports.published import DIFFERING, published_sections
 from bowstring.reports.tables import unscored_text
 from bowstring.reports.variance import variance_lines
 from bowstring.runs.cut_answers import cut_numbers
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _FRAGMENT = "benchmark.html"
+_PUBLISHED = "published.html"
 
 
 def write_page(
@@ -58,6 +60,8 @@ def write_page(
         about_configuration=view.about_configuration(metrics),
         about_splits=splits_in_words(metrics),
         about_variance=variance_lines(metrics),
+        published=published_sections(metrics),
+        about_differing=DIFFERING,
         columns={axis: _columns(metrics, groups) for axis, groups in metrics["groups"].items()},
         shown=shown_metrics(metrics),
         headline=metric_set.headlines(metrics["metrics"]),
@@ -143,7 +147,8 @@ def rendered(template: str, metric_set: MetricSet, fragment: Traversable | None 
     from jinja2 import DictLoader
 
     made = environment(metric_set)
-    made.loader = DictLoader({_FRAGMENT: "" if fragment is None else fragment.read_text(encoding="utf-8")})
+    own = "" if fragment is None else fragment.read_text(encoding="utf-8")
+    made.loader = DictLoader({_FRAGMENT: own, _PUBLISHED: _ours(_PUBLISHED)})
     return made.from_string(_ours(template)).render(**given)
 
 

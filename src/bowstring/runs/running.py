@@ -167,6 +167,7 @@ class Evaluation:
     codec: Codec = KEYS_ONLY  # codec of its records
     page: Callable[[dict[str, Any], Sequence[Record]], str] | None = None  # draws report.html
     longer: str = ""  # what a user can do if answers of judges are cut
+    beside: Callable[[dict[str, Any], Sequence[Record]], dict[str, Any]] | None = None  # adds to metrics.json
 
 
 @dataclass(slots=True)
@@ -337,6 +338,8 @@ class Running:
             "versions": _versions(),
             "config": evaluation.configuration,
         }
+        if evaluation.beside is not None:
+            metrics |= evaluation.beside(metrics, records)
         ended = ("complete", None) if complete else ("stopped", stopped)
         folder.write_lines("records.jsonl", map(evaluation.codec.encode, records))
         folder.write_json("metrics.json", metrics)

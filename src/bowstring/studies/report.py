@@ -21,6 +21,7 @@ from bowstring.reports import plots
 from bowstring.reports.figures import figures_of
 from bowstring.reports.items import histories_of
 from bowstring.reports.page import write_page
+from bowstring.reports.published import published_tables
 from bowstring.reports.sweep_page import sweep_figures, write_sweep_page
 from bowstring.reports.tables import FORMATS, Table, sweep_tables, tables_of
 from bowstring.runs.folder import AUDIT_NAME, EndedRun, read_metrics
@@ -118,7 +119,7 @@ def make_report(
     about = f"Histories are not shown: {why}." if why else ""
     try:
         page = write_page(metrics, records, histories_of(found) if found else None, about_histories=about)
-        return Report(page, figures_of(metrics, records), tables_of(metrics))
+        return Report(page, figures_of(metrics, records), [*tables_of(metrics), *published_tables(metrics)])
     except BowstringError:
         raise
     except Exception as error:  # a template fails on a malformed file in any way

@@ -16,6 +16,7 @@ from bowstring.benchmarks.cupid.records import CODEC
 from bowstring.benchmarks.cupid.view import CupidView
 from bowstring.benchmarks.interface import Benchmark, Context, JudgementExport, Noun, Opener, Training
 from bowstring.benchmarks.people import People
+from bowstring.benchmarks.published_results import PublishedResults, read_published_results
 from bowstring.benchmarks.view import View
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
@@ -114,6 +115,9 @@ class Cupid(Benchmark):
         from bowstring.benchmarks.cupid.certification import CupidCertification
 
         return CupidCertification()
+
+    def published_results(self) -> PublishedResults:
+        return read_published_results(files("bowstring.benchmarks.cupid") / "published_results.yaml")
 
     def people(self) -> People:
         from bowstring.benchmarks.cupid.people import CupidPeople

@@ -18,6 +18,7 @@ from bowstring.benchmarks.hicupid.validity import compared_lengths
 from bowstring.benchmarks.hicupid.view import HicupidView
 from bowstring.benchmarks.interface import Benchmark, Context, JudgementExport, Noun, Opener, Training
 from bowstring.benchmarks.people import People
+from bowstring.benchmarks.published_results import PublishedResults, read_published_results
 from bowstring.benchmarks.view import View
 from bowstring.datasets.card import Origin
 from bowstring.datasets.dataset import DataSet
@@ -129,6 +130,9 @@ class Hicupid(Benchmark):
         from bowstring.benchmarks.hicupid.certification import HicupidCertification
 
         return HicupidCertification()
+
+    def published_results(self) -> PublishedResults:
+        return read_published_results(files("bowstring.benchmarks.hicupid") / "published_results.yaml")
 
     def people(self) -> People:
         from bowstring.benchmarks.hicupid.people import HicupidPeople
