@@ -67,11 +67,11 @@ def _why_left_out(benchmark: Benchmark, results: PublishedResults, configuration
     name, judge = str(configuration["data"]["name"]), configuration["judge"]
     if Path(name).exists() or name.lower() != results.data.lower():
         return (
-            f"the data is {name}, and that is not {results.data} from the hub: no published result may be compared "
+            f"the data is {name}, not {results.data} from the hub; no published result may be compared "
             "with these scores"
         )
     if judge in benchmark.judges:
-        return f"the judge {judge} is not a model: no published result may be compared with these scores"
+        return f"the judge {judge} is not a model; no published result may be compared with these scores"
     return None
 
 
