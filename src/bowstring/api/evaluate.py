@@ -20,6 +20,7 @@ from bowstring.benchmarks import registry
 from bowstring.benchmarks.interface import Benchmark, Context
 from bowstring.benchmarks.loading import load
 from bowstring.benchmarks.of_run import open_run
+from bowstring.benchmarks.standing import about_run
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.problems import join_choices
 from bowstring.errors import DataError, FetchError, MissingData, UsageError
@@ -229,8 +230,8 @@ def _prepare(
             "prompts": prompts.fingerprints if models else {},
         }
         folder = _folder(options, configuration, one, chosen)
-        page = partial(_page, loaded, folder)
-        evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page))
+        page, about = partial(_page, loaded, folder), about_run(benchmark, loaded, items, configuration)
+        evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page, about))
     return Running(evaluations, models, options, prices, watch, thinking, served_as=served), chosen
 
 

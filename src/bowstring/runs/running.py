@@ -165,6 +165,7 @@ class Evaluation:
     folder: Path
     codec: Codec = KEYS_ONLY  # codec of its records
     page: Callable[[dict[str, Any], Sequence[Record]], str] | None = None  # draws report.html
+    about: Callable[[Sequence[Record]], dict[str, Any]] | None = None  # makes the block `about` of metrics.json
 
 
 @dataclass(slots=True)
@@ -325,6 +326,7 @@ class Running:
             "schema": SCHEMA,
             "benchmark": evaluation.benchmark,
             "complete": complete,
+            **({"about": evaluation.about(records)} if evaluation.about is not None else {}),
             **self._repeats(),
             **evaluation.items.summarize(records),
             "n": len({item_and_answer(record)[0] for record in records}),

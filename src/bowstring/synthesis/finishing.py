@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,20 @@ def check_out(folder: Path, configuration: Mapping[str, Any]) -> None:
             raise UsageError(f"{folder} contains a set with a different configuration; choose another --out")
     elif folder.is_dir() and any(p for p in folder.rglob("*") if p.is_file() and p.suffix != ".draft"):
         raise UsageError(f"{folder} is not empty; choose another --out")
+
+
+def writer_of(folders: Iterable[Path]) -> str | None:
+    """Who wrote the set in one of these folders: "offline", or the name of a model. None if it is not a synthetic set,
+    as far as its files say."""
+    for folder in folders:
+        path = folder / MADE
+        if path.is_file():
+            try:
+                config = parse_strict_json(path.read_bytes())["config"]
+                return str(config["models"]["model"] if "models" in config else config["model"])
+            except (OSError, ParseError, KeyError, TypeError):
+                continue  # a file of another tool
+    return None
 
 
 @contextmanager
