@@ -168,6 +168,17 @@ def about_of(metrics: Mapping[str, Any]) -> About:
     return _about_earlier(metrics) if found is None else found
 
 
+def abouts_of_points(summary: Mapping[str, Any]) -> dict[str, About]:
+    """What the scores of each point of a sweep are of, from its sweep.json."""
+    config = summary["config"]
+    return {
+        name: about_of(
+            {**point, "benchmark": summary["benchmark"], "config": {**config, "settings": point["settings"]}}
+        )
+        for name, point in summary["points"].items()
+    }
+
+
 def _about_earlier(metrics: Mapping[str, Any]) -> About:
     config = metrics["config"]
     name, settings = str(config["data"]["name"]), config.get("settings", {})

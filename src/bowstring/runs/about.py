@@ -98,12 +98,26 @@ def sentence(about: About) -> str:
     return SEPARATOR.join(facts(about).values())
 
 
+def captions(about: About) -> list[str]:
+    """What the scores are of, and what a reader must know about that, for the text below a table."""
+    return [f"{sentence(about)}.", *filter(None, [about.note])]
+
+
 def columns(about: About) -> dict[str, str]:
     """What the scores are of, as columns of a table for programs."""
-    texts = (about.data, about.revision, "+".join(about.splits), "+".join(about.types or ()), about.n, about.of)
-    texts += (about.protocol, about.judge, about.matcher, about.is_benchmark)
-    heads = ("data", "revision", "splits", "types", "evaluated", "of", "protocol", "judge", "matcher", "is_benchmark")
-    return {head: _cell(value) for head, value in zip(heads, texts, strict=True)}
+    found = {
+        "data": about.data,
+        "revision": about.revision,
+        "splits": "+".join(about.splits),
+        "types": "+".join(about.types or ()),
+        "evaluated": about.n,
+        "of": about.of,
+        "protocol": about.protocol,
+        "judge": about.judge,
+        "matcher": about.matcher,
+        "is_benchmark": about.is_benchmark,
+    }
+    return {head: _cell(value) for head, value in found.items()}
 
 
 def _cell(value: object) -> str:
@@ -122,6 +136,10 @@ class AboutSeveral:
     def lines(self) -> list[str]:
         """Everything but the notes, one sentence per line."""
         return [*filter(None, [self.common]), *(f"{name}: {said}" for name, said in self.differing.items())]
+
+    @property
+    def captions(self) -> list[str]:
+        return [*(f"{line}." for line in self.lines), *self.notes]
 
 
 def of_several(abouts: Mapping[str, About]) -> AboutSeveral:
