@@ -206,7 +206,7 @@ class _Pages:
         notes: dict[str, list[str]] = {}  # note -> names of its runs
         abouts = [_about(own) for own in found]
         for row, own, about in zip(rows, found, abouts, strict=True):
-            for note in [*filter(None, [about and about.note]), *_notes(own)]:
+            for note in filter(None, ["" if about is None else about.note, *_notes(own)]):
                 notes.setdefault(note, []).append(row.entry.name)
         return self._html(
             "view_compare.html",
