@@ -20,7 +20,7 @@ from bowstring.benchmarks import registry
 from bowstring.benchmarks.interface import Benchmark, Context
 from bowstring.benchmarks.loading import load
 from bowstring.benchmarks.of_run import open_run
-from bowstring.benchmarks.standing import about_run
+from bowstring.benchmarks.standing import about_run, standing_of
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.problems import join_choices
 from bowstring.errors import DataError, FetchError, MissingData, UsageError
@@ -212,7 +212,7 @@ def _prepare(
     judge_name = models["judge"].name if "judge" in models else str(subject.judge) if models else None
     names = {role: one.name for role, one in models.items()}
     open_items = benchmark.opener(loaded, chosen, Context(data, judge_name, names, options.store_path, tell))
-    evaluations = []
+    evaluations, standing = [], standing_of(benchmark, loaded)
     for one in chosen:
         prompts = benchmark.prompts(options.prompts)
         items = open_items(one, prompts)
@@ -230,8 +230,8 @@ def _prepare(
             "prompts": prompts.fingerprints if models else {},
         }
         folder = _folder(options, configuration, one, chosen)
-        page, about = partial(_page, loaded, folder), about_run(benchmark, loaded, items, configuration)
-        evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page, about))
+        page, about = partial(_page, loaded, folder), about_run(benchmark, loaded, standing, items, configuration)
+        evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page, about, standing.note))
     return Running(evaluations, models, options, prices, watch, thinking, served_as=served), chosen
 
 

@@ -22,9 +22,14 @@ from bowstring.records import item_and_answer
 from bowstring.runs.about import About, Kind, Standing, read_about
 from bowstring.runs.items import Items
 from bowstring.runs.runner import Record
-from bowstring.synthesis.finishing import writer_of
+from bowstring.synthesis.finishing import made_of
 
 _UNCOMPARABLE = "Scores on it cannot be compared with published ones."
+_UNKNOWN: Mapping[Kind, str] = {
+    "folder": "a local folder",
+    "file": "a local file",
+    "hub": "on the hub, but not under a name of published data",
+}
 _EARLIER = "This run is of an earlier version of Bowstring, which did not note where its data set came from."
 
 
@@ -32,60 +37,53 @@ def standing_of(benchmark: Benchmark, data: DataSet) -> Standing:
     """What a data set is to its benchmark, from its files and its name."""
     source = data.source
     if source is None:
-        return Standing("bundled", None, False, _bundled_note(benchmark.title, data.name))
-    if (writer := writer_of(_folders(source))) is not None:
-        by = "offline, without a model" if writer == "offline" else f"with {writer}"
-        made = f"{data.name} was made by bowstring synth, {by}"
-        return Standing("synthetic", source.revision, False, _not_the_benchmark(benchmark.title, made))
-    if source.revision is None:
-        return _unknown(benchmark, data, "folder" if Path(data.name).expanduser().is_dir() else "file")
-    origin = benchmark.origins.get(data.name.lower())
-    return _unknown(benchmark, data, "hub") if origin is None else _published(benchmark, data, origin)
+        return Standing(data.name, "bundled", None, False, _bundled_note(benchmark.title, data.name))
+    if (made := made_of(_folders(source))) is not None:
+        note = _not_the_benchmark(benchmark.title, f"{source.name} was {made.how}")
+        return Standing(source.name, made.kind, source.revision or None, False, note)
+    origin = benchmark.origins.get(source.name.lower()) if source.revision is not None else None
+    if origin is None:
+        return _of_unknown_origin(benchmark, data, source)
+    why = _why_not_the_benchmark(benchmark, data, source, origin)
+    note = _not_the_benchmark(benchmark.title, why) if why else ""
+    return Standing(source.name, "published", source.revision or None, not why, note)
 
 
-def _published(benchmark: Benchmark, data: DataSet, origin: Origin) -> Standing:
-    """A set of the authors, by its name on the hub; the number of its items is checked."""
-    revision = data.source.revision if data.source is not None else None
-    title = benchmark.title
+def _why_not_the_benchmark(benchmark: Benchmark, data: DataSet, source: Source, origin: Origin) -> str:
+    """Why a set of the authors, by its name on the hub, is not what published scores are of; empty if it is."""
     if origin.not_the_benchmark:
-        note = _not_the_benchmark(title, f"{data.name} is {origin.not_the_benchmark}")
-        return Standing("published", revision, False, note)
-    if other := _other_counts(benchmark, data, origin):
-        note = _not_the_benchmark(title, f"at this revision {data.name} has {other} published ones")
-        return Standing("published", revision, False, note)
+        return f"{source.name} is {origin.not_the_benchmark}"
+    if other := _other_count(benchmark, data, origin, "as published"):
+        return f"at this revision {source.name} has {other}"
     training = [split for split in data.splits if split in benchmark.choice({}).leave_out]
-    if training:
-        what = f"the split {training[0]} of {data.name} is for training"
-        return Standing("published", revision, False, _not_the_benchmark(title, what))
-    return Standing("published", revision, True, "")
+    return f"the split {training[0]} of {source.name} is for training" if training else ""
 
 
-def _unknown(benchmark: Benchmark, data: DataSet, kind: Kind) -> Standing:
-    """A set that nothing says the origin of: its counts are compared with those of the published sets."""
-    what = {"folder": "a local folder", "file": "a local file", "hub": "on the hub, but not under a published name"}
-    revision = data.source.revision if data.source is not None else None
+def _of_unknown_origin(benchmark: Benchmark, data: DataSet, source: Source) -> Standing:
+    """A set that nothing says the origin of: its number of items is compared with those of the published sets."""
+    kind: Kind = "hub"
+    if source.revision is None:
+        kind = "folder" if Path(source.name).expanduser().is_dir() else "file"
+    what = f"{source.name} is {_UNKNOWN[kind]}"
     known = [origin for origin in benchmark.origins.values() if origin.items and not origin.not_the_benchmark]
-    begin = f"{data.name} is {what[kind]}"
-    if not known:
-        return Standing(kind, revision, None, f"{begin}; whether it is a published set was not checked.")
-    equal = next((origin for origin in known if not _other_counts(benchmark, data, origin)), None)
-    if equal is None:
-        other = _other_counts(benchmark, data, known[0])
-        note = _not_the_benchmark(benchmark.title, f"{begin} with {other} of {known[0].name}")
-        return Standing(kind, revision, False, note)
-    many = benchmark.item.many
-    checked = f"It has as many {many} as {equal.name}; their content was not compared."
-    return Standing(kind, revision, None, f"{begin}; whether it is the published set was not checked. {checked}")
+    others = [_other_count(benchmark, data, origin, f"as in {origin.name}") for origin in known]
+    if others and all(others):
+        note = _not_the_benchmark(benchmark.title, f"{what}, with {others[0]}")
+        return Standing(source.name, kind, source.revision or None, False, note)
+    note = f"{what}; whether it is published data of {benchmark.title} was not checked."
+    if known:
+        like = next(origin.name for origin, other in zip(known, others, strict=True) if not other)
+        note += f" It has as many {benchmark.item.many} as {like}; their content was not compared."
+    return Standing(source.name, kind, source.revision or None, None, note)
 
 
-def _other_counts(benchmark: Benchmark, data: DataSet, origin: Origin) -> str:
-    """The first split whose number of items is not the published one, as text; empty if all are equal."""
+def _other_count(benchmark: Benchmark, data: DataSet, origin: Origin, as_where: str) -> str:
+    """The first split whose number of items is not the published one, in words; empty if all are equal."""
     counts = Counter(data.split_of(item) for item in data.items())
     for split in data.splits:
-        expected = origin.items.get(split)
+        found, expected = f"{counts[split]:,} {benchmark.item.many} in {split}", origin.items.get(split)
         if counts[split] != expected:
-            of = "no" if expected is None else f"{expected:,}"
-            return f"{counts[split]:,} {benchmark.item.many} in {split}, instead of the {of}"
+            return f"{found}, {'a split of its own' if expected is None else f'not {expected:,} {as_where}'}"
     return ""
 
 
@@ -107,10 +105,9 @@ def _folders(source: Source) -> Iterator[Path]:
 
 
 def about_run(
-    benchmark: Benchmark, data: DataSet, items: Items, configuration: Mapping[str, Any]
+    benchmark: Benchmark, data: DataSet, standing: Standing, items: Items, configuration: Mapping[str, Any]
 ) -> Callable[[Sequence[Record]], dict[str, Any]]:
     """What makes the block `about` of a run's metrics.json from its records."""
-    standing = standing_of(benchmark, data)
     whose = _whose(items)
     settings = configuration["settings"]
     kinds = {str(item.type) for item in data.items()}
@@ -123,13 +120,13 @@ def about_run(
         inside = [cluster for cluster, split in whose if split in splits or not split]
         n = len({item_and_answer(record)[0] for record in records})
         note = standing.note
-        if standing.is_benchmark and (chosen is not None or n < len(inside)):
+        if standing.is_benchmark_data and (chosen is not None or n < len(inside)):
             note = _part_note(n, len(inside), chosen, benchmark.item.many)
         found = About(
             benchmark=benchmark.title,
-            data=data.name,
+            data=standing.name,
             kind=standing.kind,
-            revision=standing.revision or None,
+            revision=standing.revision,
             splits=splits,
             types=chosen,
             n=n,
@@ -141,7 +138,7 @@ def about_run(
             protocol=settings.get("protocol"),
             judge=configuration.get("judge"),
             matcher=configuration.get("matcher"),
-            is_benchmark=standing.is_benchmark,
+            is_benchmark_data=standing.is_benchmark_data,
             whole=n == len(inside) and chosen is None,
             note=note,
         )
@@ -202,7 +199,7 @@ def _about_earlier(metrics: Mapping[str, Any]) -> About:
         protocol=metrics.get("protocol") or settings.get("protocol"),
         judge=config.get("judge"),
         matcher=config.get("matcher"),
-        is_benchmark=False if bundled else None,
+        is_benchmark_data=False if bundled else None,
         whole=None,
         note=_bundled_note(title, name) if bundled else _EARLIER,
     )

@@ -15,12 +15,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bowstring.models.names import SERVED
 
-# bundled: with Bowstring or a benchmark's package; synthetic: made by `bowstring synth`; published: by the benchmark's
-# authors, by its name on the hub; unknown: of a run whose files do not say it.
-Kind = Literal["bundled", "synthetic", "published", "hub", "folder", "file", "unknown"]
+# bundled: with Bowstring or a benchmark's package; synthetic: made by `bowstring synth`; curated: with `bowstring
+# annotate`; published: by the benchmark's authors, by its name on the hub; unknown: the run's files do not say it.
+Kind = Literal["bundled", "synthetic", "curated", "published", "hub", "folder", "file", "unknown"]
 _KINDS: Mapping[Kind, str] = {
     "bundled": " (bundled)",
     "synthetic": " (synthetic)",
+    "curated": " (curated)",
     "hub": " (hub)",
     "folder": " (local folder)",
     "file": " (local file)",
@@ -34,9 +35,10 @@ class Standing:
     """What a data set is to its benchmark: where it came from, and whether it is the benchmark's published test data
     (None: not known). `note` is what a reader of a score must know about that; empty if there is nothing to say."""
 
+    name: str
     kind: Kind
-    revision: str | None
-    is_benchmark: bool | None
+    revision: str | None  # the commit that was read from the hub
+    is_benchmark_data: bool | None
     note: str
 
 
@@ -60,7 +62,7 @@ class About(BaseModel):
     protocol: str | None
     judge: str | None
     matcher: str | None
-    is_benchmark: bool | None  # whether it is published test data of the benchmark; None: not known
+    is_benchmark_data: bool | None  # whether it is published test data of the benchmark; None: not known
     whole: bool | None  # whether these are all items of these splits; None: not known
     note: str  # what a reader must know before comparing a score; empty if there is nothing to say
 
@@ -115,7 +117,7 @@ def columns(about: About) -> dict[str, str]:
         "protocol": about.protocol,
         "judge": about.judge,
         "matcher": about.matcher,
-        "is_benchmark": about.is_benchmark,
+        "is_benchmark_data": about.is_benchmark_data,
     }
     return {head: _cell(value) for head, value in found.items()}
 

@@ -166,6 +166,7 @@ class Evaluation:
     codec: Codec = KEYS_ONLY  # codec of its records
     page: Callable[[dict[str, Any], Sequence[Record]], str] | None = None  # draws report.html
     about: Callable[[Sequence[Record]], dict[str, Any]] | None = None  # makes the block `about` of metrics.json
+    data_note: str = ""  # what a reader must know about the data set
 
 
 @dataclass(slots=True)

@@ -48,7 +48,7 @@ class Headline:
     failed: int = 0
     unparsed: int = 0
     points: int = 0
-    is_benchmark: bool | None = None  # whether it is of published test data
+    is_benchmark_data: bool | None = None  # whether it is of published test data
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +287,7 @@ def _read_headline(folder: Path) -> Headline | str:
         e = m["metrics"][name]
         value, low, high = (float(e[k]) for k in ("value", "low", "high"))
         counts = int(e["n"]), bool(e["trusted"]), int(m["failed"]), int(m["unparsed"])
-        return Headline(name, value, low, high, *counts, is_benchmark=about_of(m).is_benchmark)
+        return Headline(name, value, low, high, *counts, is_benchmark_data=about_of(m).is_benchmark_data)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return "metrics.json is malformed"
 
@@ -314,7 +314,7 @@ def _headline_of_sweep(summary: Mapping[str, Any]) -> Headline | str:
         values = [float(point["metrics"][name]["value"]) for point in found]
         failed, unparsed = (sum(int(point[k]) for point in points.values()) for k in ("failed", "unparsed"))
         n = max(int(point["metrics"][name]["n"]) for point in found)
-        known = next(iter(abouts_of_points(summary).values())).is_benchmark
+        known = next(iter(abouts_of_points(summary).values())).is_benchmark_data
         return Headline(name, max(values), min(values), max(values), n, True, failed, unparsed, len(points), known)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return "sweep.json is malformed"
