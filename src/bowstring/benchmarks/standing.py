@@ -28,7 +28,7 @@ _UNCOMPARABLE = "Scores on it cannot be compared with published ones."
 _UNKNOWN: Mapping[Kind, str] = {
     "folder": "a local folder",
     "file": "a local file",
-    "hub": "on the hub, but not under a name of published data",
+    "hub": "another set on the hub",
 }
 _EARLIER = "This run is of an earlier version of Bowstring, which did not note where its data set came from."
 
@@ -52,7 +52,7 @@ def standing_of(benchmark: Benchmark, data: DataSet) -> Standing:
 def _why_not_the_benchmark(benchmark: Benchmark, data: DataSet, source: Source, origin: Origin) -> str:
     """Why a set of the authors, by its name on the hub, is not what published scores are of; empty if it is."""
     if origin.not_the_benchmark:
-        return f"{source.name} is {origin.not_the_benchmark}"
+        return f"{source.name} {origin.not_the_benchmark}"
     if other := _other_count(benchmark, data, origin, "as published"):
         return f"at this revision {source.name} has {other}"
     training = [split for split in data.splits if split in benchmark.choice({}).leave_out]
@@ -66,7 +66,7 @@ def _of_unknown_origin(benchmark: Benchmark, data: DataSet, source: Source) -> S
         kind = "folder" if Path(source.name).expanduser().is_dir() else "file"
     what = f"{source.name} is {_UNKNOWN[kind]}"
     known = [origin for origin in benchmark.origins.values() if origin.items and not origin.not_the_benchmark]
-    others = [_other_count(benchmark, data, origin, f"as in {origin.name}") for origin in known]
+    others = [_other_count(benchmark, data, origin, f"as in {origin.name} on the hub") for origin in known]
     if others and all(others):
         note = _not_the_benchmark(benchmark.title, f"{what}, with {others[0]}")
         return Standing(source.name, kind, source.revision or None, False, note)
@@ -167,13 +167,11 @@ def about_of(metrics: Mapping[str, Any]) -> About:
 
 def abouts_of_points(summary: Mapping[str, Any]) -> dict[str, About]:
     """What the scores of each point of a sweep are of, from its sweep.json."""
-    config = summary["config"]
-    return {
-        name: about_of(
-            {**point, "benchmark": summary["benchmark"], "config": {**config, "settings": point["settings"]}}
-        )
-        for name, point in summary["points"].items()
-    }
+    found = {}
+    for name, point in summary["points"].items():
+        config = summary["config"] | {"settings": point.get("settings", {})}
+        found[name] = about_of(point | {"benchmark": summary["benchmark"], "config": config})
+    return found
 
 
 def _about_earlier(metrics: Mapping[str, Any]) -> About:

@@ -21,7 +21,7 @@ class Origin:
     made: str
     name: str = ""  # on the hub
     items: Mapping[str, int] = field(default_factory=dict)  # published items by split; empty if they are not known
-    not_the_benchmark: str = ""  # what it is, if published scores are of another set; empty: they are of this one
+    not_the_benchmark: str = ""  # if published scores are of another set: what this one "is …" or "has …"
 
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))

@@ -60,14 +60,13 @@ class Cupid(Benchmark):
             "unknown",
             _PUBLISHED,
             name="kixlab/CUPID-Unverified",
-            not_the_benchmark="instances of the authors that people have not verified; the paper's test set is "
-            "kixlab/CUPID",
+            not_the_benchmark="has instances that people have not verified; the paper's test set is kixlab/CUPID",
         ),
         "kixlab/cupid-raw": Origin(
             "unknown",
             _PUBLISHED,
             name="kixlab/CUPID-Raw",
-            not_the_benchmark="raw data of the authors' pipeline, from which Bowstring builds the instances; the "
+            not_the_benchmark="has raw data of the authors' pipeline, from which Bowstring builds instances; the "
             "paper's test set is kixlab/CUPID",
         ),
         mini.NAME: Origin(
