@@ -238,6 +238,16 @@ def test_its_data_is_described_shown_and_checked(diary, place):
     assert "row 1" in ran.out
 
 
+def test_its_scores_say_what_they_are_of(diary, place):
+    ran = diary("eval", "diary", "--model", "python:models:knows", "--limit", "5", "--out", "runs/five")
+    assert ran.code == 0, ran.err
+    said = " ".join(ran.out.split())
+    assert said.startswith("diaries (local folder) · split test · 5 of 18 questions, 2 of 6 diarists · judge python:")
+    assert "! diaries is a local folder; whether it is published data of Diary was not checked." in said
+    found = json.loads((place / "runs" / "five" / "metrics.json").read_text())["about"]
+    assert (found["benchmark"], found["kind"], found["is_benchmark_data"]) == ("Diary", "folder", None)
+
+
 def test_a_stage_of_the_users_own_is_measured_like_a_search(diary, place):
     ran = diary(
         "eval", "diary", "--model", "python:models:knows", "--history", "python:models:Newest", "--out", "runs/own"

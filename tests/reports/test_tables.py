@@ -15,7 +15,11 @@ TABLE = Table(
     [["$0-$20,000 & more", Value("1,030.8", "27.6", "33.7", 12, 4, False), "a|b"], ["=1+1", None, "50%_{x}\\~^"]],
     clusters="users or personas",
 )
-OF = {"benchmark": "hicupid", "config": {"settings": {}}}
+OF = {
+    "benchmark": "hicupid",
+    "n": 9,
+    "config": {"settings": {}, "data": {"name": "mini"}},
+}
 
 
 def test_markdown_keeps_its_columns():

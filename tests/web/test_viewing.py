@@ -49,7 +49,9 @@ def test_the_list_has_every_run_and_sweep(seen):
     assert set(names(listed)) == {"general", "gold", "other/cupid", "sweep", "sweep/gold", "sweep/none"}
     e = json.loads((seen.folder / "gold" / "metrics.json").read_text())["metrics"]["score.total"]
     score = f"{e['value']:.1f} {e['low']:.1f} – {e['high']:.1f} * score.total {e['n']} complete"
-    assert row(listed, "gold").startswith(f"gold hicupid baseline/gold builtin full temperature 0.6 {score} 20")
+    assert row(listed, "gold").startswith(
+        f"gold hicupid data mini not the benchmark baseline/gold builtin full temperature 0.6 {score} 20"
+    )
     assert "temperature 0.0" in row(listed, "general")
     assert "2 settings" in row(listed, "sweep")
 
@@ -376,7 +378,16 @@ def test_what_to_keep_in_mind_of_runs_stands_above_their_numbers(runs):
     notes = [text(note) for note in re.findall(r'<p class="note">.*?</p>', shown)]
     builtin = "judged by builtin, which compares words: a smoke test, not a measurement"
     evil = EVIL.replace("\u202e", "\\u202e")
-    assert notes[1:] == [f"gold , general : {builtin}", "gold : of 60 items: 3 failed", f"other/cupid : {evil}"]
+    small = (
+        "is a small set bundled with Bowstring for trying it out. Scores on it cannot be compared with published ones."
+    )
+    assert notes[1:] == [
+        f"gold , general : Not the HiCUPID benchmark: mini/hicupid {small}",
+        f"gold , general : {builtin}",
+        "gold : of 60 items: 3 failed",
+        f"other/cupid : Not the CUPID benchmark: mini/cupid {small}",
+        f"other/cupid : {evil}",
+    ]
 
 
 def test_one_run_is_not_compared(seen):
@@ -397,7 +408,7 @@ def test_a_run_of_a_benchmark_that_is_not_installed_is_listed_and_says_so(runs):
     (swept / "sweep.json").write_text(json.dumps(summary))
     with Viewer(runs) as seen:
         listed = seen.get("/", params={"sort": "score"})
-        assert "elsewhere baseline/gold builtin full" in row(listed, "foreign")
+        assert "elsewhere data mini not the benchmark baseline/gold builtin full" in row(listed, "foreign")
         assert "1,235 0.25 – 9,000 * joy 7 complete" in row(listed, "foreign")
         assert "fewer than 30 clusters" in listed.text
         assert "joy, 2 settings" in row(listed, "foreign-sweep")

@@ -21,6 +21,7 @@ from bowstring.benchmarks.interface import Benchmark, Context
 from bowstring.benchmarks.loading import load
 from bowstring.benchmarks.of_run import open_run
 from bowstring.benchmarks.published_rows import published_beside
+from bowstring.benchmarks.standing import about_run, standing_of
 from bowstring.datasets.dataset import DataSet
 from bowstring.datasets.problems import join_choices
 from bowstring.errors import DataError, FetchError, MissingData, UsageError
@@ -224,7 +225,7 @@ def _prepare(
     names = {role: one.name for role, one in models.items()}
     openai = frozenset(role for role, one in models.items() if is_openai(one))
     open_items = benchmark.opener(loaded, chosen, Context(data, judge_name, names, openai, options.store_path, tell))
-    published = benchmark.published_results()
+    published, standing = benchmark.published_results(), standing_of(benchmark, loaded)
     evaluations = []
     for one in chosen:
         prompts = benchmark.prompts(options.prompts)
@@ -244,10 +245,12 @@ def _prepare(
             "prompts": prompts.fingerprints if models else {},
         }
         folder = _folder(options, configuration, one, chosen)
-        page = partial(_page, loaded, folder)
+        page, about = partial(_page, loaded, folder), about_run(benchmark, loaded, standing, items, configuration)
         longer = "raise --judge-tokens" if hasattr(one, "judge_tokens") else ""
         beside = partial(published_beside, benchmark, published)
-        evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page, longer, beside))
+        evaluations.append(
+            Evaluation(name, items, configuration, folder, benchmark.codec, page, longer, beside, about, standing.note)
+        )
     return Running(evaluations, models, options, prices, watch, thinking, served_as=served), chosen
 
 

@@ -75,7 +75,7 @@ class Benchmark(ABC):
     settings: ClassVar[type[Any]]  # a frozen dataclass: everything that changes a result
     format: ClassVar[Format]
     default_config: ClassVar[str] = ""  # default config on the hub
-    origins: ClassVar[Mapping[str, Origin]] = {}  # published sets by lower-case name
+    origins: ClassVar[Mapping[str, Origin]] = {}  # known sets by lower-case name, see `Origin`
     roles: ClassVar[tuple[str, ...]] = ("judge",)  # models besides the evaluated one
     judges: ClassVar[tuple[str, ...]] = ("builtin",)  # judges that are not models
     judge_help: ClassVar[Mapping[str, str]] = {}  # what those other than builtin are for, in words, for help

@@ -82,8 +82,11 @@ def read(
         return [Reading(registry.get(b).bundled(choice.splits), []) for b in bundled]
     formats = [b.format for b in registry.by_layout()]
 
+    sources: list[Source] = []
+
     def located(wanted: Choice) -> Source:
-        return locate(name, formats, benchmark, revision=revision, choice=wanted)
+        sources.append(locate(name, formats, benchmark, revision=revision, choice=wanted))
+        return sources[-1]
 
     try:
         found = registry.get(located(choice).benchmark)
@@ -99,6 +102,8 @@ def read(
         _warn_of_unloadable()
     if reading.data is not None and getattr(found.format, "holds_splits", False):
         reading = replace(reading, data=_with_splits(reading.data, choice.splits))
+    if reading.data is not None:
+        reading.data.source = sources[-1]
     return [reading]
 
 

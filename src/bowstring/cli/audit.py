@@ -44,11 +44,13 @@ def _options() -> tuple[Option, ...]:
 def _audit(given: dict[str, Any]) -> int:
     from dataclasses import asdict
 
+    from bowstring.benchmarks.standing import about_of
     from bowstring.cli.audit_views import print_audit
     from bowstring.cli.eval import report_outcome
     from bowstring.cli.output import console, print_json, tell
     from bowstring.cli.progress import ProgressLine
     from bowstring.cli.run_views import print_plan
+    from bowstring.runs.folder import read_metrics
     from bowstring.runs.plan import make_plan
     from bowstring.studies.audit import prepare_audit
 
@@ -62,7 +64,7 @@ def _audit(given: dict[str, Any]) -> int:
     if json:
         print_json(found)
     else:
-        print_audit(found, console())
+        print_audit(found, about_of(read_metrics(run)), console())
         page = run / "report.html"
         add_to_page = f"next: bowstring report {run} --data SET   (adds the audit to the page)"
         print(f"\n{page if prepared.on_page else add_to_page}")

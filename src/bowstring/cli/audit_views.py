@@ -13,16 +13,21 @@ from bowstring.benchmarks.auditing import NO_JUDGE
 from bowstring.benchmarks.findings import unclear_note
 from bowstring.benchmarks.of_run import installed_benchmark
 from bowstring.cli.output import counted, plain
+from bowstring.cli.run_views import print_about_notes
 from bowstring.metrics.measures import MetricSet
+from bowstring.runs.about import About, sentence
 
 _STYLES = {"unclear": "yellow", "fine": "green", "problem": "bold yellow", "info": "dim"}
 
 
-def print_audit(found: Mapping[str, Any], to: Console) -> None:
+def print_audit(found: Mapping[str, Any], about: About, to: Console) -> None:
+    """Print the findings; `about` says what the scores of the run are of."""
     benchmark = installed_benchmark(found["benchmark"])
     second = f", second judge {found['second_judge']}" if "second_judge" in found else ""
     title = f"{benchmark.title}: {found['model']}, judged by {found['judge']}{second}"
     to.print(plain(title), style="bold", markup=False)
+    to.print(plain(sentence(about)), markup=False)
+    print_about_notes([about.note], to)
     asked = min(found["sample"], found["items"])
     asks = set(found["checks"]) - {*NO_JUDGE, *found["skipped"]}
     sampled = f"; checks that ask a judge use a random sample of {asked:,}" if asks else ""

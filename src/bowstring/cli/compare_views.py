@@ -10,6 +10,7 @@ from rich.text import Text
 
 from bowstring.cli.compare_correction_views import print_corrected_comparison
 from bowstring.cli.output import counted, plain
+from bowstring.cli.run_views import print_about_notes
 from bowstring.metrics.comparing import CorrectedDifference
 from bowstring.metrics.intervals import Estimate
 from bowstring.studies.compare import Comparison
@@ -22,6 +23,10 @@ _WIDE, _NARROW = 21, 16  # terminal columns for a value with its interval next t
 
 def print_comparison(compared: Comparison, items: int, to: Console) -> None:
     metrics = [metric for metric in compared.metrics if metric not in compared.metric_set.secondary]
+    to.print()
+    for line in compared.about.lines:
+        to.print(plain(line), markup=False)
+    print_about_notes(compared.about.notes, to)
     to.print()
     beside = _METRIC + _WIDE * len(compared.runs) <= to.width
     at_once = len(compared.runs) if beside else max(1, (to.width - _METRIC) // _NARROW)

@@ -38,6 +38,7 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the runs.")] = Path(
         return report_outcome(stopped)
     kinds = ("total", "persona", "profile", "schedule")
     _print_table(hicupid, {kind: f"score.{kind}" for kind in kinds})
+    _print_about(hicupid)
     to.print(
         "[dim]Scores from 0 to 100, higher is better; 50 means as good as the gold answer for persona and profile "
         "questions. The total counts schedule questions at half weight, as published. There are no intervals, because "
@@ -50,6 +51,7 @@ def demo(out: Annotated[Path, typer.Option(help="Folder for the runs.")] = Path(
     if stopped := next((run for run in cupid.values() if run.stopped), None):
         return report_outcome(stopped)
     _print_table(cupid, {"precision": "inference.precision", "recall": "inference.recall", "F1": "inference.f1"})
+    _print_about(cupid)
     unread = cupid[EMBEDDED].metrics["unparsed"]
     left_out = f"; {unread} unparsed answers of SmolLM2 are left out" if unread else ""
     to.print(f"[dim]From 0 to 100 over checklist items, higher is better; 3 instances of one persona{left_out}.[/dim]")
@@ -104,6 +106,19 @@ def _print_table(runs: dict[str, Run], columns: dict[str, str]) -> None:
     to.print(table)
 
 
+def _print_about(runs: dict[str, Run]) -> None:
+    from bowstring.benchmarks.standing import about_of
+    from bowstring.cli.output import console, plain
+    from bowstring.cli.run_views import print_about_notes
+    from bowstring.runs.about import of_several
+
+    about = of_several({name: about_of(run.metrics) for name, run in runs.items()})
+    to = console()
+    for line in about.lines:
+        to.print(plain(line), markup=False)
+    print_about_notes(about.notes, to)
+
+
 def _print_sharing(run: Run) -> None:
     from bowstring.cli.output import console
 
@@ -141,6 +156,8 @@ def _print_next(run: Run) -> None:
         f"""
 Report       {run.folder / "report.html"}
 Data         {program} data show mini 4
-Your model   {program} eval hicupid --model openai/gpt-4o-mini --judge openai/gpt-4o-2024-11-20 --dry-run
-             {program} eval cupid --model openai/NAME@http://localhost:8000/v1 --judge openai/gpt-4o-2024-11-20"""
+Your model   {program} eval hicupid --model openai/gpt-4o-mini --judge openai/gpt-4o-2024-11-20   (a smoke test)
+The benchmarks, with the cost first:
+             {program} eval hicupid --data 12kimih/HiCUPID --split test_1 --model M --judge J --dry-run
+             {program} eval cupid --data kixlab/CUPID --model M --judge J --dry-run"""
     )

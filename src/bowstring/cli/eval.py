@@ -176,14 +176,16 @@ def _print_plan(running: Running, *, json: bool) -> int:
     from dataclasses import asdict
 
     from bowstring.cli.output import console, print_json
-    from bowstring.cli.run_views import print_plan
+    from bowstring.cli.run_views import print_about_notes, print_plan
     from bowstring.runs.plan import make_plan
 
     plan = make_plan(running)
     if json:
         print_json(asdict(plan))
     else:
-        print_plan(plan, console(), registry.get(running.evaluations[0].benchmark).cluster)
+        first = running.evaluations[0]
+        print_about_notes([first.data_note], console())
+        print_plan(plan, console(), registry.get(first.benchmark).cluster)
     return 0
 
 

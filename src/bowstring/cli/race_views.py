@@ -6,8 +6,11 @@ from rich.console import Console
 
 from bowstring.api.race import RaceResult
 from bowstring.benchmarks.interface import Benchmark
+from bowstring.benchmarks.standing import about_of
 from bowstring.cli.output import plain
+from bowstring.cli.run_views import print_about_notes
 from bowstring.metrics.measures import MetricSet
+from bowstring.runs.about import of_several
 
 
 def print_race(result: RaceResult, metric_set: MetricSet, benchmark: Benchmark, to: Console) -> None:
@@ -47,5 +50,10 @@ def print_race(result: RaceResult, metric_set: MetricSet, benchmark: Benchmark, 
         else f"{outcome.items:,} {benchmark.item.many} were asked of each model.",
         markup=False,
     )
+    if result.runs:
+        about = of_several({name: about_of(run.metrics) for name, run in zip(result.names, result.runs, strict=True)})
+        for line in about.lines:
+            to.print(plain(line), markup=False)
+        print_about_notes(about.notes, to)
     for run in result.runs or ():
         to.print(f"{run.folder / 'report.html'}", style="dim", markup=False, soft_wrap=True)

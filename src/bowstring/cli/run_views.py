@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -11,19 +11,26 @@ from rich.table import Table
 
 from bowstring.benchmarks.interface import Noun
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
+from bowstring.benchmarks.standing import about_of, abouts_of_points
 from bowstring.cli.output import counted, plain
 from bowstring.cli.progress import short
 from bowstring.cli.published_views import print_published
 from bowstring.metrics.comparing import DIFFERING, least_clusters
 from bowstring.metrics.measures import MetricSet
 from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells, missing_scores, shown_metrics
-from bowstring.reports.numbers import splits_in_words
 from bowstring.reports.points import columns_of, lead_of
 from bowstring.reports.tables import lost_items
 from bowstring.reports.variance import variance_lines
+from bowstring.runs.about import of_several, sentence
 from bowstring.runs.plan import Plan, RolePlan
 from bowstring.runs.running import Run
 from bowstring.runs.sweep import SweepResult
+
+
+def print_about_notes(notes: Iterable[str], to: Console) -> None:
+    """Print what a reader must know about the data before the scores."""
+    for note in filter(None, notes):
+        to.print(f"! {plain(note)}", style="bold yellow", markup=False)
 
 
 def print_plan(plan: Plan, to: Console, cluster: Noun | None = None) -> None:
@@ -110,6 +117,11 @@ def print_sweep(swept: SweepResult, to: Console) -> None:
             ),
             *(_missing_of_point(point, main, metric_set) if lacking else ()),
         )
+    about = of_several(abouts_of_points(swept.summary))
+    to.print()
+    for line in about.lines:
+        to.print(plain(line), markup=False)
+    print_about_notes(about.notes, to)
     to.print()
     to.print(table)
     untrusted = any(not e["trusted"] for p in points.values() for e in p["metrics"].values())
@@ -168,9 +180,11 @@ def print_run(run: Run, to: Console) -> None:
         missing = missing_cells(e, partial(number, metric=name)) if lacking else ()
         between = "–" if e["value"] is None else f"{low} – {high}{mark}"
         table.add_row(name, value, between, f"{e['n']:,}", *missing)
+    about = about_of(m)
     to.print()
-    if about := splits_in_words(m):
-        to.print(plain(about), markup=False)
+    to.print(plain(sentence(about)), markup=False)
+    print_about_notes([about.note], to)
+    to.print()
     to.print(table if shown else "There are no scores.")
     _print_splits(m, metric_set, to)
     print_published([m], to)

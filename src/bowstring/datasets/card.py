@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
@@ -15,10 +15,13 @@ from bowstring.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who made a data set, how, and its licence."""
+    """Who made a data set, how, and its licence; for a published set also what it contains and what it is for."""
 
     license: str
     made: str
+    name: str = ""  # on the hub
+    items: Mapping[str, int] = field(default_factory=dict)  # published items by split; empty if they are not known
+    not_the_benchmark: str = ""  # if published scores are of another set: what this one "is …" or "has …"
 
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol
 from bowstring.datasets.describe import CountTable, Description, describe_histories, spread_of, words
 from bowstring.datasets.display import Block, Heading, ItemDisplay, Line, Rule
 from bowstring.datasets.layout import Parts
+from bowstring.datasets.sources import Source
 from bowstring.errors import UsageError
 from bowstring.models.tokens import TokenCounter
 from bowstring.records import Dialogue, History
@@ -44,6 +45,7 @@ class DataSet(ABC):
     name: str
     fingerprint: str
     parts: Parts
+    source: Source | None = None  # the files it was read from; None for a bundled set
 
     @property
     @abstractmethod

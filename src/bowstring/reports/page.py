@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bowstring.benchmarks.figures import Figure
 from bowstring.benchmarks.findings import unclear_note
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
+from bowstring.benchmarks.standing import about_of
 from bowstring.benchmarks.view import Histories
 from bowstring.files.escaping import escape_control_characters
 from bowstring.metrics.measures import NO_METRICS, MetricSet
@@ -20,10 +21,10 @@ from bowstring.reports.drawing import draw
 from bowstring.reports.figures import axis_figures, main_figures
 from bowstring.reports.items import blocks
 from bowstring.reports.missing import ABOUT, HEADS, any_missing, missing_cells, missing_scores, shown_metrics
-from bowstring.reports.numbers import splits_in_words
 from bowstring.reports.published import DIFFERING, published_sections
 from bowstring.reports.tables import unscored_text
 from bowstring.reports.variance import variance_lines
+from bowstring.runs.about import facts
 from bowstring.runs.cut_answers import cut_numbers
 from bowstring.runs.failures import commonest_failure
 
@@ -58,7 +59,8 @@ def write_page(
         benchmark=benchmark,
         about_scores=view.about_scores(metrics, metric_set),
         about_configuration=view.about_configuration(metrics),
-        about_splits=splits_in_words(metrics),
+        about=(about := about_of(metrics)),
+        about_scored=facts(about).values(),
         about_variance=variance_lines(metrics),
         published=published_sections(metrics),
         about_differing=DIFFERING,

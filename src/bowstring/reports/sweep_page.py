@@ -7,8 +7,10 @@ from typing import Any
 
 from bowstring.benchmarks.figures import Curve, Point
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
+from bowstring.benchmarks.standing import abouts_of_points
 from bowstring.reports.page import draw_markup, rendered
 from bowstring.reports.points import columns_of, lead_of
+from bowstring.runs.about import of_several
 
 
 def write_sweep_page(summary: Mapping[str, Any]) -> str:
@@ -18,6 +20,7 @@ def write_sweep_page(summary: Mapping[str, Any]) -> str:
         metric_set,
         s=summary,
         benchmark=benchmark_of(summary),
+        about=of_several(abouts_of_points(summary)),
         metric=lead_of(points, metric_set),
         curves=[draw_markup(figure) for figure in sweep_figures(summary)],
         columns=(columns := columns_of(points, metric_set)),

@@ -10,10 +10,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
-from bowstring.files.escaping import escape_csv, escape_latex, escape_markdown
+from bowstring.benchmarks.standing import about_of, abouts_of_points
+from bowstring.files.escaping import escape_csv, escape_latex, escape_markdown, one_line
 from bowstring.metrics.measures import MetricSet
 from bowstring.reports.missing import HEADS, any_missing, missing_cells, missing_scores, shown_metrics
 from bowstring.reports.points import columns_of
+from bowstring.runs.about import captions, columns, of_several
 from bowstring.runs.cut_answers import cut_numbers
 
 
@@ -47,13 +49,15 @@ COUNTS = {"failed": "failed", "unparsed": "unparsed", "truncated": "cut at the t
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`notes` are the caveats of the numbers; they are part of every format for people."""
+    """`captions` say what the numbers are of, `notes` are their caveats; both are part of every format for people."""
 
     name: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = ()
     clusters: str = "clusters"  # what they are: users, personas
+    captions: Sequence[str] = ()
+    of: Sequence[Mapping[str, str]] = ()  # of each row, what its numbers are of; further columns for programs
 
 
 def notes_of(metrics: Mapping[str, Any]) -> list[str]:
@@ -94,21 +98,28 @@ def tables_of(metrics: Mapping[str, Any]) -> list[Table]:
     found = [Table("scores", heads, rows)]
     found += [_breakdown(axis, scored, groups, metric_set) for axis, groups in metrics["groups"].items()]
     clusters = benchmark_of(metrics).cluster.many
-    return [replace(table, notes=notes_of(metrics), clusters=clusters) for table in found]
+    about, notes = about_of(metrics), notes_of(metrics)
+    return [
+        replace(table, notes=notes, clusters=clusters, captions=captions(about), of=[columns(about)] * len(table.rows))
+        for table in found
+    ]
 
 
 def sweep_tables(summary: Mapping[str, Any]) -> list[Table]:
     metric_set = metrics_of(summary)
-    columns = columns_of(summary["points"], metric_set)
+    names = columns_of(summary["points"], metric_set)
     rows = []
     for name, point in summary["points"].items():
         tokens = point["context_tokens"]
-        values: list[Cell] = [_value(point["metrics"].get(column), column, metric_set) for column in columns]
-        values = [unscored_text(point, c, metric_set) or v for c, v in zip(columns, values, strict=True)]
+        values: list[Cell] = [_value(point["metrics"].get(column), column, metric_set) for column in names]
+        values = [unscored_text(point, c, metric_set) or v for c, v in zip(names, values, strict=True)]
         rows.append([name, "" if tokens is None else f"{tokens:.0f}", *values])
     lost = [f"{name}: {note}" for name, point in summary["points"].items() for note in notes_of(point)]
     notes = [*summary.get("notes", ()), *lost]
-    return [Table("sweep", ["history", "tokens", *columns], rows, notes, benchmark_of(summary).cluster.many)]
+    abouts = abouts_of_points(summary)
+    own = [columns(about) for about in abouts.values()]
+    clusters, said = benchmark_of(summary).cluster.many, of_several(abouts).captions
+    return [Table("sweep", ["history", "tokens", *names], rows, notes, clusters, said, own)]
 
 
 def unscored_text(point: Mapping[str, Any], metric: str, metric_set: MetricSet) -> str:
@@ -157,7 +168,7 @@ def under_markdown(said: Sequence[str]) -> list[str]:
 def _legend(table: Table) -> list[str]:
     few = any(isinstance(cell, Value) and not cell.trusted for row in table.rows for cell in row)
     star = [f"* fewer than 30 {table.clusters}: do not trust the interval."] if few else []
-    return [*star, *as_sentences(table.notes)]
+    return [*table.captions, *star, *as_sentences(table.notes)]
 
 
 def as_sentences(notes: Sequence[str]) -> list[str]:
@@ -165,15 +176,18 @@ def as_sentences(notes: Sequence[str]) -> list[str]:
 
 
 def to_csv(table: Table) -> str:
-    """A table for programs: an estimate takes eight columns, and notes are left out."""
+    """A table for programs: an estimate takes eight columns, what it is of takes more, and notes are left out."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     wide = [any(isinstance(row[n], Value) for row in table.rows) for n in range(len(table.columns))]
     of = ("", " low", " high", " n", " clusters", " trusted", " missing", " as worst")
     heads = [[f"{c}{part}" for part in of] if w else [c] for c, w in zip(table.columns, wide, strict=True)]
+    further = table.of or [{}] * len(table.rows)
+    heads.append([*further[0]] if further else [])
     writer.writerow([escape_csv(head) for of_column in heads for head in of_column])
-    for row in table.rows:
+    for row, own in zip(table.rows, further, strict=True):
         cells = [_columns(cell) if w else [_text(cell)] for cell, w in zip(row, wide, strict=True)]
+        cells.append([one_line(value) for value in own.values()])
         writer.writerow([escape_csv(cell) for of_column in cells for cell in of_column])
     return written.getvalue()
 

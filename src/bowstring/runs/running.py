@@ -168,6 +168,8 @@ class Evaluation:
     page: Callable[[dict[str, Any], Sequence[Record]], str] | None = None  # draws report.html
     longer: str = ""  # what a user can do if answers of judges are cut
     beside: Callable[[dict[str, Any], Sequence[Record]], dict[str, Any]] | None = None  # adds to metrics.json
+    about: Callable[[Sequence[Record]], dict[str, Any]] | None = None  # makes the block `about` of metrics.json
+    data_note: str = ""  # what a reader must know about the data set
 
 
 @dataclass(slots=True)
@@ -327,6 +329,7 @@ class Running:
             "schema": SCHEMA,
             "benchmark": evaluation.benchmark,
             "complete": complete,
+            **({"about": evaluation.about(records)} if evaluation.about is not None else {}),
             **self._repeats(),
             **evaluation.items.summarize(records),
             "n": len({item_and_answer(record)[0] for record in records}),

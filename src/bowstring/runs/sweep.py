@@ -99,7 +99,7 @@ class Sweep:
                 **{k: m.get(k, 0) for k in ("truncated", "refused")},
                 "context_tokens": None if characters is None else characters / density,
                 "metrics": m["metrics"],
-                **{k: m[k] for k in ("unscored", "failures", "cut") if k in m},
+                **{k: m[k] for k in ("about", "unscored", "failures", "cut") if k in m},
                 "usage": m["usage"],
             }
         first = next(iter(runs.values())).metrics

@@ -29,6 +29,7 @@ from bowstring.metrics.comparing import (
 from bowstring.metrics.intervals import Estimate
 from bowstring.metrics.measures import Measure, MetricSet, Parts
 from bowstring.records import by_item
+from bowstring.runs.about import AboutSeveral, of_several
 from bowstring.runs.running import Run
 from bowstring.settings import checked_call, option
 from bowstring.studies.across_runs import RunCorrelation, correlate_across_runs
@@ -94,6 +95,11 @@ class Comparison:
     @property
     def names(self) -> list[str]:
         return [run.name for run in self.runs]
+
+    @property
+    def about(self) -> AboutSeveral:
+        """What the scores of the runs are of."""
+        return of_several({run.name: run.about for run in self.runs})
 
     def between(self, first: str, second: str) -> CorrectedDifference | None:
         """second − first, in the ranking metric."""

@@ -62,13 +62,11 @@ def _scale(compared: Comparison) -> tuple[float, float]:
 
 
 def _in_common(compared: Comparison) -> dict[str, Any]:
-    """The parts of a configuration that all runs share."""
+    """The parts of a configuration that all runs share, besides what their scores are of."""
     shared = [
         {
             "model": run.configuration["model"],
-            "judge": run.configuration["judge"],
             "history": run.configuration["settings"].get("history"),
-            "data": run.configuration["data"]["name"],
         }
         for run in compared.runs
     ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from bowstring.benchmarks.of_run import installed_benchmark
 from bowstring.files.escaping import escape_csv, escape_latex, escape_markdown, one_line
 from bowstring.reports.tables import as_sentences, under_latex, under_markdown
+from bowstring.runs.about import columns
 from bowstring.studies.compare_page import contradiction_notes
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def missing_notes(compared: Comparison) -> list[str]:
 def _legend(compared: Comparison) -> list[str]:
     clusters = installed_benchmark(compared.benchmark).cluster.many
     lines = [f"{_items(compared)}; 95% intervals, clustered by {clusters}."]
+    lines += compared.about.captions
     lines += missing_notes(compared)
     marks = {_mark(compared, metric, name) for metric in _columns(compared) for name in compared.names} - {""}
     if marks:
@@ -76,11 +78,11 @@ def _legend(compared: Comparison) -> list[str]:
 
 
 def _markdown(compared: Comparison) -> str:
-    columns, number = _columns(compared), compared.metric_set.number
-    rows = [["run", *columns], ["---", *("---:" for _ in columns)]]
+    metrics, number = _columns(compared), compared.metric_set.number
+    rows = [["run", *metrics], ["---", *("---:" for _ in metrics)]]
     for name in compared.names:
         cells = []
-        for metric in columns:
+        for metric in metrics:
             e = compared.metrics[metric].get(name)
             few = "" if e is None or e.trusted else "\\*"
             mark = (sign := _mark(compared, metric, name)) and sign + few
@@ -92,17 +94,17 @@ def _markdown(compared: Comparison) -> str:
 
 def _latex(compared: Comparison) -> str:
     """A booktabs table; the interval is below the value in small print."""
-    columns, number = _columns(compared), compared.metric_set.number
+    metrics, number = _columns(compared), compared.metric_set.number
     lines = [
         "% \\usepackage{booktabs}",
-        f"\\begin{{tabular}}{{l{'r' * len(columns)}}}",
+        f"\\begin{{tabular}}{{l{'r' * len(metrics)}}}",
         "\\toprule",
-        f"run & {' & '.join(map(escape_latex, columns))} \\\\",
+        f"run & {' & '.join(map(escape_latex, metrics))} \\\\",
         "\\midrule",
     ]
     for name in compared.names:
         values, intervals = [], []
-        for metric in columns:
+        for metric in metrics:
             e = compared.metrics[metric].get(name)
             few = "" if e is None or e.trusted else "*"
             mark = (sign := _LATEX_MARKS[_mark(compared, metric, name)]) and sign + few
@@ -118,17 +120,19 @@ def _csv(compared: Comparison) -> str:
     rows = csv.writer(written, lineterminator="\n")
     of = ("value", "low", "high", "n", "clusters", "trusted", "missing_items", "as_worst")
     against = ("value", "low", "high", "p", "corrected", "n", "clusters", "left_out", "contested")
-    rows.writerow(["run", "metric", *of, "baseline", *(f"difference_{name}" for name in against)])
+    further = columns(compared.runs[0].about)
+    rows.writerow(["run", "metric", *of, "baseline", *(f"difference_{name}" for name in against), *further])
     for cells in _csv_rows(compared, of, against):
         rows.writerow([escape_csv(one_line(cell)) if isinstance(cell, str) else cell for cell in cells])
     return written.getvalue()
 
 
 def _csv_rows(compared: Comparison, of: tuple[str, ...], against: tuple[str, ...]) -> Iterator[list[object]]:
-    for name in compared.names:
-        for metric, e, found in _estimates(compared, name):
+    for run in compared.runs:
+        further = columns(run.about).values()
+        for metric, e, found in _estimates(compared, run.name):
             differences = ["" if found is None else getattr(found, field) for field in against]
-            yield [name, metric, *(getattr(e, field) for field in of), compared.baseline, *differences]
+            yield [run.name, metric, *(getattr(e, field) for field in of), compared.baseline, *differences, *further]
 
 
 def _estimates(compared: Comparison, name: str) -> Iterator[tuple[str, Estimate, CorrectedDifference | None]]:

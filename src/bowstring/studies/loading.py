@@ -10,10 +10,12 @@ from typing import Any
 
 from bowstring.benchmarks.interface import Benchmark
 from bowstring.benchmarks.of_run import installed_benchmark, open_run
+from bowstring.benchmarks.standing import about_of
 from bowstring.errors import UsageError
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.records import MODEL_ROLE, by_item, is_repeated, item_and_answer
+from bowstring.runs.about import About
 from bowstring.runs.cut_answers import in_words
 from bowstring.runs.folder import EndedRun
 from bowstring.runs.runner import Record
@@ -33,6 +35,7 @@ class Contender:
     failed: int
     unparsed: int
     cut: Mapping[str, Mapping[str, Any]]
+    about: About
 
     @property
     def benchmark(self) -> str:
@@ -40,7 +43,8 @@ class Contender:
 
     def as_json(self) -> dict[str, Any]:
         counts = {"n": len(self.records), "failed": self.failed, "unparsed": self.unparsed, "cut": self.cut}
-        return {"name": self.name, "folder": str(self.folder), **counts, "config": self.configuration}
+        found = {"name": self.name, "folder": str(self.folder), **counts, "config": self.configuration}
+        return found | {"about": self.about.as_json()}
 
 
 def open_contenders(paths: Sequence[Path], baseline: Path | None) -> tuple[list[Contender], str, list[str]]:
@@ -64,10 +68,22 @@ def open_contenders(paths: Sequence[Path], baseline: Path | None) -> tuple[list[
     contenders = []
     for name, run, own in zip(names, ended, records, strict=True):
         compared = [record for record in own.values() if item_and_answer(record)[0] in shared]
-        counts = _counts(benchmark, compared)
-        contenders.append(Contender(name, run.path, run.configuration, own, *counts, _saved(run.path).get("cut", {})))
+        cut = _saved(run.path).get("cut", {})
+        counts, about = _counts(benchmark, compared), _about(run, own)
+        contenders.append(Contender(name, run.path, run.configuration, own, *counts, cut, about))
     at = 0 if baseline is None else list(folders).index(baseline.resolve())
     return contenders, names[at], notes + _notes(benchmark, contenders, len(shared))
+
+
+def _about(run: EndedRun, records: Mapping[str, Record]) -> About:
+    """What the scores of a run are of. Only its records are compared, so metrics.json may be missing."""
+    config = run.configuration
+    otherwise = {"benchmark": config["benchmark"], "config": config, "n": len(by_item(records.values()))}
+    try:
+        found = parse_strict_json((run.path / "metrics.json").read_bytes())
+    except (OSError, ParseError):
+        found = None
+    return about_of(otherwise | {"about": found.get("about") if isinstance(found, dict) else None})
 
 
 def common_keys(contenders: Sequence[Contender]) -> list[str]:

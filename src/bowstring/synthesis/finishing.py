@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from bowstring import __version__
 from bowstring.errors import UsageError
@@ -33,6 +33,29 @@ def check_out(folder: Path, configuration: Mapping[str, Any]) -> None:
             raise UsageError(f"{folder} contains a set with a different configuration; choose another --out")
     elif folder.is_dir() and any(p for p in folder.rglob("*") if p.is_file() and p.suffix != ".draft"):
         raise UsageError(f"{folder} is not empty; choose another --out")
+
+
+class Made(NamedTuple):
+    """How a set came about, as the file beside it says."""
+
+    kind: Literal["synthetic", "curated"]
+    how: str  # "made by …"
+
+
+def made_of(folders: Iterable[Path]) -> Made | None:
+    """How the set in one of these folders was made; None if it was not made by Bowstring, as far as its files say."""
+    for folder in folders:
+        try:
+            found = parse_strict_json((folder / MADE).read_bytes())
+            if "curators" in found:
+                return Made("curated", f"made from {found['source']['name']} by curation")
+            config = found["config"]
+            model = config["models"]["model"] if "models" in config else config["model"]
+        except (OSError, ParseError, KeyError, TypeError):
+            continue  # no such file, or one of another tool
+        by = "offline, without a model" if model == "offline" else f"with {model}"
+        return Made("synthetic", f"made by bowstring synth, {by}")
+    return None
 
 
 @contextmanager

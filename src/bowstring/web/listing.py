@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.benchmarks.of_run import find_installed, find_metrics
+from bowstring.benchmarks.standing import about_of, abouts_of_points
 from bowstring.metrics.measures import MetricSet
 from bowstring.reports.points import lead_of
 from bowstring.runs.catalogue import Catalogue, Entry, FileCache, Unreadable, read_json_object, read_progress
@@ -47,12 +48,14 @@ class Headline:
     failed: int = 0
     unparsed: int = 0
     points: int = 0
+    is_benchmark_data: bool | None = None  # whether it is of published test data
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     entry: Entry
     benchmark: str
+    data: str
     model: str
     judge: str
     history: str
@@ -185,11 +188,12 @@ def _rows(entries: Sequence[Entry]) -> list[Row]:
     for entry, own in zip(entries, settings, strict=True):
         config = entry.configuration
         benchmark = shown(config.get("benchmark"))
-        others = [(name, own[name]) for name in differing.get(benchmark, ()) if own.get(name)]
+        others = [(name, own[name]) for name in differing.get(benchmark, ()) if own.get(name) and name != "data"]
         rows.append(
             Row(
                 entry,
                 benchmark,
+                shown(_part(config, "data").get("name")),
                 (shown(config.get("model")) or "none: retrieval") if config else "",
                 shown(config.get("judge")),
                 _histories(entry),
@@ -282,7 +286,8 @@ def _read_headline(folder: Path) -> Headline | str:
             return Headline("", None, None, None, 0, True, int(m["failed"]), int(m["unparsed"]))
         e = m["metrics"][name]
         value, low, high = (float(e[k]) for k in ("value", "low", "high"))
-        return Headline(name, value, low, high, int(e["n"]), bool(e["trusted"]), int(m["failed"]), int(m["unparsed"]))
+        counts = int(e["n"]), bool(e["trusted"]), int(m["failed"]), int(m["unparsed"])
+        return Headline(name, value, low, high, *counts, is_benchmark_data=about_of(m).is_benchmark_data)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return "metrics.json is malformed"
 
@@ -309,6 +314,7 @@ def _headline_of_sweep(summary: Mapping[str, Any]) -> Headline | str:
         values = [float(point["metrics"][name]["value"]) for point in found]
         failed, unparsed = (sum(int(point[k]) for point in points.values()) for k in ("failed", "unparsed"))
         n = max(int(point["metrics"][name]["n"]) for point in found)
-        return Headline(name, max(values), min(values), max(values), n, True, failed, unparsed, len(points))
+        known = next(iter(abouts_of_points(summary).values())).is_benchmark_data
+        return Headline(name, max(values), min(values), max(values), n, True, failed, unparsed, len(points), known)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return "sweep.json is malformed"

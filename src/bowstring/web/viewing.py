@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from bowstring.benchmarks.of_run import open_run
+from bowstring.benchmarks.standing import about_of
 from bowstring.benchmarks.view import Histories
 from bowstring.errors import BowstringError, UsageError
 from bowstring.files.escaping import escape_control_characters
@@ -26,6 +27,7 @@ from bowstring.files.redaction import error_line
 from bowstring.reports import page
 from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.reports.tables import COUNTS, notes_of
+from bowstring.runs.about import About, facts
 from bowstring.runs.catalogue import (
     Catalogue,
     Entry,
@@ -202,11 +204,20 @@ class _Pages:
         names = list(dict.fromkeys(name for own in metrics for name in own))
         clusters = " or ".join(dict.fromkeys(row.clusters for row in rows))
         notes: dict[str, list[str]] = {}  # note -> names of its runs
-        for row, own in zip(rows, found, strict=True):
-            for note in _notes(own):
+        abouts = [_about(own) for own in found]
+        for row, own, about in zip(rows, found, abouts, strict=True):
+            for note in filter(None, ["" if about is None else about.note, *_notes(own)]):
                 notes.setdefault(note, []).append(row.entry.name)
         return self._html(
-            "view_compare.html", 200, rows=rows, metrics=metrics, names=names, notes=notes, why=why, clusters=clusters
+            "view_compare.html",
+            200,
+            rows=rows,
+            metrics=metrics,
+            names=names,
+            notes=notes,
+            why=why,
+            clusters=clusters,
+            abouts=[[] if about is None else list(facts(about).values()) for about in abouts],
         )
 
     def _with_navigation(self, made: str, names: Sequence[str]) -> str:
@@ -278,6 +289,14 @@ def _metrics(entry: Entry) -> Mapping[str, Any]:
         return read_json_object(entry.path / "metrics.json")
     except Unreadable:
         return {}
+
+
+def _about(metrics: Mapping[str, Any]) -> About | None:
+    """What the scores of a run are of; None if its metrics.json is malformed."""
+    try:
+        return about_of(metrics)
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
+        return None
 
 
 def _estimates(metrics: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     from bowstring.benchmarks.synthesis import Synthesis
     from bowstring.prompts.importing import Imported
 
+_PUBLISHED = (
+    "Published with CUPID (COLM 2025, arXiv 2508.01674). Personas, sessions and the users' feedback were written by "
+    "language models in a four-step pipeline."
+)
+
 
 class Cupid(Benchmark):
     name = "cupid"
@@ -48,8 +53,22 @@ class Cupid(Benchmark):
     origins: ClassVar[Mapping[str, Origin]] = {
         "kixlab/cupid": Origin(
             "cc-by-4.0",
-            "Published with CUPID (COLM 2025, arXiv 2508.01674). Personas, sessions and the users' feedback were "
-            "written by language models in a four-step pipeline.",
+            f"{_PUBLISHED} People checked and corrected it.",
+            name="kixlab/CUPID",
+            items={"test": 756},
+        ),
+        "kixlab/cupid-unverified": Origin(
+            "unknown",
+            _PUBLISHED,
+            name="kixlab/CUPID-Unverified",
+            not_the_benchmark="has instances that people have not verified; the paper's test set is kixlab/CUPID",
+        ),
+        "kixlab/cupid-raw": Origin(
+            "unknown",
+            _PUBLISHED,
+            name="kixlab/CUPID-Raw",
+            not_the_benchmark="has raw data of the authors' pipeline, from which Bowstring builds instances; the "
+            "paper's test set is kixlab/CUPID",
         ),
         mini.NAME: Origin(
             "apache-2.0",

@@ -178,7 +178,7 @@ class CupidEvaluation:
     def notes(self) -> list[str]:
         notes = self._prompts.notes()
         if self.settings.protocol == "published":
-            notes.append("asked and scored as published")
+            notes.append("asked and scored as published (--protocol published)")
         if self.settings.oracle_preference:
             notes.append("the gold preference was given to the model: an upper bound, not a result")
         return notes

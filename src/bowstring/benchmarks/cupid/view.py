@@ -100,9 +100,6 @@ class CupidView(View):
     def remarks(self, metrics: Mapping[str, Any]) -> list[str]:
         return by_other_protocol(metrics, scores.metrics, "instances")
 
-    def about_configuration(self, metrics: Mapping[str, Any]) -> list[str]:
-        return [f"protocol: {metrics['protocol']}"] if metrics.get("protocol") else []
-
     def fragment(self) -> Traversable:
         return files("bowstring.benchmarks.cupid") / "page.html"
 

@@ -52,6 +52,8 @@ class Hicupid(Benchmark):
             "apache-2.0",
             "Published with HiCUPID (ACL 2025, arXiv 2506.01262). Users, dialogues, questions and answers were "
             "written by language models from sampled personas, profiles and schedules.",
+            name="12kimih/HiCUPID",
+            items={"train": 40_000, "test_1": 10_000, "test_2": 10_000},
         ),
         mini.NAME: Origin(
             "apache-2.0",

@@ -257,7 +257,7 @@ class HicupidEvaluation:
     def notes(self) -> list[str]:
         notes = [TRUTH_NOTE] if self._truth is not None else []
         if self.settings.protocol == "published":
-            notes.append("asked and scored as published")
+            notes.append("asked and scored as published (--protocol published)")
         if self.settings.retrieval_only:
             notes.append("retrieval only: no model was used")
         if not self.settings.splits and self.data.splits == ("train",):
