@@ -372,4 +372,4 @@ def test_what_its_paper_reports_stands_beside_runs_on_the_published_data(diary, 
     assert "Recaller (training not known) 61.5" in said
     assert "- questions: yours 12; published 18" in said
     assert "61.5" not in kept.out
-    assert "the data is diaries, and that is not someone/diary from the hub" in " ".join(kept.out.split())
+    assert "the data is diaries, not someone/diary from the hub" in " ".join(kept.out.split())
