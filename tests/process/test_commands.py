@@ -11,6 +11,7 @@ import pytest
 
 import bowstring as package
 from bowstring.cli import COMMANDS
+from tests.certification import CHECKOUTS, RECORDINGS
 from tests.support.command import bowstring_process
 from tests.support.processes import LIMIT, start
 from tests.support.tiny import write_model
@@ -28,6 +29,7 @@ WORDS = {
     "prompts": "prompts import hicupid constants.py",
     "models": "models",
     "store": "store list",
+    "certify": f"certify cupid {CHECKOUTS / 'cupid'} --replay {RECORDINGS / 'cupid.json'}",
 }
 SERVED = {"view": "view runs", "annotate": "annotate runs/a --annotators anna --port 0"}
 

@@ -127,7 +127,12 @@ class StoredResponse:
         return Prompt(trunk, branch)
 
     def settings(self) -> Sampling:
-        return Sampling(**json.loads(self.sampling))
+        asked = json.loads(self.sampling)
+        if unknown := asked.keys() - Sampling.__dataclass_fields__.keys():
+            raise StoreError(
+                f"response {self.key[:12]} was asked for with {min(unknown)}, which this version does not know"
+            )
+        return Sampling(**asked)
 
     def as_json(self) -> dict[str, Any]:
         found = {name: getattr(self, name) for name in self.__slots__ if name not in ("hash", "stored_at")}
