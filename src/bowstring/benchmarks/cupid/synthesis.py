@@ -108,7 +108,9 @@ class CupidOfflineSet:
 
     def write(self, folder: Path, watch: Watch) -> Quality:  # noqa: ARG002 - it is fast
         generator = OfflineCupid(self._settings.seed)
-        instances = [one for number in range(self._settings.personas) for one in generator.persona(number)]
+        instances = [
+            one for number in range(self._settings.personas) for one in generator.persona(number).instances
+        ]
         quality = Quality()
         quality.made["instances"] = len(instances)
         for instance in instances:

@@ -19,10 +19,10 @@ _CONCLUSION = re.compile(
     r"it comes down to|it all comes to|recommend\w*|the best course|therefore|in the end)\b"
 )
 _SOURCE = re.compile(
-    r"\b(?:according to|as (?:reported|published|stated|shown|recorded) (?:in|by)|source:|sources:|cited (?:in|from)|"
-    r"reports? (?:by|from)|(?:study|survey|figures|data|paper|statistics) (?:by|from|of the)|"
+    r"\b(?:according to|as (?:reported|published|stated|shown|recorded) (?:in|by)|cited (?:in|from)|"
+    r"reports? (?:by|from) (?:the|an?)\b|(?:study|survey|figures|data|paper|statistics) (?:by|from) (?:the|an?)|"
     r"(?:survey|study|report|register|handbook|guidelines?) (?:says|shows|found|finds|states|notes|puts|records))\b"
-    r"|\([A-Z][^()]{1,60},? (?:19|20)\d\d\)|https?://|\bet al\b",
+    r"|\bsources?:|\([A-Z][^()]{1,60},? (?:19|20)\d\d\)|https?://|\bet al\b",
     re.IGNORECASE,
 )
 _EXAMPLE = re.compile(
@@ -45,8 +45,8 @@ _DEADLINE = re.compile(
 )
 _FIGURE = re.compile(r"(?<![\w.])\d+(?:[.,:]\d+)*")
 _COMPARISON = re.compile(
-    r"\b(?:like an?|as if|as though|think of (?:it|this|that|them) as|is much like|just as an?|picture an?|"
-    r"imagine an?|the way an?|it is an? \w+ of sorts|works like|akin to|similar to an?|"
+    r"\b(?:(?:is|are|was|were|feels?|works?) (?:much |a bit |rather |a little |just )?like|like an?|as if|as though|"
+    r"think of (?:it|this|that|them) as|just as an?|picture an?|imagine an?|the way an?|akin to|similar to an?|"
     r"compare (?:it|this) (?:to|with))\b"
 )
 _FIRST = re.compile(r"\b(?:i|we|me|us|my|our|mine|ours|myself|ourselves|i'(?:m|ve|d|ll)|we'(?:re|ve|d|ll))\b")
@@ -67,12 +67,12 @@ _HEDGE = re.compile(
     r"in all likelihood|as far as (?:is|we|i) know\w*|conceivably|supposedly)\b"
 )
 _METRIC = re.compile(
-    r"\b(?:\w*met(?:re|er)s?(?<!parameters)(?<!parameter)|kilomet(?:re|er)s?|centimet(?:re|er)s?|kilograms?|kilos?|"
+    r"\b(?:(?:kilo|centi|milli)?met(?:re|er)s?|kilograms?|kilos?|"
     r"grams?|lit(?:re|er)s?|hectares?|celsius)\b|\b\d+(?:\.\d+)? ?(?:km|cm|mm|m|kg|g|l|ha|°c)\b"
 )
 _IMPERIAL = re.compile(
-    r"\b(?:miles?|feet|foot|inch|inches|yards|acres?|gallons?|pints?|ounces?|stone of|pounds of|pound of|fahrenheit|"
-    r"lbs?)\b|\b\d+(?:\.\d+)? ?(?:ft|in|lb|oz|yd|mi|°f)\b"
+    r"\b(?:miles?|feet|foot|inch|inches|yards|acres?|gallons?|pints?|ounces?|fahrenheit|lbs?|"
+    r"pounds? of|in pounds|weigh\w* [^.;:]{1,50} pounds?)\b|\b\d+(?:\.\d+)? ?(?:ft|lb|oz|yd|mi|°f)\b"
 )
 
 
