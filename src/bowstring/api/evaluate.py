@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.benchmarks import registry
+from bowstring.benchmarks.controls import controls_as_json
 from bowstring.benchmarks.interface import Benchmark, Context
 from bowstring.benchmarks.loading import load
 from bowstring.benchmarks.of_run import open_run
@@ -36,6 +37,7 @@ from bowstring.reports.items import histories_of
 from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.runs.folder import EndedRun, fingerprint, names_of_run, read_manifest, run_folder_name
+from bowstring.runs.items import Items
 from bowstring.runs.runner import Record, Snapshot
 from bowstring.runs.running import Evaluation, Run, Running, RunOptions, check_budget
 from bowstring.runs.sweep import Sweep, run_folders, slug, variant_name
@@ -230,7 +232,8 @@ def _prepare(
         }
         folder = _folder(options, configuration, one, chosen)
         page = partial(_page, loaded, folder)
-        evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page))
+        controls = partial(_controls, benchmark, items)
+        evaluations.append(Evaluation(name, items, configuration, folder, benchmark.codec, page, controls))
     return Running(evaluations, models, options, prices, watch, thinking, served_as=served), chosen
 
 
@@ -304,6 +307,10 @@ def _like(run: EndedRun, name: str | None, given: dict[str, Any]) -> tuple[str, 
     if "data" in given:
         data = {}
     return benchmark, {**options, **named, **data, **thinking, **configuration["settings"], **given}
+
+
+def _controls(benchmark: Benchmark, items: Items, records: Sequence[Record]) -> list[dict[str, Any]]:
+    return controls_as_json(benchmark.controls(items, records))
 
 
 def _page(data: DataSet, folder: Path, metrics: dict[str, Any], records: Sequence[Record]) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bowstring.benchmarks.controls import ABOUT as CONTROLS_ABOUT
+from bowstring.benchmarks.controls import columns_of as columns_of_controls
 from bowstring.benchmarks.interface import Noun
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.cli.output import counted, plain
@@ -171,6 +173,7 @@ def print_run(run: Run, to: Console) -> None:
         to.print(plain(about), markup=False)
     to.print(table if shown else "There are no scores.")
     _print_splits(m, metric_set, to)
+    _print_controls(m, metric_set, to)
     if lacking:
         to.print(f"[dim]{ABOUT}[/dim]")
     if direction := metric_set.direction_note(m["metrics"]):
@@ -204,6 +207,24 @@ def _print_splits(m: Mapping[str, Any], metric_set: MetricSet, to: Console) -> N
         table.add_row(name, *(_cell(found.get(name), name, metric_set, interval=True) for found in splits.values()))
     to.print()
     to.print("By split, as papers report them")
+    to.print(table)
+    to.print()
+
+
+def _print_controls(m: Mapping[str, Any], metric_set: MetricSet, to: Console) -> None:
+    """Print what answers of known quality get from the judge in use."""
+    controls = m.get("controls", [])
+    names = columns_of_controls(controls)
+    if not names:
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
+    for n, head in enumerate(("control", *(name.replace(".", "\n") for name in names))):
+        table.add_column(head, justify="right" if n else "left", no_wrap=True)
+    for control in controls:
+        cells = (metric_set.number(control["scores"].get(name), name) for name in names)
+        table.add_row(f"{control['kind']}: {plain(control['name'])}", *cells)
+    to.print()
+    to.print(CONTROLS_ABOUT)
     to.print(table)
     to.print()
 

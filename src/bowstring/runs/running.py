@@ -165,6 +165,7 @@ class Evaluation:
     folder: Path
     codec: Codec = KEYS_ONLY  # codec of its records
     page: Callable[[dict[str, Any], Sequence[Record]], str] | None = None  # draws report.html
+    controls: Callable[[Sequence[Record]], list[dict[str, Any]]] | None = None  # floors and ceilings
 
 
 @dataclass(slots=True)
@@ -327,6 +328,7 @@ class Running:
             "complete": complete,
             **self._repeats(),
             **evaluation.items.summarize(records),
+            **self._controls(evaluation, records),
             "n": len({item_and_answer(record)[0] for record in records}),
             "records": len(records),  # more than items if there are several answers or judgements
             "failures": count_failures(records),
@@ -343,6 +345,11 @@ class Running:
         folder.write_json("run.json", with_checksum(self._manifest(evaluation, *ended) | {"files": folder.written}))
         folder.remove(PROGRESS_NAME)
         return Run(evaluation.folder, metrics, complete, None if complete else stopped, page_problem)
+
+    @staticmethod
+    def _controls(evaluation: Evaluation, records: Sequence[Record]) -> dict[str, Any]:
+        found = evaluation.controls(records) if evaluation.controls is not None else []
+        return {"controls": found} if found else {}
 
     def _repeats(self) -> dict[str, Any]:
         answers, judgements = self.options.answers, self.options.judgements

@@ -155,9 +155,10 @@ class _Writer:
         self.matter, self.form, self.rng = matter, form, rng
         self.brief = form.sentences == "yes"  # no sentence may be long
         self.slots = _slots(matter)
-        self.points = rng.sample(matter["points"], len(matter["points"]))
-        if form.bold:  # some points must have something to emphasize
-            self.points.sort(key=lambda point: not any(_key_pattern(key).search(point) for key in matter["keys"]))
+        # A point for each key word comes first: every draft names what it is about, and has something to emphasize.
+        points = rng.sample(matter["points"], len(matter["points"]))
+        named = [next(p for p in points if _key_pattern(key).search(p)) for key in matter["keys"]]
+        self.points = list(dict.fromkeys([*rng.sample(named, len(named)), *points]))
 
     def text(self) -> str:
         form, rng = self.form, self.rng
@@ -246,7 +247,7 @@ class _Writer:
         if joined > 1:
             found.append(self._joined(spare[:joined]))
             spare = spare[joined:]
-        while spare and (_count(found) < words or (len(found) < 2 and not self.form.short)):
+        while spare and (_count(found) < words or len(found) < 2):
             found.append(spare.pop(0))
         least = 4 if self.form.paragraphs == "no" else 0
         while spare and len(found) < least:

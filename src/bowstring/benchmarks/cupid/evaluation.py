@@ -18,6 +18,9 @@ from bowstring.benchmarks.cupid.judging import CupidJudging, decomposer_sampling
 from bowstring.benchmarks.cupid.prompts import CupidPrompts
 from bowstring.benchmarks.cupid.published_prompts import PublishedPrompts
 from bowstring.benchmarks.cupid.scores import summarize
+from bowstring.benchmarks.cupid.truth import NAME as TRUTH_NAME
+from bowstring.benchmarks.cupid.truth import NOTE as TRUTH_NOTE
+from bowstring.benchmarks.cupid.truth import Truth, load_truth
 from bowstring.benchmarks.cupid.types import Instance
 from bowstring.benchmarks.interface import Context, Opener
 from bowstring.benchmarks.judges import PROTOCOL_HELP, VERDICTS_HELP, Protocol, known_verdict, plan_judge
@@ -147,8 +150,10 @@ class CupidEvaluation:
         own: UserStages | None = None,
         judge: str | None = None,
         matcher: str | None = None,
+        truth: Truth | None = None,
     ) -> None:
         self.data = data
+        self.truth = truth
         self.settings = settings
         self._view = settings.view()
         self._prompts: CupidPrompts = (
@@ -169,7 +174,7 @@ class CupidEvaluation:
         return item.persona_id, ""
 
     def notes(self) -> list[str]:
-        notes = self._prompts.notes()
+        notes = [*self._prompts.notes(), *([TRUTH_NOTE] if self.truth is not None else [])]
         if self.settings.protocol == "published":
             notes.append("asked and scored as published, for comparison with published numbers")
         if self.settings.oracle_preference:
@@ -289,7 +294,7 @@ class _InstanceRun:
         self.model = askers["model"]
         self.judge = askers.get("judge")
         matcher = askers.get("matcher", self.judge)
-        self.judging = CupidJudging(self.prompts, self.judge, matcher, self.settings.judge_tokens)
+        self.judging = CupidJudging(self.prompts, self.judge, matcher, self.settings.judge_tokens, evaluation.truth)
 
     async def record(self) -> Record:
         record = _about(self.instance)
@@ -467,6 +472,15 @@ def opener(data: CupidSet, settings: Sequence[CupidSettings], context: Context) 
     """An opener whose evaluations share the history readers and a dense search."""
     readers, search = Readers(data), dense_search(settings, context)
     judge, matcher = context.models.get("judge"), context.models.get("matcher")
+    truth = load_truth(context.data) if context.judge == TRUTH_NAME else None
     return lambda one, prompts: CupidEvaluation(
-        data, one, prompts, readers=readers, search=search, own=own_stages(one.view()), judge=judge, matcher=matcher
+        data,
+        one,
+        prompts,
+        readers=readers,
+        search=search,
+        own=own_stages(one.view()),
+        judge=judge,
+        matcher=matcher,
+        truth=truth,
     )

@@ -1,9 +1,9 @@
 """CUPID data without a model: preferences are rules that a program can check. A seed fixes the result.
 
 A persona has eight contexts. Two of them, the main one and its contrast, have similar names and opposite preferences.
-In a session the first draft violates the preference, the user hints at one unmet rule at a time and never states it, and
-the session ends when a draft meets all rules. The request, the order of the sessions and whatever a preference does not
-ask of a draft are random.
+In a session the first draft violates the preference, the user hints at one unmet rule at a time and never states it,
+and the session ends when a draft meets all rules. The request, the order of the sessions and whatever a preference does
+not ask of a draft are random.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bowstring.benchmarks.cupid.banks import matters, talk, work
-from bowstring.benchmarks.cupid.drafts import Unwritable, write_draft
+from bowstring.benchmarks.cupid.drafts import write_draft
 from bowstring.benchmarks.cupid.pipeline_parts import (
     PreferenceKind,
     ScenarioOut,
@@ -60,7 +60,7 @@ class Persona:
 
     instances: list[Instance]
     preferences: dict[str, tuple[str, ...]]  # by sentence: the rules of every preference of the log
-    matter: int  # what the request is about
+    subject: str  # what the request is about, with key words
 
 
 class OfflineCupid:
@@ -135,7 +135,9 @@ def _assembled(number: int, name: str, known: Sequence[Preference], rng: random.
     if name == "training":
         persona_id = f"train-{persona_id}"
     instances = build_instances(persona_id, series, dialogues, checklists, PreferenceKind(category_of(kind), kind))
-    return Persona(instances, {preference.says: preference.rules for preference in known}, about[-1])
+    subject = matters()[about[-1]]
+    named = f"{subject['name']}: {', '.join(subject['keys'])}"
+    return Persona(instances, {preference.says: preference.rules for preference in known}, named)
 
 
 def _order(main: str, contrast: str, others: Sequence[str], rng: random.Random) -> list[str]:
