@@ -141,12 +141,12 @@ def _assembled(number: int, name: str, known: Sequence[Preference], rng: random.
 
 
 def _order(main: str, contrast: str, others: Sequence[str], rng: random.Random) -> list[str]:
-    """The contexts of all sessions in a random order; the main one does not come directly before the request."""
+    """The contexts of all sessions in a random order; neither of the pair comes directly before the request."""
     repeats = rng.choice(_REPEATS)
     rest = [contrast] * 2 + [other for other, n in zip(others, repeats, strict=False) for _ in range(n)]
     while True:
         order = rng.sample([*rest, *[main] * 4], len(rest) + 4)
-        if order[-1] != main:
+        if order[-1] not in (main, contrast):
             return [*order, main]
 
 
@@ -191,7 +191,7 @@ def _feedback(hinted: str, done: Sequence[str], heard: dict[str, list[str]], rng
     """A hint at one unmet rule, and sometimes a remark on one that is met."""
     hint = rng.choice([one for one in rules()[hinted].hints if one not in heard[hinted]])
     heard[hinted].append(hint)
-    said = [rng.choice(talk()["prefaces"])] if rng.random() < 0.5 else []
+    said = [rng.choice(talk()["prefaces"])] if rng.random() < 0.75 else []
     said.append(hint)
     if done and rng.random() < 0.3:
         of = rng.choice(list(done))
