@@ -59,7 +59,7 @@ def main(n: int) -> None:
         drafts = [[m.text for m in s.dialogue.messages if m.role == "assistant"] for s in own]
         held = [set(met(of_one[-1], rules())) for of_one in drafts]
         lacked = [set(rules()) - set(met(of_one[0], rules())) for of_one in drafts]
-        return tuple(sorted(set.intersection(*held) & set.union(*lacked)))[:12]
+        return tuple(sorted(held[0].intersection(*held) & set[str]().union(*lacked)))[:12]
 
     print(f"{n} personas, {len(instances)} instances\n")
     guesses: dict[str, Guess] = {
