@@ -122,12 +122,18 @@ def _assembled(number: int, name: str, known: Sequence[Preference], rng: random.
     for n, (factor, matter) in enumerate(zip(order, about, strict=True), 1):
         mains += factor == first
         preference = listed[factor] if factor != first else main if mains <= 2 else changed
-        request = _request(factor, kinds[factor], matter, rng)
+        asked, notes = _request(factor, kinds[factor], matter, rng)
         scenarios.append(
-            ScenarioOut(id=n, context_factor=factor, preference=preference.says, request_with_factor=request)
+            ScenarioOut(
+                id=n,
+                context_factor=factor,
+                preference=preference.says,
+                request_with_factor=asked,
+                resource=notes,
+            )
         )
         if n < len(order):
-            dialogues.append(_converse(request, matter, preference, rng))
+            dialogues.append(_converse(scenarios[-1].request, matter, preference, rng))
     series = Series(first, second, main.says, changed.says, tuple(scenarios))
     checklists = {preference.says: preference.checklist for preference in known}
     kind = rules()[main.rules[0]].type
@@ -158,12 +164,13 @@ def _matters(n: int, rng: random.Random) -> list[int]:
     return [*rng.sample([*chosen, *repeated], n - 1), last]
 
 
-def _request(factor: str, kind: str, matter: int, rng: random.Random) -> str:
+def _request(factor: str, kind: str, matter: int, rng: random.Random) -> tuple[str, str]:
+    """What is asked for, and notes of the facts to use, which the user pastes below it."""
     bank, of = work(), matters()[matter]
     fitting = [task for task in bank["tasks"] if kind in task.get("kinds", [kind])]
     asked = fill(rng.choice(fitting)["request"], {"factor": factor, "matter": of["name"]})
     facts = rng.sample(of["points"], rng.randint(*_NOTES))
-    return f"{asked}\n\n{rng.choice(talk()['notes'])} {' '.join(facts)}"
+    return asked, f"{rng.choice(talk()['notes'])} {' '.join(facts)}"
 
 
 def _converse(request: str, matter: int, preference: Preference, rng: random.Random) -> list[Message]:
