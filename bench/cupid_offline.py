@@ -54,12 +54,12 @@ def main(n: int) -> None:
         return rules_of(i, random.Random(i.key).choice(i.sessions).preference)
 
     def style(i: Instance) -> Rules:
-        """Rules that hold in the accepted drafts of the right context, newest preference only, feedback unread."""
+        """Rules that hold in the last two accepted drafts of the right context, and did not in a first draft."""
         own = [i.sessions[n] for n in i.evidence][-2:]
         drafts = [[m.text for m in s.dialogue.messages if m.role == "assistant"] for s in own]
         held = [set(met(of_one[-1], rules())) for of_one in drafts]
         lacked = [set(rules()) - set(met(of_one[0], rules())) for of_one in drafts]
-        return tuple(sorted(held[0].intersection(*held) & set[str]().union(*lacked)))[:12]
+        return tuple(sorted(held[0].intersection(*held) & set[str]().union(*lacked)))
 
     print(f"{n} personas, {len(instances)} instances\n")
     guesses: dict[str, Guess] = {

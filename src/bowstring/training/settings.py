@@ -117,7 +117,7 @@ class TrainSettings:
     )
     task: Task = field(
         default="inference",
-        metadata=option("What CUPID trains: inferring the preference, answering in line with it, or both."),
+        metadata=option("The task to train, if the benchmark has a choice: infer a preference, answer, or both."),
     )
     branches: int = field(default=32, metadata=option("Examples packed after one history.", min=1))
     users_per_step: int = field(default=8, metadata=option("Packs per step, of different users.", min=1))
