@@ -123,6 +123,8 @@ def print_sweep(swept: SweepResult, to: Console) -> None:
     legend += f" Fewer than 30 {clusters}: do not trust the intervals." if untrusted else ""
     direction = metric_set.direction_note([*shown, *others])
     to.print(" ".join(filter(None, (legend, direction))), style="dim", markup=False)
+    for run in list(swept.points.values())[:1]:  # the runs of a sweep have the same items
+        _print_controls(run.metrics, metric_set, to)
     for note in swept.summary["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
     for name, point in points.items():

@@ -167,6 +167,7 @@ def test_controls_are_exact_and_beside_the_result(made, data, tmp_path):
         "inference.recall": None,
         "generation.score": 1.0,
     }
+    assert run.metrics["groups"]["rules"].keys() == {"seen", "held-out"}
     page = (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
     assert "Floor and ceiling" in page
     assert all(one["about"] in page for one in controls.values())

@@ -298,6 +298,8 @@ class _InstanceRun:
 
     async def record(self) -> Record:
         record = _about(self.instance)
+        if self.evaluation.truth is not None:
+            record["rules"] = "held-out" if self.evaluation.truth.is_held_out(self.instance) else "seen"
         try:
             shown = await self.evaluation.shown(self.instance, self.askers)
             sessions = self.evaluation.session_texts(shown)

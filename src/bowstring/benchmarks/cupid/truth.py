@@ -68,6 +68,10 @@ class Truth:
         except KeyError:
             raise DataError(f"{instance.key}: its preference is not in {FILE}; generate the set again") from None
 
+    def is_held_out(self, instance: Instance) -> bool:
+        """Whether a rule of the preference is never part of training data."""
+        return any(rules()[rule].held_out for rule in self.rules_of(instance))
+
     def subject(self, instance: Instance) -> str:
         return self._subjects.get(instance.persona_id, "")
 
