@@ -27,7 +27,8 @@ def _mention(
 
 
 _FIRST = (
-    r"\b(?:open\w*|start\w*|begin\w*|lead\w* with|first|up front|upfront|at the (?:top|very (?:start|beginning))|"
+    r"\b(?:open\w*|start\w*|begin\w*|lead\w* with|first|up front|upfront|outset|"
+    r"at the (?:top|very (?:start|beginning))|"
     r"before (?:any|the|anything))\b"
 )
 _LAST = (
@@ -68,6 +69,12 @@ MENTIONS: tuple[Mention, ...] = (
         "short",
         "long",
         unless=rf"{_SENTENCE_LENGTH}|\b1[3-9]\d\b|\b[2-9]\d\d\b",
+    ),
+    _mention(
+        r"\b(?:[2-9]\d|1[01]\d|ninety)[- ]words?\b|\bword (?:count|limit)\b.*\b(?:[2-9]\d|1[01]\d)\b",
+        "short",
+        None,
+        unless=r"\bsentences?\b|\b(?:at least|atleast|more than|over|minimum|exceed\w*|longer than|or more)\b",
     ),
     _mention(
         r"\b(?:short|brief|concise|terse|succinct)\b(?! forms?| sentences?| paragraphs?)",
@@ -155,17 +162,18 @@ MENTIONS: tuple[Mention, ...] = (
         unless=r"honest about",
     ),
     _mention(
-        r"\bdeadlines?\b|\bdue dates?\b|\bby when\b|\bdate by which\b|\bhave to be done by\b|\btime pressure\b|"
+        r"\bdeadlines?\b|\bdue dates?\b|\bby when\b|\bby (?:what|which) date\b|"
+        r"\bdates?\b.*\b(?:when|by)\b.*\b(?:complete|done)|\bdate by which\b|\bhave to be done by\b|\btime pressure\b|"
         r"\btime limits?\b",
         "deadline",
         "no-deadline",
     ),
     _mention(r"\b(?:timing|time frame|timeline|dates?) open\b", "no-deadline", "deadline"),
     _mention(
-        r"\bfigures?\b|\bnumbers\b|\bnumerals?\b|\bdigits?\b|\bstatistics?\b|\bquantif\w+|\bpercentages?\b",
+        r"\bfigures?\b|\bnumbers\b|\bnumerals?\b|\bnumeric(?:al)?\b|\bdigits?\b|\bstatistics?\b|\bquantif\w+|\bpercentages?\b",
         "figures",
         "no-figures",
-        unless=r"\bcarry numbers\b|\bfigures? of speech\b",
+        unless=r"\bcarry numbers\b|\benumerat|\bfigures? of speech\b",
     ),
     _mention(
         r"\bcomparisons?\b|\bcompar(?:e|es|ing)\b|\banalog(?:y|ies)\b|\bmetaphors?\b|\bsimiles?\b",
@@ -174,7 +182,12 @@ MENTIONS: tuple[Mention, ...] = (
         unless=r"\bcompare the (?:two|options)\b|\bwith each other\b",
     ),
     _mention(r"\bexclamation\b", "exclamation", "no-exclamation"),
-    _mention(r"\bfirst[- ]person\b|(?:^|[\s(])['\"](?:i|we)['\"]", "first-person", "no-first-person"),
+    _mention(
+        r"\bfirst[- ]person\b|(?:^|[\s(])['\"](?:i|we)['\"]|"
+        r"\b(?:pronouns?|words?|say|use|using|without) (?:i|we)\b",
+        "first-person",
+        "no-first-person",
+    ),
     _mention(r"\bimpersonal\w*|\bthird[- ]person\b", "no-first-person", "first-person"),
     _mention(
         r"\bsecond[- ]person\b|(?:^|[\s(])['\"]you['\"]|\bword you\b|"
@@ -191,19 +204,21 @@ MENTIONS: tuple[Mention, ...] = (
         unless=r"contract",
     ),
     _mention(
-        r"\bjargon\b|\bbuzzwords?\b|\bcorporate (?:language|speak)\b|\bmanagement[- ]speak\b|"
+        r"\bjargon\b|\bbuzzwords?\b|\bsynerg\w+|\b(?:business|management|corporate) terms\b|"
+        r"\bcorporate (?:language|speak)\b|\bmanagement[- ]speak\b|"
         r"\bbusiness (?:language|speak)\b",
         "jargon",
         "no-jargon",
     ),
     _mention(r"\beveryday words\b|\bplain (?:language|words|english)\b", "no-jargon", "jargon", unless=r"jargon|buzz"),
     _mention(
-        r"\bhedg\w+|\buncertain\w*|\btentative\w*|(?:^|[\s(])['\"](?:perhaps|maybe|probably|possibly|might)['\"]",
+        r"\bhedg\w+|\buncertain\w*|\btentative\w*|(?:^|[\s(])['\"](?:perhaps|maybe|probably|possibly|might)['\"]|"
+        r"\b(?:words|terms|such as|like|without|no|say|using) (?:perhaps|maybe|probably|possibly|might)\b",
         "hedging",
         "no-hedging",
     ),
     _mention(
-        r"\bcertain(?:ty|ly)?\b|\bdefinite\w*|\babsolute\w*|\bcategorical\w*",
+        r"\bcertain(?:ty|ly)?\b|\bassertive\w*|\bdefinite\w*|\babsolute\w*|\bcategorical\w*",
         "no-hedging",
         "hedging",
         unless=r"\ba certain\b|\bperhaps\b|\bmaybe\b|\bprobably\b|\bhedg",
@@ -212,5 +227,7 @@ MENTIONS: tuple[Mention, ...] = (
     _mention(
         r"\bimperial\b|\bmiles\b|\bfeet\b|\bpounds\b|\binches\b|\bbritish (?:units|measures)\b", "imperial", "metric"
     ),
-    _mention(r"\bgreet\w*|\bsalutations?\b|\bsay hello\b", "greeting", "no-greeting"),
+    _mention(
+        r"\bgreet\w*|\bsalutations?\b|(?:^|[\s(])['\"](?:dear|hello|hi)\b|\bsay hello\b", "greeting", "no-greeting"
+    ),
 )

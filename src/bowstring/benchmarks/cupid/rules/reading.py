@@ -47,6 +47,7 @@ _FIXED = (
         re.compile(r"\bno sentences? (?:\w+ ){0,3}?(?:longer than|more than|over|above|exceed\w*|of over) "),
         "sentences atmost ",
     ),
+    (re.compile(r"\b(?:spell|write|expand)\w*(?: out)?(?: all)? contractions\b"), "no contractions"),
     (re.compile(r"\b(?:without|with no|no) (?:line |paragraph )?breaks\b"), "unbroken"),
     (re.compile(r"\b(long|short|brief|simple|clear), (?=\w+ sentences?\b)"), r"\1 "),
 )
@@ -56,7 +57,11 @@ _PIECES = re.compile(
     r"(?P<turn>,? (?:rather than|instead of|as opposed to|in place of|and not) )"
     r"|(?P<or>,? (?:or|nor) (?!more|fewer|less))|(?P<with>, with |,? with (?=no\b))|(?P<and>, (?:and|then) |,? and |, )"
 )
-_PREFERS = re.compile(r"\b(?P<verb>prefer\w*|favou?r\w*)\b(?P<first>.*?)\b(?:over|to|than)\b(?P<second>.*)")
+# "Prefers A to B", but not "prefers the text to be A".
+_NOT_COMPARED = (
+    r"be|have|come|see|use|get|find|read|end|open|close|start|begin|finish|include|keep|avoid|stay|contain|ask"
+)
+_PREFERS = re.compile(rf"\b(?:prefer\w*|favou?r\w*)\b.*?\b(?:over|than|to(?! (?:{_NOT_COMPARED})\b))\b(?P<second>.*)")
 _NEGATION = re.compile(
     r"\b(?:no|not|never|none|nothing|nobody|neither|without|avoid\w*|free of|free from|omit\w*|skip\w*|refrain\w*|"
     r"steer\w* clear|stay\w* away|dislike\w*|hate\w*|unwanted|unwelcome|out of place|off-putting|distracting|"
