@@ -20,6 +20,7 @@ from bowstring.api.train import train
 from bowstring.benchmarks.cupid.benchmark import CUPID
 from bowstring.benchmarks.cupid.coverage import coverage_table
 from bowstring.benchmarks.cupid.training import matcher_examples
+from bowstring.benchmarks.cupid.truth import rules_of_items
 from bowstring.benchmarks.cupid.types import INSTANCE_TYPES, Coverage
 from bowstring.benchmarks.loading import load_cupid
 from bowstring.models.local import LocalGenerator, LocalModel
@@ -34,7 +35,8 @@ def rows_of(preferences: list[Preference], each: int, rng: random.Random) -> lis
     """All rows of a preference have one owner. Items that it does not cover come from the other given preferences."""
     rows = []
     for n, (words, items) in enumerate(preferences):
-        strange = [item for other, more in preferences if other != words for item in more]
+        covered = {rules_of_items()[item] for item in items}
+        strange = [item for _, more in preferences for item in more if rules_of_items()[item] not in covered]
         for _ in range(each):
             own = rng.sample(items, rng.randint(0, len(items)))
             shown = [(item, FULLY) for item in own]

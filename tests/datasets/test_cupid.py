@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bowstring.benchmarks.cupid.banks import work
 from bowstring.benchmarks.cupid.data import to_row, write_json
 from bowstring.benchmarks.cupid.preference_types import CATEGORIES, category_of, preference_type
+from bowstring.benchmarks.cupid.rules import rules
 from bowstring.benchmarks.export import export
 from bowstring.benchmarks.loading import load, load_cupid, read
 from bowstring.errors import DataError, UsageError
@@ -341,7 +341,7 @@ def test_a_preference_has_one_of_the_published_types(text, category, kind):
 
 def test_there_are_sixteen_types_in_three_categories():
     assert {name: len(types) for name, types in CATEGORIES.items()} == {"Style": 6, "Content": 5, "Harmless": 5}
-    assert {p["type"] for p in work()["preferences"]} <= {t for types in CATEGORIES.values() for t in types}
+    assert {rule.type for rule in rules().values()} <= {t for types in CATEGORIES.values() for t in types}
 
 
 def test_a_set_of_the_other_benchmark_is_named(hicupid_folder):

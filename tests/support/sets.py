@@ -16,5 +16,6 @@ def write_hicupid(folder: Path, *, seed: int = 0, **given: Any) -> Path:
     return synthesize("hicupid", offline=True, seed=seed, out=folder, **given).folder
 
 
-def write_cupid(folder: Path, *, personas: int, seed: int = 0) -> Path:
-    return synthesize("cupid", offline=True, seed=seed, out=folder, personas=personas).folder
+def write_cupid(folder: Path, *, personas: int, train_personas: int = 0, seed: int = 0) -> Path:
+    sizes_of = {"personas": personas, "train_personas": train_personas}
+    return synthesize("cupid", offline=True, seed=seed, out=folder, **sizes_of).folder

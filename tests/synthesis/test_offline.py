@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bowstring.api import synthesize as making
-from bowstring.benchmarks.cupid.banks import work
+from bowstring.benchmarks.cupid.banks import drafts, matters, talk, work
 from bowstring.benchmarks.cupid.offline import OfflineCupid
 from bowstring.benchmarks.hicupid.banks import DIMENSIONS, dimension, people
 from bowstring.benchmarks.hicupid.offline import OfflineHicupid, truth_of
@@ -86,7 +86,7 @@ def test_lengths_are_near_the_published_ones(users):
     published = {"persona": 15_962, "profile": 329, "schedule": 971}
     for kind, tokens in published.items():
         assert sums[kind] / len(users) == pytest.approx(tokens, rel=0.06)
-    instances = [i for n in range(20) for i in OfflineCupid(3).persona(n)]
+    instances = [i for n in range(20) for i in OfflineCupid(3).persona(n).instances]
     logs = [sum(counter.count(m.text for s in i.sessions for m in s.dialogue.messages)) for i in instances]
     assert sum(logs) / len(logs) == pytest.approx(8_200, rel=0.06)
 
@@ -213,7 +213,7 @@ def test_no_bank_holds_what_looks_like_personal_information():
     for name in DIMENSIONS:
         of = dimension(name)
         found += [hit for t in texts([of.lines, [r.shows for r in of.relations]]) for hit in find_personal_data(t)]
-    found += [hit for t in texts([people(), work()]) for hit in find_personal_data(t)]
+    found += [hit for t in texts([people(), work(), drafts(), matters(), talk()]) for hit in find_personal_data(t)]
     assert found == []
 
 

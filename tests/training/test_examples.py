@@ -169,6 +169,30 @@ def test_what_a_benchmark_does_not_have_is_refused(data, given, message, folder,
         train("sft", data=data, model=str(folder), out=tmp_path / "a", **given)
 
 
-def test_pairs_of_cupid_have_all_earlier_sessions_before_them(cupid):
-    with pytest.raises(UsageError, match="CUPID pairs need all earlier sessions"):
-        of_cupid(cupid, "dpo", history="gold")
+@pytest.mark.parametrize(("method", "more"), [("dpo", {}), ("sft", {"task": "generation"})])
+def test_answers_of_cupid_have_all_earlier_sessions_before_them_or_those_of_their_context(cupid, method, more):
+    with pytest.raises(UsageError, match="CUPID answers need all earlier sessions"):
+        of_cupid(cupid, method, history="last:2", **more)
+    by_key = {instance.key: instance for instance in cupid.instances}
+    found = of_cupid(cupid, method, history="gold", **more)
+    assert found
+    for example in found:
+        key, _, number = example.key.rpartition("/")
+        *before, session = by_key[key].sessions[: int(number)]
+        shown = [said(s.dialogue) in text(example) for s in before]
+        assert shown == [s.context_factor == session.context_factor for s in before]
+        assert any((s.context_factor, s.preference) == (session.context_factor, session.preference) for s in before)
+
+
+def test_sft_on_cupid_trains_preferences_or_answers_or_both(cupid):
+    answers = of_cupid(cupid, "sft", task="generation")
+    assert answers
+    assert all(answer.rejected is None for answer in answers)
+    accepted = {s.dialogue.messages[-2].text for i in cupid.instances for s in i.sessions}
+    assert {answer.answer for answer in answers} <= accepted
+    preferences = of_cupid(cupid, "sft")
+    both = of_cupid(cupid, "sft", task="both")
+    assert [one.key for one in both] == [one.key for one in (*preferences, *answers)]
+    assert [one.answer for one in both] == [one.answer for one in (*preferences, *answers)]
+    with pytest.raises(UsageError, match="--task does not apply to HiCUPID"):
+        train("sft", data="mini/hicupid", splits=("test_1",), task="both", out="unused")

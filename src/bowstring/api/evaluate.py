@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.benchmarks import registry
+from bowstring.benchmarks.controls import controls_as_json
 from bowstring.benchmarks.interface import Benchmark, Context
 from bowstring.benchmarks.loading import load
 from bowstring.benchmarks.of_run import open_run
@@ -44,6 +45,7 @@ from bowstring.reports.items import histories_of
 from bowstring.reports.page import write_page
 from bowstring.reports.sweep_page import write_sweep_page
 from bowstring.runs.folder import EndedRun, fingerprint, names_of_run, read_manifest, run_folder_name
+from bowstring.runs.items import Items
 from bowstring.runs.runner import Record, Snapshot
 from bowstring.runs.running import Evaluation, Run, Running, RunOptions, check_budget
 from bowstring.runs.sweep import Sweep, run_folders, slug, variant_name
@@ -245,11 +247,15 @@ def _prepare(
             "prompts": prompts.fingerprints if models else {},
         }
         folder = _folder(options, configuration, one, chosen)
-        page, about = partial(_page, loaded, folder), about_run(benchmark, loaded, standing, items, configuration)
+        page = partial(_page, loaded, folder)
         longer = "raise --judge-tokens" if hasattr(one, "judge_tokens") else ""
-        beside = partial(published_beside, benchmark, published)
+        blocks = (
+            about_run(benchmark, loaded, standing, items, configuration),
+            partial(_controls, benchmark, items),
+            partial(published_beside, benchmark, published),
+        )
         evaluations.append(
-            Evaluation(name, items, configuration, folder, benchmark.codec, page, longer, beside, about, standing.note)
+            Evaluation(name, items, configuration, folder, benchmark.codec, page, longer, blocks, standing.note)
         )
     return Running(evaluations, models, options, prices, watch, thinking, served_as=served), chosen
 
@@ -328,6 +334,16 @@ def _like(run: EndedRun, name: str | None, given: dict[str, Any]) -> tuple[str, 
     if "data" in given:
         data = {}
     return benchmark, {**options, **named, **data, **thinking, **configuration["settings"], **given}
+
+
+def _controls(
+    benchmark: Benchmark,
+    items: Items,
+    metrics: Mapping[str, Any],  # noqa: ARG001 - a block may use them
+    records: Sequence[Record],
+) -> dict[str, Any]:
+    found = controls_as_json(benchmark.controls(items, records))
+    return {"controls": found} if found else {}
 
 
 def _page(data: DataSet, folder: Path, metrics: dict[str, Any], records: Sequence[Record]) -> str:

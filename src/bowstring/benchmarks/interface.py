@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from bowstring.benchmarks.auditing import Auditing
+from bowstring.benchmarks.controls import Control
 from bowstring.benchmarks.people import People
 from bowstring.benchmarks.view import View
 from bowstring.datasets.card import Origin
@@ -162,6 +163,11 @@ class Benchmark(ABC):
     def judge_note(self, judge: str) -> str | None:  # noqa: ARG002
         """Notes on a judge that is not a model."""
         return None
+
+    def controls(self, items: Items, records: Sequence[Record]) -> Sequence[Control]:  # noqa: ARG002
+        """Answers of known quality to the items of these records, scored by the judge in use: the floor and the ceiling
+        of a result. `items` is the evaluation that made the records. Empty: there are none for this judge."""
+        return ()
 
     def synthesis(self) -> Synthesis | None:
         """Generation of data, with models and offline."""

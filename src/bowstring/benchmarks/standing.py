@@ -106,7 +106,7 @@ def _folders(source: Source) -> Iterator[Path]:
 
 def about_run(
     benchmark: Benchmark, data: DataSet, standing: Standing, items: Items, configuration: Mapping[str, Any]
-) -> Callable[[Sequence[Record]], dict[str, Any]]:
+) -> Callable[[Mapping[str, Any], Sequence[Record]], dict[str, Any]]:
     """What makes the block `about` of a run's metrics.json from its records."""
     whose = _whose(items)
     settings = configuration["settings"]
@@ -114,7 +114,7 @@ def about_run(
     types = [kind for kind in settings.get("types") or () if kind in kinds]
     chosen = types if types and len(types) < len(kinds) else None
 
-    def about(records: Sequence[Record]) -> dict[str, Any]:
+    def about(metrics: Mapping[str, Any], records: Sequence[Record]) -> dict[str, Any]:  # noqa: ARG001 - of records only
         seen = {str(record["split"]) for record in records if "split" in record}
         splits = [split for split in data.splits if split in seen] or list(data.splits)
         inside = [cluster for cluster, split in whose if split in splits or not split]
@@ -142,7 +142,7 @@ def about_run(
             whole=n == len(inside) and chosen is None,
             note=note,
         )
-        return found.as_json()
+        return {"about": found.as_json()}
 
     return about
 

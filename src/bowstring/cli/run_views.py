@@ -9,6 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bowstring.benchmarks.controls import ABOUT as CONTROLS_ABOUT
+from bowstring.benchmarks.controls import columns_of as columns_of_controls
 from bowstring.benchmarks.interface import Noun
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.benchmarks.standing import about_of, abouts_of_points
@@ -134,6 +136,8 @@ def print_sweep(swept: SweepResult, to: Console) -> None:
     legend += f" Fewer than 30 {clusters}: do not trust the intervals." if untrusted else ""
     direction = metric_set.direction_note([*shown, *others])
     to.print(" ".join(filter(None, (legend, direction))), style="dim", markup=False)
+    for run in list(swept.points.values())[:1]:  # the runs of a sweep have the same items
+        _print_controls(run.metrics, metric_set, to)
     for note in swept.summary["notes"]:
         to.print(f"! {plain(note)}", style="yellow", markup=False)
     for name, point in points.items():
@@ -187,6 +191,7 @@ def print_run(run: Run, to: Console) -> None:
     to.print()
     to.print(table if shown else "There are no scores.")
     _print_splits(m, metric_set, to)
+    _print_controls(m, metric_set, to)
     print_published([m], to)
     if lacking:
         to.print(f"[dim]{ABOUT}[/dim]")
@@ -221,6 +226,24 @@ def _print_splits(m: Mapping[str, Any], metric_set: MetricSet, to: Console) -> N
         table.add_row(name, *(_cell(found.get(name), name, metric_set, interval=True) for found in splits.values()))
     to.print()
     to.print("By split, as papers report them")
+    to.print(table)
+    to.print()
+
+
+def _print_controls(m: Mapping[str, Any], metric_set: MetricSet, to: Console) -> None:
+    """Print what answers of known quality get from the judge in use."""
+    controls = m.get("controls", [])
+    names = columns_of_controls(controls)
+    if not names:
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
+    for n, head in enumerate(("control", *(name.replace(".", "\n") for name in names))):
+        table.add_column(head, justify="right" if n else "left", no_wrap=True)
+    for control in controls:
+        cells = (metric_set.number(control["scores"].get(name), name) for name in names)
+        table.add_row(f"{control['kind']}: {plain(control['name'])}", *cells)
+    to.print()
+    to.print(CONTROLS_ABOUT)
     to.print(table)
     to.print()
 

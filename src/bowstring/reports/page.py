@@ -10,6 +10,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
+from bowstring.benchmarks.controls import ABOUT as CONTROLS_ABOUT
+from bowstring.benchmarks.controls import columns_of as columns_of_controls
 from bowstring.benchmarks.figures import Figure
 from bowstring.benchmarks.findings import unclear_note
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
@@ -66,6 +68,8 @@ def write_page(
         about_differing=DIFFERING,
         columns={axis: _columns(metrics, groups) for axis, groups in metrics["groups"].items()},
         shown=shown_metrics(metrics),
+        about_controls=CONTROLS_ABOUT,
+        control_columns=columns_of_controls(metrics.get("controls", [])),
         headline=metric_set.headlines(metrics["metrics"]),
         failure=commonest_failure(records),
         lengths=figures.pop("lengths", ""),

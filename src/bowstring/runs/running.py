@@ -156,6 +156,10 @@ class Run:
         return list(read_records(self.folder))
 
 
+# Makes entries of metrics.json from what is in it already, and the records.
+Block = Callable[[Mapping[str, Any], Sequence[Record]], dict[str, Any]]
+
+
 @dataclass(slots=True)
 class Evaluation:
     """One configuration: what is asked, how it is judged, and its output folder."""
@@ -167,8 +171,7 @@ class Evaluation:
     codec: Codec = KEYS_ONLY  # codec of its records
     page: Callable[[dict[str, Any], Sequence[Record]], str] | None = None  # draws report.html
     longer: str = ""  # what a user can do if answers of judges are cut
-    beside: Callable[[dict[str, Any], Sequence[Record]], dict[str, Any]] | None = None  # adds to metrics.json
-    about: Callable[[Sequence[Record]], dict[str, Any]] | None = None  # makes the block `about` of metrics.json
+    blocks: Sequence[Block] = ()  # what stands beside the scores in metrics.json
     data_note: str = ""  # what a reader must know about the data set
 
 
@@ -329,7 +332,6 @@ class Running:
             "schema": SCHEMA,
             "benchmark": evaluation.benchmark,
             "complete": complete,
-            **({"about": evaluation.about(records)} if evaluation.about is not None else {}),
             **self._repeats(),
             **evaluation.items.summarize(records),
             "n": len({item_and_answer(record)[0] for record in records}),
@@ -341,8 +343,8 @@ class Running:
             "versions": _versions(),
             "config": evaluation.configuration,
         }
-        if evaluation.beside is not None:
-            metrics |= evaluation.beside(metrics, records)
+        for block in evaluation.blocks:
+            metrics |= block(metrics, records)
         ended = ("complete", None) if complete else ("stopped", stopped)
         folder.write_lines("records.jsonl", map(evaluation.codec.encode, records))
         folder.write_json("metrics.json", metrics)

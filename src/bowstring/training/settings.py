@@ -15,6 +15,7 @@ EVALUATORS = ("judge", "matcher")  # the methods that train evaluators
 Normalise = Literal["token", "answer"]
 Precision = Literal["auto", "bf16", "float32"]
 Instruction = Literal["system", "user"]
+Task = Literal["inference", "generation", "both"]
 
 # Published by HiCUPID's authors: assistants, then evaluators. CUPID's matcher was trained like an evaluator, with other
 # ranks.
@@ -43,6 +44,7 @@ class TrainKeywords(TypedDict, total=False):
     splits: Sequence[str]
     types: Sequence[str]
     instruction: Instruction
+    task: Task
     branches: int
     users_per_step: int
     normalise: Normalise
@@ -113,6 +115,10 @@ class TrainSettings:
     instruction: Instruction = field(
         default="system", metadata=option("The message that contains the instruction, if the benchmark has a choice.")
     )
+    task: Task = field(
+        default="inference",
+        metadata=option("The task to train, if the benchmark has a choice: infer a preference, answer, or both."),
+    )
     branches: int = field(default=32, metadata=option("Examples packed after one history.", min=1))
     users_per_step: int = field(default=8, metadata=option("Packs per step, of different users.", min=1))
     normalise: Normalise = field(
@@ -168,11 +174,11 @@ _EVALUATOR = {"hold_out", "types"}
 
 def relevant_settings(method: Method) -> set[str]:
     """Return the settings that affect a method."""
-    common = {one.name for one in fields(TrainSettings)} - _ASSISTANT - _EVALUATOR - {"beta", "normalise"}
+    common = {one.name for one in fields(TrainSettings)} - _ASSISTANT - _EVALUATOR - {"beta", "normalise", "task"}
     return (
         common
         | {
-            "sft": _ASSISTANT | {"normalise"},
+            "sft": _ASSISTANT | {"normalise", "task"},
             "dpo": _ASSISTANT | {"beta"},
             "judge": _EVALUATOR | {"normalise"},
             "matcher": _EVALUATOR | {"normalise"},

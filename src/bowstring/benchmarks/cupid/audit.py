@@ -18,6 +18,8 @@ from bowstring.benchmarks.cupid.judging import CupidJudging, decomposer_sampling
 from bowstring.benchmarks.cupid.prompts import CupidPrompts
 from bowstring.benchmarks.cupid.published_prompts import PublishedPrompts
 from bowstring.benchmarks.cupid.scores import cluster_of
+from bowstring.benchmarks.cupid.truth import NAME as TRUTH_NAME
+from bowstring.benchmarks.cupid.truth import Truth, load_truth
 from bowstring.benchmarks.cupid.types import Instance
 from bowstring.benchmarks.judges import known_verdict, plan_judge
 from bowstring.concurrency import gather_in_order
@@ -54,6 +56,7 @@ class CupidAuditing:
             matchers={"judge": request.matcher, "second": None},
             openai=request.openai,
             skipped=request.skipped,
+            truths={role: load_truth(request.data) for role, name in request.judges.items() if name == TRUTH_NAME},
         )
 
 
@@ -73,7 +76,9 @@ class CupidAudit:
         matchers: Mapping[str, str | None],
         openai: Collection[str],
         skipped: Mapping[str, str],
+        truths: Mapping[str, Truth],
     ) -> None:
+        self._truths = truths
         self.records = records
         self.settings = settings
         self.checks = [check for check in checks if check not in skipped]
@@ -224,7 +229,7 @@ class CupidAudit:
         role = "second" if name.startswith("second") else "judge"
         judge = askers.get(role)
         matcher = judge if role == "second" else askers.get("matcher", judge)
-        judging = CupidJudging(self._prompts[role], judge, matcher, self.settings.judge_tokens)
+        judging = CupidJudging(self._prompts[role], judge, matcher, self.settings.judge_tokens, self._truths.get(role))
         stage, task = "judge", name.partition(" ")[2]
         try:
             response = None

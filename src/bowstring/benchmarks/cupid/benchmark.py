@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bowstring.benchmarks.auditing import Auditing
-from bowstring.benchmarks.cupid import mini, reading, scores
+from bowstring.benchmarks.controls import Control
+from bowstring.benchmarks.cupid import mini, reading, scores, truth
 from bowstring.benchmarks.cupid.data import CupidSet
-from bowstring.benchmarks.cupid.evaluation import CupidSettings, opener
+from bowstring.benchmarks.cupid.evaluation import CupidEvaluation, CupidSettings, opener
 from bowstring.benchmarks.cupid.layout import CONFIG, CupidFormat
 from bowstring.benchmarks.cupid.records import CODEC
 from bowstring.benchmarks.cupid.view import CupidView
@@ -24,6 +26,7 @@ from bowstring.datasets.layout import Choice
 from bowstring.datasets.reading import Locate, Reading
 from bowstring.errors import UsageError
 from bowstring.metrics.measures import MetricSet
+from bowstring.runs.items import Items
 from bowstring.runs.runner import Record
 
 if TYPE_CHECKING:
@@ -77,6 +80,8 @@ class Cupid(Benchmark):
     }
     judge_prompts = ("judge", "matcher", "decomposer")
     item_fields = ("type", "request", "context_factor", "preference", "checklist", "evidence")
+    judges = ("builtin", truth.NAME)
+    judge_help: ClassVar[Mapping[str, str]] = {truth.NAME: "is for sets made by synth --offline"}
     roles = ("judge", "matcher")
     default_config = CONFIG
 
@@ -85,6 +90,10 @@ class Cupid(Benchmark):
 
     def read(self, locate: Locate, choice: Choice) -> Reading[DataSet]:
         return reading.read(locate, choice)
+
+    def choice(self, settings: Mapping[str, Any]) -> Choice:
+        """By default all splits except train, which a model may have been trained on."""
+        return replace(super().choice(settings), leave_out=("train",))
 
     def bundled(self, splits: Collection[str]) -> DataSet:
         return mini.load(splits)
@@ -119,6 +128,15 @@ class Cupid(Benchmark):
         from bowstring.benchmarks.cupid.audit import CupidAuditing
 
         return CupidAuditing()
+
+    def judge_note(self, judge: str) -> str | None:
+        return truth.NOTE if judge == truth.NAME else None
+
+    def controls(self, items: Items, records: Sequence[Record]) -> Sequence[Control]:
+        from bowstring.benchmarks.cupid.controls import controls_of
+
+        assert isinstance(items, CupidEvaluation)
+        return controls_of(items, records)
 
     def synthesis(self) -> Synthesis:
         from bowstring.benchmarks.cupid.synthesis import CupidSynthesis

@@ -316,8 +316,8 @@ def to_row(instance: Instance) -> dict[str, object]:
     return row | {name: value for name, value in optional.items() if value}
 
 
-def write_parquet(instances: Sequence[Instance], folder: Path) -> list[Path]:
-    path = make_folder(folder) / "test.parquet"
+def write_parquet(instances: Sequence[Instance], folder: Path, split: str = "test") -> list[Path]:
+    path = make_folder(folder) / f"{split}.parquet"
     rows = [to_row(i) for i in instances]
     known = [name for name in OPTIONAL if any(name in row for row in rows)]
     schema = pa.schema([*SCHEMA, *((name, pa.string()) for name in known)])

@@ -18,6 +18,9 @@ from bowstring.benchmarks.cupid.judging import CupidJudging, decomposer_sampling
 from bowstring.benchmarks.cupid.prompts import CupidPrompts
 from bowstring.benchmarks.cupid.published_prompts import PublishedPrompts
 from bowstring.benchmarks.cupid.scores import summarize
+from bowstring.benchmarks.cupid.truth import NAME as TRUTH_NAME
+from bowstring.benchmarks.cupid.truth import NOTE as TRUTH_NOTE
+from bowstring.benchmarks.cupid.truth import Truth, load_truth
 from bowstring.benchmarks.cupid.types import Instance
 from bowstring.benchmarks.interface import Context, Opener
 from bowstring.benchmarks.judges import (
@@ -154,8 +157,10 @@ class CupidEvaluation:
         own: UserStages | None = None,
         matcher: str | None = None,
         openai: Collection[str] = (),
+        truth: Truth | None = None,
     ) -> None:
         self.data = data
+        self.truth = truth
         self.settings = settings
         self._view = settings.view()
         self._prompts: CupidPrompts = (
@@ -176,7 +181,7 @@ class CupidEvaluation:
         return item.persona_id, ""
 
     def notes(self) -> list[str]:
-        notes = self._prompts.notes()
+        notes = [*self._prompts.notes(), *([TRUTH_NOTE] if self.truth is not None else [])]
         if self.settings.protocol == "published":
             notes.append("asked and scored as published (--protocol published)")
         if self.settings.oracle_preference:
@@ -296,10 +301,12 @@ class _InstanceRun:
         self.model = askers["model"]
         self.judge = askers.get("judge")
         matcher = askers.get("matcher", self.judge)
-        self.judging = CupidJudging(self.prompts, self.judge, matcher, self.settings.judge_tokens)
+        self.judging = CupidJudging(self.prompts, self.judge, matcher, self.settings.judge_tokens, evaluation.truth)
 
     async def record(self) -> Record:
         record = _about(self.instance)
+        if self.evaluation.truth is not None:
+            record["rules"] = "held-out" if self.evaluation.truth.is_held_out(self.instance) else "seen"
         try:
             shown = await self.evaluation.shown(self.instance, self.askers)
             sessions = self.evaluation.session_texts(shown)
@@ -474,6 +481,7 @@ def opener(data: CupidSet, settings: Sequence[CupidSettings], context: Context) 
     """An opener whose evaluations share the history readers and a dense search."""
     readers, search = Readers(data), dense_search(settings, context)
     matcher = context.models.get("matcher")
+    truth = load_truth(context.data) if context.judge == TRUTH_NAME else None
     return lambda one, prompts: CupidEvaluation(
         data,
         one,
@@ -483,4 +491,5 @@ def opener(data: CupidSet, settings: Sequence[CupidSettings], context: Context) 
         own=own_stages(one.view()),
         matcher=matcher,
         openai=context.openai,
+        truth=truth,
     )

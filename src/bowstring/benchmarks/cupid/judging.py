@@ -1,11 +1,13 @@
-"""Judging of CUPID answers: checklists, coverage and ratings, by models or by words."""
+"""Judging of CUPID answers: checklists, coverage and ratings, by models, by a generator's ground truth, or by words."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bowstring.benchmarks.cupid.prompts import CupidPrompts
+from bowstring.benchmarks.cupid.truth import Truth
 from bowstring.benchmarks.cupid.types import Instance
 from bowstring.benchmarks.judges import ask_judge
 from bowstring.judging import builtin
@@ -25,12 +27,14 @@ def decomposer_sampling(tokens: int) -> Sampling:
 
 @dataclass(frozen=True, slots=True)
 class CupidJudging:
-    """Judge and matcher default to builtin. An unparsed reply is requested again once; then Unreadable is raised."""
+    """Judge and matcher default to truth, if it is given, or to builtin. An unparsed reply is requested again once;
+    then Unreadable is raised."""
 
     prompts: CupidPrompts
     judge: Asker | None
     matcher: Asker | None
     tokens: int  # of an answer of theirs, with its thoughts
+    truth: Truth | None = None
 
     @property
     def _judging(self) -> Sampling:
@@ -41,18 +45,24 @@ class CupidJudging:
         return decomposer_sampling(self.tokens)
 
     async def judgement(self, instance: Instance, answer: str) -> str:
+        if self.judge is None and self.truth is not None:
+            return self.truth.judgement(instance, answer)
         if self.judge is None:
             return builtin.rating(answer, instance.checklist)
         return await ask_judge(self.judge, self.prompts.judge(instance, answer), self._judging)
 
     async def write_checklist(self, preference: str) -> str:
         """The text of a checklist, as the judge writes it."""
+        if self.judge is None and self.truth is not None:
+            return json.dumps({"checklist": self.truth.items(preference)}, ensure_ascii=False)
         if self.judge is None:
             return builtin.decomposition(preference)
         return await ask_judge(self.judge, self.prompts.decompose(preference), self._listing)
 
     async def label(self, items: Sequence[str], preference: str) -> str:
         """The text of the labels, as the matcher writes it."""
+        if self.matcher is None and self.truth is not None:
+            return self.truth.labels(items, preference)
         if self.matcher is None:
             return builtin.matching(items, preference)
         return await ask_judge(self.matcher, self.prompts.match(items, preference), self._judging)
@@ -60,6 +70,8 @@ class CupidJudging:
     async def decompose(self, preference: str, heard: list[str]) -> tuple[str, ...]:
         """The checklist of a preference. What the judge says is added to `heard`."""
         heard.append(said := await self.write_checklist(preference))
+        if self.judge is None and self.truth is not None:  # a list of many rules is no checklist, but it is scored
+            return self.truth.items(preference)
         try:
             return read_checklist(said)
         except Unreadable as error:

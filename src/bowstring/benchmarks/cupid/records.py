@@ -75,6 +75,7 @@ class CupidForm(Form):
     evidence: list[Id]
     category: StrictStr | None
     distance: Id | None
+    rules: Literal["seen", "held-out"] | None = None  # of the preference, in a generated set: part of training data?
     shown: ShownForm | None = None
     retrieved: list[Id] = Field(default_factory=list)
     evidence_recall: Share | None = None

@@ -36,7 +36,7 @@ from bowstring.metrics.measures import (
 from bowstring.records import is_repeated
 from bowstring.runs.runner import Record
 
-_AXES = ("type", "category", "distance")
+_AXES = ("type", "category", "distance", "rules")
 CLUSTER = Noun("persona", "personas")
 _EXAMPLES = 3  # per kind of error
 _SHOWN_KEYS = 20  # instances that are named for each rule
@@ -101,9 +101,9 @@ def grouped(records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
     """The records by every axis with at least two groups."""
     found: dict[str, dict[str, list[Record]]] = {}
     for axis in _AXES:
-        values = sorted({r[axis] for r in records if r[axis] is not None}, key=str)
+        values = sorted({r[axis] for r in records if r.get(axis) is not None}, key=str)
         if len(values) > 1:
-            found[axis] = {str(v): [r for r in records if r[axis] == v] for v in values}
+            found[axis] = {str(v): [r for r in records if r.get(axis) == v] for v in values}
     return found
 
 

@@ -1,6 +1,6 @@
 """Training data of CUPID.
 
-SFT      log and request → the gold preference, under its heading
+SFT      log and request → the gold preference, under its heading; or, with --task generation, the reply that satisfied
 DPO      in a session, the reply that satisfied over the first one, which did not; after the earlier sessions
 matcher  the matcher's prompt on a checklist → the teacher's labels, as JSON
 
@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
+from dataclasses import replace
+from itertools import chain, groupby
 
 from bowstring.benchmarks.cupid.data import CupidSet
 from bowstring.benchmarks.cupid.prompts import CupidPrompts
@@ -63,14 +64,23 @@ def cupid_examples(data: CupidSet, settings: TrainSettings, folder: PromptFolder
     if not instances:
         raise UsageError(f"{data.name} has no instances to train on")
     prompts = CupidPrompts(folder, oracle=False, matcher=None)
-    if settings.method == "sft":
+    if settings.method == "sft" and settings.task == "inference":
         return Examples(lambda: _preferences(instances, view, prompts))
-    if view.kind != "full":
-        raise UsageError(f"--history {settings.history}: CUPID pairs need all earlier sessions (full)")
-    pairs = list(_pairs(instances, prompts))
+    if view.kind not in ("full", "gold"):
+        raise UsageError(
+            f"--history {settings.history}: CUPID answers need all earlier sessions (full), or those of their context "
+            "(gold)"
+        )
+    pairs = list(_pairs(instances, view, prompts, only_evident=settings.method == "sft"))
     if not pairs:
-        raise UsageError(f"{data.name} has no session with both an unsatisfactory and a satisfactory reply")
-    return Examples(lambda: pairs)
+        where = "" if view.kind == "full" else " after another one with the same context and preference"
+        raise UsageError(f"{data.name} has no session with both an unsatisfactory and a satisfactory reply{where}")
+    if settings.method == "dpo":
+        return Examples(lambda: pairs)
+    answers = [[replace(example, rejected=None) for example in group] for group in pairs]
+    if settings.task == "generation":
+        return Examples(lambda: answers)
+    return Examples(lambda: chain(_preferences(instances, view, prompts), answers))
 
 
 def _preferences(instances: Sequence[Instance], view: View, prompts: CupidPrompts) -> Iterator[list[Example]]:
@@ -85,8 +95,14 @@ def _preferences(instances: Sequence[Instance], view: View, prompts: CupidPrompt
         yield examples
 
 
-def _pairs(instances: Sequence[Instance], prompts: CupidPrompts) -> Iterator[list[Example]]:
-    """One pair per session that has one. Instances of a persona share sessions; duplicates are removed."""
+def _pairs(
+    instances: Sequence[Instance], view: View, prompts: CupidPrompts, *, only_evident: bool
+) -> Iterator[list[Example]]:
+    """One pair per session that has one. Instances of a persona share sessions; duplicates are removed.
+
+    With `only_evident`, or where only the sessions of its context are shown, a session gives a pair only if an earlier
+    one with the same context and preference shows what is asked for.
+    """
     taken = set()
     for instance in instances:
         texts = [prompts.session(s.dialogue) for s in instance.sessions]
@@ -97,10 +113,15 @@ def _pairs(instances: Sequence[Instance], prompts: CupidPrompts) -> Iterator[lis
                 continue
             if session.dialogue.messages[-1].role != "user":  # the last reply is not known to satisfy
                 continue
-            prompt = prompts.answering(texts[:n], asked)
-            if (same := (prompt.digest, replies[0], replies[-1])) in taken:
+            same = [k for k in range(n) if instance.sessions[k].context_factor == session.context_factor]
+            evident = any(instance.sessions[k].preference == session.preference for k in same)
+            if not evident and (only_evident or view.kind == "gold"):
                 continue
-            taken.add(same)
+            shown = texts[:n] if view.kind == "full" else [texts[k] for k in same]
+            prompt = prompts.answering(shown, asked)
+            if (known := (prompt.digest, replies[0], replies[-1])) in taken:
+                continue
+            taken.add(known)
             key = f"{instance.key}/{n + 1}"
             yield [Example(key, instance.persona_id, instance.type, prompt, replies[-1], replies[0])]
 

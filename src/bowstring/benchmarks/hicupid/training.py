@@ -52,6 +52,8 @@ class HicupidTraining:
 def hicupid_examples(data: HicupidSet, settings: TrainSettings, folder: PromptFolder) -> Examples:
     for kind in settings.types:
         check_choice("type", kind, QUESTION_TYPES)
+    if settings.task != "inference":
+        raise UsageError("--task does not apply to HiCUPID")
     view = parse_view(settings.history, kinds=TRAINED_VIEWS, units=("utterance", "dialogue"))
     questions = [q for q in data.questions() if not settings.types or q.type in settings.types][: settings.limit]
     if not questions:
