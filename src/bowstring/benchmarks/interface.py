@@ -56,6 +56,7 @@ class Context:
     judge: str | None  # name of the judge, including builtin and truth, which are not models
     models: Mapping[str, str]  # names of models by role
     store: Path  # response store; derived files may be stored next to it
+    can_score: bool = False  # whether the evaluated model says how probable it finds given answers
     tell: Callable[[str], None] = field(default=lambda line: None)
 
 
@@ -117,6 +118,10 @@ class Benchmark(ABC):
 
     def asks_models(self, settings: Any) -> bool:  # noqa: ARG002
         """Whether an evaluation with these settings uses any model."""
+        return True
+
+    def is_judged(self, settings: Mapping[str, Any]) -> bool:  # noqa: ARG002
+        """Whether a judge scores the answers of an evaluation with these settings, given as keywords."""
         return True
 
     @abstractmethod

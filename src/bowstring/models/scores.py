@@ -17,6 +17,8 @@ from bowstring.files.strict_json import parse_strict_json
 from bowstring.models.interface import RequestFailed
 from bowstring.records import Completion, Provenance, Sampling, Usage
 
+CANNOT_SCORE = "cannot say how probable given answers are; use --by letter, or a model as hf/… or embedded"
+
 
 @dataclass(frozen=True, slots=True)
 class Scores:

@@ -9,6 +9,8 @@ from itertools import groupby
 from typing import Any, Literal, TypedDict, get_args
 
 from bowstring.benchmarks.hicupid import published
+from bowstring.benchmarks.hicupid.choosing.asking import By
+from bowstring.benchmarks.hicupid.choosing.choices import Choices, open_choices
 from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.judging import JUDGE_SAMPLING, LIMIT_NAME, SCORES, HicupidJudging, verdict_of
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts, Instruction
@@ -38,6 +40,7 @@ from bowstring.runs.runner import Record, Work
 from bowstring.seeding import seeded_number
 from bowstring.settings import check_settings, option
 
+Task = Literal["answer", "choose"]
 SUMMARY_SAMPLING = Sampling(max_tokens=120, temperature=0.0)
 UNITS = ("utterance", "dialogue")
 # The published keyword searches: the default of --retrieval-only.
@@ -61,6 +64,8 @@ class _FixedKeywords(TypedDict, total=False):
     verdicts: Verdicts
     protocol: Protocol
     top_p: float | None
+    task: Task
+    by: By
 
 
 class HicupidKeywords(_FixedKeywords, total=False):
@@ -132,6 +137,17 @@ class HicupidSettings:
     top_p: float | None = field(
         default=None, metadata=option("Top-p of the evaluated model; the published one is 1.", min=0, max=1)
     )
+    task: Task = field(
+        default="answer",
+        metadata=option("Task: answer freely, which a judge scores, or choose among given answers, scored exactly."),
+    )
+    by: By = field(
+        default="letter",
+        metadata=option(
+            "How a model chooses: it answers with a letter, or the answer that it finds most probable counts.",
+            shown_default="likelihood for hf/… and embedded, else letter",
+        ),
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -142,6 +158,13 @@ class HicupidSettings:
             raise UsageError("--retrieval-only uses no model; leave out --shots, --instruction and --both-orders")
         if self.protocol == "published" and (self.both_orders or self.retrieval_only):
             raise UsageError("--protocol published judges in one order; leave out --both-orders and --retrieval-only")
+
+        if self.task == "choose" and (self.both_orders or self.retrieval_only or self.protocol == "published"):
+            raise UsageError(
+                "--task choose asks no judge; leave out --both-orders, --retrieval-only and --protocol published"
+            )
+        if self.task == "answer" and self.by != "letter":
+            raise UsageError(f"--by {self.by} is only for --task choose")
 
     def view(self) -> View:
         return parse_view(self.history, kinds=get_args(Kind), units=UNITS)
@@ -176,21 +199,17 @@ class HicupidSettings:
             del settings["bm25_tokens"]
         if kind != "dense":
             del settings["retriever"]
-        if self.retrieval_only:
-            for name in (
-                "shots",
-                "instruction",
-                "both_orders",
-                "max_tokens",
-                "temperature",
-                "top_k",
-                "seed",
-                "verdicts",
-                "protocol",
-                "top_p",
-            ):
-                del settings[name]
+        for name in self._without_effect():
+            del settings[name]
         return settings
+
+    def _without_effect(self) -> tuple[str, ...]:
+        of_answers = ("max_tokens", "temperature", "top_k", "top_p", "verdicts")
+        if self.retrieval_only:
+            return ("shots", "instruction", "both_orders", *of_answers, "seed", "protocol", "task", "by")
+        if self.task == "answer":
+            return ("task", "by")
+        return ("both_orders", "retrieval_only", "protocol", *(of_answers if self.by == "likelihood" else ()))
 
 
 class HicupidEvaluation:
@@ -208,6 +227,7 @@ class HicupidEvaluation:
         model: str | None = None,
         judge: str | None = None,
         truth: Truth | None = None,
+        choices: Choices | None = None,
     ) -> None:
         self.data = data
         self.settings = settings
@@ -217,7 +237,7 @@ class HicupidEvaluation:
         self._view = settings.view()
         self._prompts = HicupidPrompts(
             prompts,
-            types=() if settings.retrieval_only else settings.types,
+            types=() if settings.retrieval_only or settings.task == "choose" else settings.types,
             shots=settings.shots,
             instruction=settings.instruction,
             summaries=self._view.kind == "summary",
@@ -234,6 +254,10 @@ class HicupidEvaluation:
         self._judge = judge
         self._truth = truth
         self._model = model
+        self._choices = choices
+        self._choosing = (
+            None if choices is None else choices.opened(settings.seed, settings.by, prompts, settings.verdicts)
+        )
         self._judging = HicupidJudging(self._prompts, truth, settings.judge_sampling(judge))
         self._profiles: dict[int, Profile] = {q.user_id: q.profile for q in data.questions() if q.profile}
 
@@ -246,6 +270,8 @@ class HicupidEvaluation:
 
     def notes(self) -> list[str]:
         notes = [TRUTH_NOTE] if self._truth is not None else []
+        if self._choices is not None:
+            notes += self._choices.notes(self.settings.types)
         if self.settings.protocol == "published":
             notes.append("asked and scored as published, for comparison with published numbers")
         if self.settings.retrieval_only:
@@ -282,6 +308,9 @@ class HicupidEvaluation:
         yield from planned
         for question, prompt in zip(group, self._filled(group, shown), strict=True):
             sampling = self.settings.sampling(question, self._model)
+            if self._choosing is not None:
+                yield from self._choosing.plan(question, prompt, sampling, estimated=guessed)
+                continue
             yield Planned("model", prompt, sampling, min(self.settings.max_tokens, 60), guessed)
             if "judge" in roles:
                 answer = None if guessed else known("model", prompt, sampling)
@@ -347,8 +376,11 @@ class HicupidEvaluation:
     async def _answered(
         self, record: Record, question: Question, prompt: Prompt, askers: Mapping[str, Asker]
     ) -> Record:
+        sampling = self.settings.sampling(question, self._model)
         try:
-            completion = await askers["model"].ask(prompt, self.settings.sampling(question, self._model))
+            if self._choosing is not None:
+                return record | await self._choosing.record(question, prompt, sampling, askers["model"])
+            completion = await askers["model"].ask(prompt, sampling)
         except RequestFailed as failed:
             return record | {"failure": failure_of("answer", failed)}
         record |= {
@@ -394,13 +426,16 @@ class HicupidEvaluation:
         }
 
     def identities(self) -> dict[str, str]:
-        return stage_identities(self._view, self._search, self._own)
+        chosen_from = {} if self._choices is None else {"options": self._choices.fingerprint}
+        return stage_identities(self._view, self._search, self._own) | chosen_from
 
     def texts(self) -> Iterator[str]:
         users = dict.fromkeys(str(question.user_id) for question in self.items)
         return (m.text for user in users for d in self._readers.of(user).history for m in d.messages)
 
     def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
+        if self._choices is not None:
+            return self._choices.summarize(records, self.settings.types)
         judge = self._judge if self._truth is None else TRUTH_NAME
         return summarize(records, judge, protocol=self.settings.protocol)
 
@@ -415,6 +450,7 @@ def opener(data: HicupidSet, settings: Sequence[HicupidSettings], context: Conte
     search = dense_search(settings, context)
     truth = load_truth(context.data) if context.judge == TRUTH_NAME else None
     model, judge = context.models.get("model"), context.models.get("judge")
+    choices = open_choices(data, settings, context)
     return lambda one, prompts: HicupidEvaluation(
         data,
         one,
@@ -425,4 +461,5 @@ def opener(data: HicupidSet, settings: Sequence[HicupidSettings], context: Conte
         model=model,
         judge=judge,
         truth=truth,
+        choices=choices,
     )
