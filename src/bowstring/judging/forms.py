@@ -45,7 +45,8 @@ class Form(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LineForm:
-    """Reasons, one line each if there are any, and a verdict on the last line. `reasons` are labels, and what is asked for."""
+    """Reasons, if there are any, one line each, and a verdict on the last line. `reasons` are labels, and what is asked
+    for."""
 
     name: str
     reasons: tuple[tuple[str, str], ...]

@@ -335,6 +335,8 @@ class HicupidEvaluation:
 
         async def work(question: Question) -> Record:
             record = self._about(question)
+            if self._choosing is not None:
+                record |= self._choosing.about(question)
             try:
                 prompt, seen = (await asyncio.shield(ready))[question.key]
             except RequestFailed as failed:

@@ -15,7 +15,7 @@ from bowstring.runs.codec import Codec, FailureForm, Form, Id, Number, Share, Sh
 Key = Annotated[StrictStr, Field(pattern=r"^-?\d{1,19}/-?\d{1,19}(#\d{1,9}(\.\d{1,9})?)?$")]
 Verdict = Literal[Compared, YesOrNo]
 Letter = Annotated[StrictStr, Field(pattern=f"^[{LETTERS}]$")]
-_OF_LETTER, _OF_LIKELIHOOD = ("reply", "finish"), ("log_probabilities", "tokens", "score_by_sum")
+_OF_LETTER, _OF_LIKELIHOOD = ("answer", "finish"), ("log_probabilities", "tokens", "score_by_sum")
 
 
 def _check_kind(kind: str) -> str:
@@ -98,7 +98,6 @@ class HicupidForm(Form):
     by: Literal["letter", "likelihood"] = "letter"
     gold_is: Letter = "A"
     choice: Letter | None = None
-    reply: StrictStr = ""
     log_probabilities: list[Number] = Field(default_factory=list)
     tokens: list[Annotated[StrictInt, Field(ge=1)]] = Field(default_factory=list)
     score_by_sum: Share | None = None
@@ -121,7 +120,9 @@ class HicupidForm(Form):
 
     def _whole_choice(self, given: set[str]) -> HicupidForm:
         """Check that all parts of a choice are there, and fit each other."""
-        needs = ("by", "gold_is", "choice", "score", *(_OF_LIKELIHOOD if self.by == "likelihood" else _OF_LETTER))
+        needs: tuple[str, ...] = ("by", "gold_is")
+        if "failure" not in given:
+            needs = (*needs, "choice", "score", *(_OF_LIKELIHOOD if self.by == "likelihood" else _OF_LETTER))
         if lacking := next((need for need in needs if need not in given), None):
             raise ValueError(f"has options but no {lacking}")
         letters = LETTERS[: len(self.options)]
@@ -132,7 +133,7 @@ class HicupidForm(Form):
             raise ValueError(f"choice is {self.choice}, which is not among its options")
         if self.score != (None if self.choice is None else float(self.choice == self.gold_is)):
             raise ValueError("score does not fit its choice")
-        if self.by == "likelihood" and not len(self.options) == len(self.log_probabilities) == len(self.tokens):
+        if "tokens" in given and not len(self.options) == len(self.log_probabilities) == len(self.tokens):
             raise ValueError("has options without a log-probability")
         return self
 

@@ -49,6 +49,10 @@ class Choosing:
         """Return the options of a question in the order in which they are shown."""
         return in_random_order(self.source.of(question), question, self.seed)
 
+    def about(self, question: Question) -> dict[str, Any]:
+        """Return what a record says before the model is asked: the options, the place of gold, and how it is asked."""
+        return about_options(self.options(question)) | {"by": self.by}
+
     def plan(self, question: Question, prompt: Prompt, sampling: Sampling, *, estimated: bool) -> Iterator[Planned]:
         options = self.options(question)
         if self.letters is None:
@@ -59,11 +63,10 @@ class Choosing:
     async def record(self, question: Question, prompt: Prompt, sampling: Sampling, model: Asker) -> dict[str, Any]:
         """Return what a record says of the choice. Raises as `Asker.ask` does."""
         options = self.options(question)
-        about = about_options(options) | {"by": self.by}
         if self.letters is None:
-            return about | by_likelihood(options, await model.score(prompt, [one.text for one in options]))
+            return by_likelihood(options, await model.score(prompt, [one.text for one in options]))
         said = await ask_formed(model, self.letters.request(prompt, question, options), sampling)
-        return about | {"reply": said.text, "finish": said.finish} | by_letter(options, said.text)
+        return {"answer": said.text, "finish": said.finish} | by_letter(options, said.text)
 
 
 class Letters:

@@ -171,7 +171,7 @@ LETTER_SHARES: Mapping[str, Measure] = {letter: mean(partial(_letter, letter), 1
 
 def counts_of_choices(records: Sequence[Record]) -> dict[str, dict[str, int]]:
     """Return how often each outcome was chosen, by question type."""
-    found = {}
+    found: dict[str, dict[str, int]] = {}
     for kind in QUESTION_TYPES:
         chosen = Counter(outcome for r in records if r["type"] == kind and (outcome := chosen_outcome(r)) is not None)
         if chosen:

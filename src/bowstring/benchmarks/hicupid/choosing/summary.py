@@ -1,4 +1,4 @@
-"""The summary of a run of choices: its metrics, by group, the letters that were preferred, and the floors beside them."""
+"""The summary of a run of choices: its metrics, also by group, preferences for letters, and the floors of the set."""
 
 from __future__ import annotations
 
