@@ -12,7 +12,8 @@ from bowstring.records import Message, Prompt, Sampling, Trunk
 from tests.support.tiny import FAMILIES, THINKING_TEMPLATE, tiny_model, write_model
 
 HISTORY = tuple(
-    Message(role, (text,)) for role, text in [("system", "You help."), ("user", "I like soup"), ("assistant", "Good.")]
+    Message(role, (text,))
+    for role, text in [("system", "You help."), ("user", "I like soup. " * 20), ("assistant", "Good.")]
 )
 QUESTIONS = ["What should I cook?", "What is good to eat with a friend?"]
 PLAIN = Sampling(0)
@@ -41,11 +42,11 @@ def alone(folder, messages, option: str, opening: str = "") -> tuple[float, int]
     return sum(values), len(tokens)
 
 
-def scored(folder, options=OPTIONS, sampling=PLAIN, questions=QUESTIONS) -> list[Scores]:
+def scored(folder, options=OPTIONS, sampling=PLAIN, questions=QUESTIONS, history=HISTORY) -> list[Scores]:
     async def run():
         model = LocalModel(str(folder))
         assert can_score(model)
-        trunk = Trunk(HISTORY, branches=len(questions))
+        trunk = Trunk(history, branches=len(questions))
         prompts = [Prompt(trunk, (Message("user", (q,)),)) for q in questions]
         found = await asyncio.gather(*(model.score(prompt, options, sampling) for prompt in prompts))
         await model.close()
@@ -70,6 +71,24 @@ def test_the_trunk_of_all_questions_is_read_once(folder):
     first, second = scored(folder)
     assert first.usage.cached == 0
     assert second.usage.cached > 5
+
+
+def test_prompts_that_share_little_are_trees_of_their_own(folder, monkeypatch):
+    """Otherwise what a search found for a question would be read once for each option."""
+    from bowstring.tree import scoring as on_tree
+
+    trees = []
+    score = on_tree.score
+    monkeypatch.setattr(on_tree, "score", lambda model, pairs, **more: trees.append(len(pairs)) or score(model, pairs))
+    questions = ["I like soup and bread. " * 8 + "Go out?", "Make a salad. " * 12 + "What to cook?"]
+    apart = scored(folder, questions=questions, history=HISTORY[:1])
+    assert trees == [len(OPTIONS)] * 2
+    for question, scores in zip(questions, apart, strict=True):
+        expected, _ = alone(folder, [chat(question)[0], chat(question)[-1]], OPTIONS[1])
+        assert scores.log_probabilities[1] == pytest.approx(expected, abs=1e-3)
+    trees.clear()
+    scored(folder)
+    assert trees == [2 * len(OPTIONS)]
 
 
 def test_what_is_scored_together_does_not_matter(folder, monkeypatch):

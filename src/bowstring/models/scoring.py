@@ -43,8 +43,7 @@ class OptionScorer:
                 pairs[n] = own
             else:
                 answers[n] = RequestFailed("protocol", "an option has no tokens")
-        every = [pair for own in pairs.values() for pair in own]
-        scored = iter(self._one_by_one(every, stopped) if self._no_tree else self._as_tree(every, stopped))
+        scored = iter(self._scored(list(pairs.values()), stopped))
         if stopped():
             return [NotYet() for _ in prompts]
         for n, own in pairs.items():
@@ -63,6 +62,16 @@ class OptionScorer:
             for one in samplings
         ]
         return self._rendering.tokens_within_limit(prompts, room, self._limit)
+
+    def _scored(self, questions: Sequence[list[_Pair]], stopped: Stopped) -> list[tuple[float, int]]:
+        """Score the pairs of all questions: as one tree, or as one tree per question where these share so little of
+        their prompts that repeating the rest for each option would take more tokens."""
+        every = [pair for own in questions for pair in own]
+        if self._no_tree:
+            return self._one_by_one(every, stopped)
+        if _tokens_apart(questions) < _tokens_together(every):
+            return [one for own in questions for one in self._as_tree(own, stopped)]
+        return self._as_tree(every, stopped)
 
     def _as_tree(self, pairs: Sequence[_Pair], stopped: Stopped) -> list[tuple[float, int]]:
         """Return the log-probability of each answer, and how many tokens of its prompt were prefilled for another."""
@@ -94,3 +103,18 @@ class OptionScorer:
             chosen = likely.gather(1, given[0, -len(answer) :].unsqueeze(1))
             found.append((float(chosen.double().sum()), 0))
         return found
+
+
+def _tokens_together(pairs: Sequence[_Pair]) -> int:
+    """Return the tokens of one tree of all pairs."""
+    from bowstring.tree.packing import build_tree
+
+    if not pairs:
+        return 0
+    tree = build_tree([prompt for prompt, _ in pairs])
+    return len(tree.tokens) + sum(len(answer) for _, answer in pairs)
+
+
+def _tokens_apart(questions: Sequence[list[_Pair]]) -> int:
+    """Return the tokens of one tree per question."""
+    return sum(_tokens_together(own) for own in questions)
