@@ -157,7 +157,8 @@ class Sampling:
     """Sampling settings of a request. None means the model's default. `sample` is 0 for the first answer to a prompt,
     1 for a second one, and so on; it is not sent. `template_args` are arguments of the chat template, as JSON;
     `thinking_tokens` is the budget of thoughts, apart from `max_tokens`. `schema` is the answer's JSON schema, with its
-    name; empty if the model refused or ignored one, and was asked for text instead."""
+    name; empty if the model refused or ignored one, and was asked for text instead. `options` are given answers, as a
+    JSON list: the response is how probable the model finds each of them, and nothing is sampled."""
 
     max_tokens: int
     temperature: float | None = 0.0
@@ -168,6 +169,7 @@ class Sampling:
     template_args: str | None = None
     thinking_tokens: int | None = None
     schema: str | None = None
+    options: str | None = None
 
     def again(self, sample: int) -> Sampling:
         """Return the settings of a further answer to the same prompt; the seed depends on the sample number."""
@@ -187,7 +189,8 @@ class Sampling:
         return json.dumps(self.settings() | beside, sort_keys=True)
 
 
-_BESIDE = ("sample", "template_args", "thinking_tokens", "schema")  # part of a request's key where given
+# part of a request's key where given
+_BESIDE = ("sample", "template_args", "thinking_tokens", "schema", "options")
 
 
 def request_key(model: str, prompt: Prompt, sampling: Sampling) -> str:

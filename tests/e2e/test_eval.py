@@ -332,7 +332,7 @@ def test_python_gives_the_same_run_as_the_command(tmp_path):
         )
     assert run.complete
     assert (tmp_path / "api" / "records.jsonl").read_bytes() == (tmp_path / "command" / "records.jsonl").read_bytes()
-    assert [{"schema": 1} | record for record in run.records()] == records(tmp_path / "command")
+    assert [{"schema": 2} | record for record in run.records()] == records(tmp_path / "command")
     assert run.metrics["metrics"] == metrics(tmp_path / "command")["metrics"]
     with pytest.raises(package.BowstringError, match="evaluate\\(\\) has no setting 'colour'"):
         package.evaluate("hicupid", model="embedded", colour="red")

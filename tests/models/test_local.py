@@ -9,8 +9,9 @@ from bowstring.benchmarks.hicupid.benchmark import HICUPID
 from bowstring.benchmarks.loading import load_hicupid
 from bowstring.errors import DataError, UsageError
 from bowstring.models.loading import load_weights, no_tree_reason
-from bowstring.models.local import LocalGenerator, _split_batches, _with_adapter
+from bowstring.models.local import ROOM, LocalGenerator, _with_adapter
 from bowstring.records import Message, Prompt, Sampling, Trunk
+from bowstring.tree.packing import split_batches
 from tests.support.command import bowstring_process
 from tests.support.tiny import TEMPLATE, copy_of, write_model
 
@@ -71,16 +72,16 @@ def test_sampling_is_repeatable_and_does_not_depend_on_the_company(folder, tmp_p
 def test_branches_for_which_there_is_no_room_are_decoded_in_lots(folder, tmp_path, monkeypatch):
     common = {"limit": 10, "max_tokens": 8, "temperature": 0.0, "history": "gold"}
     whole = package.evaluate("hicupid", model=f"hf/{folder}", out=tmp_path / "a" / "r", **common)
-    monkeypatch.setattr("bowstring.models.local._ROOM", 500)
+    monkeypatch.setattr("bowstring.models.local.ROOM", 500)
     parts = package.evaluate("hicupid", model=f"hf/{folder}", out=tmp_path / "b" / "r", **common)
     assert [r["answer"] for r in parts.records()] == [r["answer"] for r in whole.records()]
     assert parts.metrics["failed"] == 0
 
 
 def test_lots_hold_no_more_than_there_is_room_for():
-    assert _split_batches([30] * 64) == [list(range(64))]
+    assert split_batches([30] * 64, ROOM) == [list(range(64))]
     lengths = [4000, 100, 3000, 90, 4000, 200, 70_000] * 9
-    lots = _split_batches(lengths)
+    lots = split_batches(lengths, ROOM)
     assert sorted(n for lot in lots for n in lot) == list(range(len(lengths)))
     assert all(len(lot) == 1 or len(lot) * max(lengths[n] for n in lot) <= 65_536 for lot in lots)
     assert len(lots) == 9 + 3, "what cannot be with others is alone"

@@ -151,7 +151,7 @@ def test_a_pause_that_the_server_asks_for_holds_for_everyone(header):
         model = open_model(server.model("m"), patience=Patience(attempts=3, longest_pause=5, first_pause=0.01))
         first = asyncio.create_task(model.complete(PROMPT, Sampling(10)))
         async with asyncio.timeout(60):
-            while not model._transport._not_before:  # until it has heard of the pause
+            while not model.transport._not_before:  # until it has heard of the pause
                 await asyncio.sleep(0.01)
         await asyncio.gather(first, *(model.complete(PROMPT, Sampling(10)) for _ in range(3)))
         await model.close()

@@ -29,7 +29,7 @@ from bowstring.errors import DataError, FetchError, MissingData, UsageError
 from bowstring.judging import builtin
 from bowstring.models.batch import Batch
 from bowstring.models.endpoint import Endpoint
-from bowstring.models.interface import Model, is_openai
+from bowstring.models.interface import Model, can_score, is_openai
 from bowstring.models.names import (
     AS_OPENAI_HELP,
     check_address_of_run,
@@ -182,6 +182,9 @@ def _prepare(
         )
     benchmark = registry.get(name)
     subject, options, chosen = _sorted_settings(benchmark, given, several=several)
+    is_judged = benchmark.is_judged(chosen[0].configuration())
+    if not is_judged:
+        _refuse_judging(given, options)
     named = _roles(benchmark, chosen[0], {role: getattr(subject, role) for role in ("model", "judge", "matcher")})
     asks_before = any(one.view().asks for one in chosen)
     if subject.history_model is not None and not asks_before:
@@ -223,10 +226,13 @@ def _prepare(
         raise UsageError(gone if isinstance(error, MissingData) else f"{gone} ({error})") from error
     if repeated is not None and must_be not in (None, loaded.fingerprint):
         raise UsageError(f"{data} has changed since {repeated.path}; give it with --data to use it as it is now")
-    judge_name = models["judge"].name if "judge" in models else str(subject.judge) if models else None
+    without_model = str(subject.judge) if models and is_judged else None  # the judge, if it is no model
+    judge_name = models["judge"].name if "judge" in models else without_model
     names = {role: one.name for role, one in models.items()}
     openai = frozenset(role for role, one in models.items() if is_openai(one))
-    open_items = benchmark.opener(loaded, chosen, Context(data, judge_name, names, openai, options.store_path, tell))
+    scores = "model" in models and can_score(models["model"])
+    context = Context(data, judge_name, names, openai, options.store_path, scores, tell)
+    open_items = benchmark.opener(loaded, chosen, context)
     published, standing = benchmark.published_results(), standing_of(benchmark, loaded)
     evaluations = []
     for one in chosen:
@@ -236,7 +242,7 @@ def _prepare(
         configuration = {
             "benchmark": name,
             "model": models["model"].identity if models else None,
-            "judge": models["judge"].identity if "judge" in models else str(subject.judge) if models else None,
+            "judge": models["judge"].identity if "judge" in models else without_model,
             **({"matcher": models["matcher"].identity} if "matcher" in models else {}),
             **({"history_model": models[STAGE_ROLE].identity} if other else {}),
             **({"as_openai": sorted(set(subject.as_openai))} if subject.as_openai else {}),
@@ -258,6 +264,14 @@ def _prepare(
             Evaluation(name, items, configuration, folder, benchmark.codec, page, longer, blocks, standing.note)
         )
     return Running(evaluations, models, options, prices, watch, thinking, served_as=served), chosen
+
+
+def _refuse_judging(given: Mapping[str, Any], options: RunOptions) -> None:
+    """Raise a UsageError for settings of judging, where nothing is judged."""
+    if (judge := next((role for role in ("judge", "matcher") if role in given), None)) is not None:
+        raise UsageError(f"--{judge}: this task is scored exactly, without a judge; leave it out")
+    if options.judgements > 1:
+        raise UsageError("--judgements: this task is scored exactly, without a judge; leave it out")
 
 
 def served_names(given: Sequence[str], roles: Collection[str]) -> dict[str, str]:
@@ -302,12 +316,14 @@ def _like(run: EndedRun, name: str | None, given: dict[str, Any]) -> tuple[str, 
         raise UsageError(f"{run.path} is a run of {benchmark}, not of {name}")
     if "model" not in given and configuration["model"] is not None:
         raise UsageError(f"--like {run.path} needs --model (the run used {configuration['model']})")
+    is_judged = registry.get(benchmark).is_judged({**configuration["settings"], **given})
     had = read_manifest(run.path).get("options", {})
-    kept = ("limit", "users", "answers", "judgements", "prompts", "prices")
+    kept = ("limit", "users", "answers", *(("judgements",) if is_judged else ()), "prompts", "prices")
     options = {key: had[key] for key in kept if had.get(key) is not None}
     if "users" in given or "limit" in given:  # they exclude each other
         options = {key: value for key, value in options.items() if key not in ("users", "limit")}
-    judges = {key: configuration[key] for key in ("judge", "matcher", "history_model") if configuration.get(key)}
+    asked = ("judge", "matcher", "history_model") if is_judged else ("history_model",)
+    judges = {key: configuration[key] for key in asked if configuration.get(key)}
     known = names_of_run(run.path)
     of_role = {"history_model": STAGE_ROLE}
     named: dict[str, Any] = {

@@ -59,6 +59,7 @@ class Context:
     models: Mapping[str, str]  # names of models by role
     openai: frozenset[str]  # roles whose model is asked as OpenAI's API is
     store: Path  # response store; derived files may be stored next to it
+    can_score: bool = False  # whether the evaluated model says how probable it finds given answers
     tell: Callable[[str], None] = field(default=lambda line: None)
 
 
@@ -120,6 +121,10 @@ class Benchmark(ABC):
 
     def asks_models(self, settings: Any) -> bool:  # noqa: ARG002
         """Whether an evaluation with these settings uses any model."""
+        return True
+
+    def is_judged(self, settings: Mapping[str, Any]) -> bool:  # noqa: ARG002
+        """Whether a judge scores the answers of an evaluation with these settings, given as keywords."""
         return True
 
     @abstractmethod

@@ -28,26 +28,32 @@ def missing_prompts(name: str) -> str:
 
 
 async def ask_judge(judge: Asker, request: VerdictRequest, sampling: Sampling) -> str:
-    """Return what the judge said, as text. It is asked for text after all if it refuses the schema or ignores it.
+    """Return what the judge said, as text."""
+    return (await ask_formed(judge, request, sampling)).text
+
+
+async def ask_formed(asker: Asker, request: VerdictRequest, sampling: Sampling) -> Completion:
+    """Return the answer in its form, as text. The model is asked for text after all if it refuses the schema or ignores
+    it.
 
     A verdict that was given as text after all has a key of its own in the store: a later run finds it without asking
     for JSON again, and does not take it for one of a run that asks for text.
     """
-    if request.structured is None or not judge.takes_schema:
-        return (await judge.ask(request.text, sampling)).text
+    if request.structured is None or not asker.takes_schema:
+        return await asker.ask(request.text, sampling)
     by_schema, as_text = _settings(request, sampling)
-    if judge.has(request.structured, by_schema) or not judge.has(request.text, as_text):
+    if asker.has(request.structured, by_schema) or not asker.has(request.text, as_text):
         try:
-            said = (await judge.ask(request.structured, by_schema)).text
+            said = await asker.ask(request.structured, by_schema)
         except SchemaRefused:
             pass
         except RequestFailed as failed:
             hint = " (it was asked for JSON by a schema: if that is the cause, use --verdicts text)"
             raise RequestFailed(failed.kind, failed.reason + hint * _fails_inside(failed.reason)) from failed
         else:
-            if (lines := request.form.as_lines(said)) is not None:
-                return lines
-    return (await judge.ask(request.text, as_text)).text
+            if (lines := request.form.as_lines(said.text)) is not None:
+                return replace(said, text=lines)
+    return await asker.ask(request.text, as_text)
 
 
 def text_as_published(completion: Completion) -> str:

@@ -13,8 +13,10 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, Protocol
 
+from bowstring.judging.letters import read_letter
 from bowstring.judging.sections import read_rating
 from bowstring.judging.structured import LABELS, Unreadable, outside_json, read_only
 from bowstring.judging.verdicts import read_correct, read_dislike, read_dragged_in, read_pairwise, read_satisfaction
@@ -43,7 +45,8 @@ class Form(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LineForm:
-    """Reasons, one line each, and a verdict on the last line. `reasons` are labels, and what is asked for."""
+    """Reasons, if there are any, one line each, and a verdict on the last line. `reasons` are labels, and what is asked
+    for."""
 
     name: str
     reasons: tuple[tuple[str, str], ...]
@@ -60,6 +63,8 @@ class LineForm:
     def words(self, verdicts: Verdicts) -> dict[str, str]:
         choice = f"<{', '.join(self.choices[:-1])} or {self.choices[-1]}>"
         if verdicts == "text":
+            if not self.reasons:
+                return {"form": f"Write one line and nothing else:\n{self.verdict}: {choice}"}
             lines = [f"{n}. {label}: <{what}>" for n, (label, what) in enumerate(self.reasons, 1)]
             count = _NUMBERS[len(lines) + 1]
             return {
@@ -187,6 +192,12 @@ DRAGGED_IN = LineForm(
     read_dragged_in,
 )
 RATING = RatingForm()
+
+
+def choice_form(letters: str) -> LineForm:
+    """Return the form of a choice among options with these letters."""
+    return LineForm("choice", (), "Choice", tuple(letters), partial(read_letter, letters=letters))
+
 
 _RESULT = {
     "index": {"type": "integer"},

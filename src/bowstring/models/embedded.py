@@ -10,7 +10,7 @@ import asyncio
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
@@ -21,10 +21,12 @@ from bowstring.errors import ModelError
 from bowstring.files.redaction import redact
 from bowstring.models import weights
 from bowstring.models.endpoint import Endpoint
+from bowstring.models.forced_scoring import ForcedScoring
 from bowstring.models.interface import THINKING
 from bowstring.models.isolation import call_on_thread
+from bowstring.models.scores import Scores
 from bowstring.models.transport import Patience
-from bowstring.records import Completion, Prompt, Sampling
+from bowstring.records import Completion, Prompt, Provenance, Sampling
 
 CONTEXT = 8192
 _PROGRAM = Path(__file__).with_name("embedded_server.py")
@@ -42,9 +44,20 @@ class Embedded:
         self._patience = patience
         self._server: Server | None = None
         self._endpoint: Endpoint | None = None
+        self._scorer = ForcedScoring(CONTEXT)
         self._starting = asyncio.Lock()
 
     async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
+        endpoint = await self._started()
+        completion = await endpoint.complete(prompt, sampling)
+        return replace(completion, provenance=_made(completion.provenance))
+
+    async def score(self, prompt: Prompt, options: Sequence[str], sampling: Sampling) -> Scores:  # noqa: ARG002
+        endpoint = await self._started()
+        scores = await self._scorer.scores(endpoint.transport, endpoint.url, prompt, options)
+        return replace(scores, provenance=_made(scores.provenance))
+
+    async def _started(self) -> Endpoint:
         async with self._starting:
             if self._endpoint is None:
                 # On a daemon thread: a process that is interrupted meanwhile does not wait for it.
@@ -54,9 +67,7 @@ class Embedded:
                 self._server = started.value
                 url = f"{started.value.address}/v1"
                 self._endpoint = Endpoint(self.name, self.identity, "embedded", url, None, patience=self._patience)
-        completion = await self._endpoint.complete(prompt, sampling)
-        made = replace(completion.provenance, engine=_engine(), precision=precision_in_name(weights.MEMBER))
-        return replace(completion, provenance=made)
+            return self._endpoint
 
     def stop(self) -> None:
         if self._endpoint is not None:
@@ -68,6 +79,10 @@ class Embedded:
         if self._server is not None:
             self._server.close()
         self._server = self._endpoint = None
+
+
+def _made(by: Provenance) -> Provenance:
+    return replace(by, engine=_engine(), precision=precision_in_name(weights.MEMBER))
 
 
 @cache

@@ -59,11 +59,11 @@ class Endpoint:
         self._model = model
         self.url = url.rstrip("/")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._transport = Transport(name, headers, patience, secrets=[key or "", *credentials_in_url(url)])
+        self.transport = Transport(name, headers, patience, secrets=[key or "", *credentials_in_url(url)])
         self._unsupported = {Unsupported(setting) for setting in leave_out}
         self._length_field = length_field
         self.is_openai = is_openai
-        self._template = ServedTemplate(self._transport, self.url, model) if has_template else None
+        self._template = ServedTemplate(self.transport, self.url, model) if has_template else None
         self.refused = {} if has_template else dict.fromkeys(THINKING, _NO_THINKING)
         self._encoded: weakref.WeakKeyDictionary[Trunk, bytes] = weakref.WeakKeyDictionary()
 
@@ -74,13 +74,13 @@ class Endpoint:
                 raise SchemaRefused
             sent = self.settings(sampling)
             try:
-                completion = await self._transport.post(
+                completion = await self.transport.post(
                     f"{self.url}/chat/completions", self.body(prompt, sent), self._read_completion
                 )
                 try:
                     return self._with_provenance(await self.resolved(completion, sampling), sent)
                 except RequestFailed:
-                    self._transport.waste(completion.usage)
+                    self.transport.waste(completion.usage)
                     raise
             except Rejected as rejected:
                 if not self.adapt(rejected.errors, sent, prompt):
@@ -107,12 +107,12 @@ class Endpoint:
     def read(self, answer: Any, sent: Mapping[str, Any]) -> Completion:
         """Parse a completion that came in a file; raise ValueError or similar, or RequestFailed, if it is not one."""
         try:
-            return self._with_provenance(self._transport.cleaned(self._read_completion(answer)), sent)
+            return self._with_provenance(self.transport.cleaned(self._read_completion(answer)), sent)
         except AnswerFailed as failed:
-            raise self._transport.failure_inside(failed) from failed
+            raise self.transport.failure_inside(failed) from failed
 
     def redacted(self, text: str) -> str:
-        return self._transport.redacted(text)
+        return self.transport.redacted(text)
 
     async def resolved(self, completion: Completion, sampling: Sampling) -> Completion:
         """Return an answer that ended at its limit as a thought, if the server says that answers begin in one; if it
@@ -128,16 +128,16 @@ class Endpoint:
         return replace(completion, text=text, reasoning=thought)
 
     async def close(self) -> None:
-        await self._transport.close()
+        await self.transport.close()
 
     def stop(self) -> None:
-        self._transport.stop()
+        self.transport.stop()
 
     def take_wasted(self) -> Usage:
-        return self._transport.take_wasted()
+        return self.transport.take_wasted()
 
     def before_retry(self, wait: Callable[[], Awaitable[None]]) -> None:
-        self._transport.before_retry = wait
+        self.transport.before_retry = wait
 
     async def get(self, path: str) -> dict[str, Any]:
         return await self._exchange("GET", path)
@@ -147,11 +147,11 @@ class Endpoint:
         return await self._exchange("POST", path, attempts=1, json=dict(value))
 
     async def pause(self, attempt: int) -> None:
-        await self._transport.pause(attempt)
+        await self.transport.pause(attempt)
 
     @property
     def attempts(self) -> int:
-        return self._transport.patience.attempts
+        return self.transport.patience.attempts
 
     async def upload(self, name: str, content: bytes, *, purpose: str) -> str:
         """Upload a file and return its id."""
@@ -165,8 +165,8 @@ class Endpoint:
         """Return a file's text; None if the server no longer has it."""
         url = f"{self.url}/files/{quote(file, safe='')}/content"
         try:
-            found = await self._transport.exchange(
-                lambda: self._transport.plain_request("GET", url), lambda r: r.text, largest=_LARGEST_FILE
+            found = await self.transport.exchange(
+                lambda: self.transport.plain_request("GET", url), lambda r: r.text, largest=_LARGEST_FILE
             )
         except (NotFound, Rejected):
             return None
@@ -179,15 +179,15 @@ class Endpoint:
     async def _exchange(self, method: str, path: str, attempts: int | None = None, **content: Any) -> dict[str, Any]:
         url = f"{self.url}/{path}"
         try:
-            found = await self._transport.exchange(
-                lambda: self._transport.plain_request(method, url, **content), self._read_object, attempts
+            found = await self.transport.exchange(
+                lambda: self.transport.plain_request(method, url, **content), self._read_object, attempts
             )
         except (Rejected, RequestFailed) as failed:
             raise ModelError(f"{self.name}: {method} {path.partition('?')[0]}: {failed}") from failed
         return dict(found)
 
     def _read_object(self, response: httpx.Response) -> dict[str, Any]:
-        found = self._transport.cleaned_json(response.json())
+        found = self.transport.cleaned_json(response.json())
         if not isinstance(found, dict):
             raise ValueError("not a JSON object")
         return found

@@ -43,6 +43,13 @@ class Model(Protocol):
     #   is_openai: whether it is OpenAI's API (see `is_openai`)
     #   full_name: a name that opens it again, whatever the environment says then
     #   take_wasted(): the usage of attempts that failed, since it was called last
+    #   score(prompt, options, sampling): how probable it finds given answers (`Scores` in models/scores.py); of the
+    #   sampling, only the arguments of its template apply
+
+
+def can_score(model: Model) -> bool:
+    """Return whether a model says how probable it finds given answers."""
+    return callable(getattr(model, "score", None))
 
 
 def is_openai(model: object) -> bool:

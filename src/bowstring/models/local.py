@@ -8,6 +8,7 @@ time, and a log line says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from bowstring.models.hubfiles import model_files
 from bowstring.models.interface import NotYet, RequestFailed
 from bowstring.models.loading import Weights, as_load_error, load_weights, require_torch
 from bowstring.models.rendering import RenderedPrompt
+from bowstring.models.scores import Scores, scoring
+from bowstring.models.scoring import OptionScorer
 from bowstring.records import Completion, Prompt, Sampling, Usage
 from bowstring.tree.limits import Generated, Growth
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from bowstring.tree.choosing import DecodingSettings
 
 TOGETHER = 64  # maximum branches decoded together
-_ROOM = 65_536  # maximum branch tokens decoded together, including tokens to be generated: bounds the key-value cache
+ROOM = 65_536  # maximum branch tokens decoded together, including tokens to be generated: bounds the key-value cache
 
 
 class LocalModel(GatheringModel):
@@ -41,21 +44,28 @@ class LocalModel(GatheringModel):
         self.identity = f"hf/{self._files.label}#{self._files.fingerprint},{self.precision}"
         self.trained_prompts = self._files.trained_prompts
         self._tell = tell
-        self._loaded: LocalGenerator | None = None
+        self._weights: Weights | None = None
 
     async def close(self) -> None:
         await super().close()
-        self._loaded = None
+        self._weights = None
+
+    async def score(self, prompt: Prompt, options: Sequence[str], sampling: Sampling) -> Scores:
+        asked = replace(scoring(options), template_args=sampling.template_args)
+        return Scores.of_completion(await self.complete(prompt, asked))
 
     def _batch(self, waiting: Sequence[Request]) -> list[Request]:
-        """Return the requests that share a trunk with the oldest one."""
-        digest = waiting[0].prompt.trunk.digest
-        return [r for r in waiting if r.prompt.trunk.digest == digest][:TOGETHER]
+        """Return the requests of the same kind that share a trunk with the oldest one."""
+        kind = _kind(waiting[0])
+        return [r for r in waiting if _kind(r) == kind][:TOGETHER]
 
     def _answer(self, batch: Sequence[Request]) -> list[Completion | Exception]:
-        if self._loaded is None:
-            self._loaded = LocalGenerator(self._load())
-        return self._loaded.answer([r.prompt for r in batch], [r.sampling for r in batch], lambda: self._stopped)
+        if self._weights is None:
+            self._weights = self._load()
+        prompts, samplings = [r.prompt for r in batch], [r.sampling for r in batch]
+        if samplings[0].options is None:
+            return LocalGenerator(self._weights).answer(prompts, samplings, lambda: self._stopped)
+        return OptionScorer(self._weights, ROOM).completions(prompts, samplings, lambda: self._stopped)
 
     def _load(self) -> Weights:
         """Load on the best available device."""
@@ -105,12 +115,11 @@ class LocalGenerator:
         """Return the generated tokens of each prompt, and how many of its prompt tokens were prefilled for another
         one."""
         from bowstring.tree.decoding import decode
-        from bowstring.tree.packing import build_tree
+        from bowstring.tree.packing import build_tree, split_batches
 
         found: dict[int, tuple[Generated, int]] = {}
-        for lot in _split_batches(
-            [len(branch) + draw.most_tokens for branch, draw in zip(build_tree(ids).branches, draws, strict=True)]
-        ):
+        lengths = [len(branch) + draw.most_tokens for branch, draw in zip(build_tree(ids).branches, draws, strict=True)]
+        for lot in split_batches(lengths, ROOM):
             if stopped():
                 break
             tree = build_tree([ids[n] for n in lot])
@@ -171,16 +180,8 @@ class LocalGenerator:
         return made
 
 
-def _split_batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Split branches into batches that fit: all together if possible, otherwise grouped by similar length."""
-    if len(lengths) * max(lengths) <= _ROOM:
-        return [list(range(len(lengths)))]
-    lots: list[list[int]] = []
-    for n in sorted(range(len(lengths)), key=lambda n: lengths[n]):
-        if not lots or (len(lots[-1]) + 1) * lengths[n] > _ROOM:
-            lots.append([])
-        lots[-1].append(n)
-    return lots
+def _kind(request: Request) -> tuple[str, bool]:
+    return request.prompt.trunk.digest, request.sampling.options is None
 
 
 def _with_adapter(model: Any, adapter: Path) -> Any:

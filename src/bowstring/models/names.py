@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from bowstring.errors import UsageError
 from bowstring.files.escaping import has_control_characters
 from bowstring.models.addresses import public_url
-from bowstring.models.interface import Model
+from bowstring.models.interface import Model, can_score
 from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
 
@@ -314,6 +314,13 @@ def _suggestion(name: str, others: Sequence[str]) -> str:
         return f"Did you mean {near[0]}?"
     forms = ", ".join(f"{p}/NAME" for p in PROVIDERS)
     return f"Expected embedded, python:module:name, {forms}, openai/NAME@http://host:port/v1, hf/FOLDER or vllm/FOLDER"
+
+
+def may_score(name: Any) -> bool:
+    """Return whether a model of this name, or this object, says how probable it finds given answers."""
+    if not isinstance(name, str):
+        return can_score(name)
+    return name == "embedded" or name.startswith("hf/")
 
 
 def name_of_identity(identity: str) -> str:

@@ -90,6 +90,16 @@ class Rendering:
             text = f"{self._opened.close}\n\n{text}"
         return [*self._encoded(text, first=False), self.end]
 
+    def continued(self, prompt: RenderedPrompt, text: str) -> tuple[list[int], list[int]]:
+        """Return a prompt's tokens, and those of a given answer to it without an end token. A thought that the template
+        opens is closed at once; that belongs to the prompt."""
+        if prompt.opened is None:
+            return prompt.tokens, self._encoded(text, first=False)
+        closing = self._encoded(f"{prompt.opened.close}\n\n", first=False)
+        whole = self._encoded(f"{prompt.opened.close}\n\n{text}", first=False)
+        shared = next((n for n, (a, b) in enumerate(zip(whole, closing, strict=False)) if a != b), len(closing))
+        return [*prompt.tokens, *whole[:shared]], whole[shared:]
+
     @cached_property
     def _opened(self) -> ThoughtFormat | None:
         return opened_format(self._rendered([{"role": "user", "content": "Q"}]))

@@ -17,7 +17,7 @@ _ROW = 26
 _NAMES = 190  # width of the row names
 _TICKS = (0, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 _BEND = 100.0  # tokens; the axis is linear below, to include 0
-_OTHERS = (2, 3, 6, 5)  # colors of other segments
+_OTHERS = (2, 3, 6, 5, 4, 7, 1, 0)  # colors of other segments
 _LETTER, _LINE = 6.4, 14.0  # approximate width of a character and height of a line
 
 

@@ -79,7 +79,7 @@ def write_page(
         tokens=_tokens(metrics["usage"]),
         config=metrics["config"],
         about_histories=about_histories,
-        audits=benchmark.auditing() is not None,
+        audits=benchmark.auditing() is not None and benchmark.is_judged(metrics["config"]["settings"]),
         unclear_note=unclear_note(metrics.get("validity", {}).get("audit", {}).get("findings", ()), benchmark.cluster),
         sources_at=sources_at,
         policy=policy(loads=bool(sources_at)),

@@ -30,7 +30,7 @@ _SEGMENTS = {
     "unparsed": "#e9d8a6",
     "failed": "#6b6b6b",
 }
-_OTHERS = tuple(_COLOURS[n] for n in (2, 3, 6, 5))  # colors of other segments
+_OTHERS = tuple(_COLOURS[n] for n in (2, 3, 6, 5, 4, 7, 1, 0))  # colors of other segments
 _STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,

@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bowstring.errors import ModelError
 from bowstring.files.escaping import replace_surrogates
 from bowstring.models.interface import Model, NotYet, RequestFailed
 from bowstring.models.prices import Price
 from bowstring.models.rates import RateLimiter
+from bowstring.models.scores import CANNOT_SCORE, Scores, options_of, scoring
 from bowstring.records import STAGE_ROLE, Completion, Prompt, Sampling, Usage, request_key, text_digest
 from bowstring.runs.budget import Budget, estimated_tokens, estimated_usage
 from bowstring.runs.cut_answers import CutAnswers
@@ -136,6 +138,10 @@ class Asker:
         note_source(self._role, completion)
         return completion
 
+    async def score(self, prompt: Prompt, options: Sequence[str]) -> Scores:
+        """Return how probable the model finds each option as its answer. Raises as `ask` does."""
+        return Scores.of_completion(await self.ask(prompt, scoring(options)))
+
     async def _answer(self, prompt: Prompt, sampling: Sampling) -> Completion:
         key = request_key(self.model.identity, prompt, sampling)
         if (same := self._in_flight.get(key)) is not None:
@@ -214,7 +220,7 @@ class Asker:
         expected = await self._wait(prompt, sampling)
         used = 0
         try:
-            completion = await self.model.complete(prompt, sampling)
+            completion = await self._completed(prompt, sampling)
             used = completion.usage.prompt + completion.usage.completion or expected
         except NotYet as pending:
             raise Stopped from pending
@@ -233,6 +239,15 @@ class Asker:
         reasoning = replace_surrogates(completion.reasoning) if completion.reasoning is not None else None
         as_it_is = text == completion.text and reasoning == completion.reasoning
         return completion if as_it_is else replace(completion, text=text, reasoning=reasoning)
+
+    async def _completed(self, prompt: Prompt, sampling: Sampling) -> Completion:
+        if sampling.options is None:
+            return await self.model.complete(prompt, sampling)
+        score = getattr(self.model, "score", None)
+        if score is None:
+            raise ModelError(f"{self.model.name} {CANNOT_SCORE}")
+        scores: Scores = await score(prompt, options_of(sampling), sampling)
+        return scores.as_completion()
 
     async def _wait(self, prompt: Prompt, sampling: Sampling) -> int:
         """Wait until the rate limits let a request through; return its expected tokens."""

@@ -67,6 +67,7 @@ class Codec:
 
 
 KEYS_ONLY = Codec()  # for records of unknown form, which only need a key
+ANY_VERSION = Codec(schema=1 << 31)  # the same, to read records that a benchmark of any version has written
 
 
 def problem_with_schema(value: Any, known: int = SCHEMA) -> str | None:

@@ -28,7 +28,15 @@ from bowstring.errors import DataError, RunError, UsageError, quote_value
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.files.writing import make_folder, open_lock, replace_file
-from bowstring.runs.codec import KEYS_ONLY, Codec, ConfigurationForm, NotARecord, problem_in, problem_with_schema
+from bowstring.runs.codec import (
+    ANY_VERSION,
+    KEYS_ONLY,
+    Codec,
+    ConfigurationForm,
+    NotARecord,
+    problem_in,
+    problem_with_schema,
+)
 
 AUDIT_NAME = "audit.json"
 # Checking a lock takes it for an instant, so acquiring one is retried.
@@ -131,7 +139,7 @@ def read_records(path: Path, codec: Codec | None = None) -> Iterator[dict[str, A
         except ParseError as error:
             raise DataError(f"{place}: {error}; run the evaluation again") from error
         try:
-            record = (codec or KEYS_ONLY).decode(record)
+            record = (codec or ANY_VERSION).decode(record)
         except NotARecord as error:
             raise DataError(f"{place}: {error}; run the evaluation again") from error
         if codec is not None and record["key"] in keys:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bowstring.metrics.comparing import planned_difference
 from bowstring.models.interface import Model
 from bowstring.models.prices import Price
+from bowstring.models.scores import options_of
 from bowstring.models.tokens import TokenCounter, counter_or_none
 from bowstring.records import MODEL_ROLE, STAGE_ROLE, Known, Message, Planned, Prompt, Sampling, Usage, request_key
 from bowstring.runs.items import chosen_groups, cluster_sizes
@@ -40,7 +41,7 @@ class RolePlan:
         first = trunk.digest not in seen
         if first:
             seen[trunk.digest] = lengths.of(trunk.messages)
-        branch = lengths.of(planned.prompt.branch)
+        branch = lengths.of(planned.prompt.branch) + lengths.of_texts(options_of(planned.sampling))
         self.requests += 1
         self.prompt_tokens += seen[trunk.digest] + branch
         self.after_sharing += branch + (seen[trunk.digest] if first else 0)
@@ -76,9 +77,12 @@ class _Lengths:
 
     def of(self, messages: tuple[Message, ...]) -> int:
         texts = [m.text for m in messages]
+        return self.of_texts(texts) + _AROUND * len(texts)
+
+    def of_texts(self, texts: Sequence[str]) -> int:
         if self._counter is None:
-            return sum(len(t) for t in texts) // 4 + _AROUND * len(texts)
-        return sum(self._counter.count(texts)) + _AROUND * len(texts)
+            return sum(len(t) for t in texts) // 4
+        return sum(self._counter.count(texts))
 
 
 def _repeated(planned: Planned, repeats: Sequence[Repeat]) -> Iterator[Planned]:

@@ -172,6 +172,8 @@ def prepare_audit(
     auditing = require_part(benchmark, benchmark.auditing(), "checks for an audit")
     if configuration["model"] is None:
         raise UsageError(f"{path} is a retrieval-only run: it has no answers to audit")
+    if not benchmark.is_judged(configuration["settings"]):
+        raise UsageError(f"{path} was scored exactly, without a judge: there is no judge to audit")
     asked = [name.strip() for names in chosen.checks for name in names.split(",")]
     wanted = _checks(auditing.checks, asked, second=chosen.second_judge is not None)
     answered = list(run.records())

@@ -53,7 +53,7 @@ def decode(
     # Copying tensors to a GPU waits for pending work, so everything is copied before the first forward pass.
     trunk = torch.tensor([tree.trunk], dtype=torch.long, device=device)
     grid, last = _grid(tree, device)
-    _prefill(model, state, trunk, chunk)
+    prefill(model, state, trunk, chunk)
     branches = everyone
     logits = _prefill_branches(model, state, grid, last, len(tree.trunk), width)
     step: _Step | None = None
@@ -79,7 +79,8 @@ def decode(
     return [branch.drawn for branch in everyone]
 
 
-def _prefill(model: Any, state: TreeState, trunk: Tensor, chunk: int) -> None:
+def prefill(model: Any, state: TreeState, trunk: Tensor, chunk: int) -> None:
+    """Put the trunk's tokens, (1, tokens), through the model."""
     for start in range(0, trunk.shape[1], chunk):
         part = trunk[:, start : start + chunk]
         places = torch.arange(start, start + part.shape[1], device=model.device).unsqueeze(0)
@@ -95,10 +96,15 @@ def _grid(tree: Tree, device: torch.device) -> tuple[Tensor, Tensor]:
     return torch.tensor(padded, device=device), last
 
 
+def grid_columns(rows: int, width: int) -> int:
+    """Return how many columns of branches of this width go through the model at a time."""
+    return max(1, min(_GRID // rows, _SCORES // (rows * width)))
+
+
 def _prefill_branches(model: Any, state: TreeState, grid: Tensor, last: Tensor, trunk: int, width: int) -> Tensor:
     """Prefill the branches' tokens, some columns at a time; return the logits after each branch's last token."""
     rows, columns = grid.shape
-    at_a_time = max(1, min(_GRID // rows, _SCORES // (rows * width)))
+    at_a_time = grid_columns(rows, width)
     found: Tensor | None = None
     for start in range(0, columns, at_a_time):
         part = grid[:, start : start + at_a_time]

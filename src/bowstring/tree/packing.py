@@ -63,3 +63,16 @@ def build_tree(prompts: Sequence[Sequence[int]]) -> Tree:
     while common < most and all(prompt[common] == first[common] for prompt in prompts):
         common += 1
     return Tree(tuple(first[:common]), tuple(tuple(prompt[common:]) for prompt in prompts))
+
+
+def split_batches(lengths: Sequence[int], room: int) -> list[list[int]]:
+    """Split branches of these lengths into batches of at most `room` tokens with padding: all together if possible,
+    otherwise grouped by similar length."""
+    if len(lengths) * max(lengths) <= room:
+        return [list(range(len(lengths)))]
+    lots: list[list[int]] = []
+    for n in sorted(range(len(lengths)), key=lambda n: lengths[n]):
+        if not lots or (len(lots[-1]) + 1) * lengths[n] > room:
+            lots.append([])
+        lots[-1].append(n)
+    return lots

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bowstring.benchmarks.auditing import Auditing
 from bowstring.benchmarks.hicupid import mini, reading, scores, truth
+from bowstring.benchmarks.hicupid.choosing import scores as choice_scores
+from bowstring.benchmarks.hicupid.choosing.scores import by_options, is_choice
 from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.evaluation import PUBLISHED_SEARCHES, HicupidSettings, opener
 from bowstring.benchmarks.hicupid.layout import HicupidFormat
@@ -26,6 +28,7 @@ from bowstring.datasets.layout import Choice
 from bowstring.datasets.reading import Locate, Reading
 from bowstring.metrics.length_control import Comparison
 from bowstring.metrics.measures import MetricSet
+from bowstring.models.names import may_score
 from bowstring.runs.runner import Record
 
 if TYPE_CHECKING:
@@ -79,9 +82,12 @@ class Hicupid(Benchmark):
         return replace(super().choice(settings), leave_out=("train",))
 
     def settle(self, given: dict[str, Any], *, several: bool) -> dict[str, Any]:
-        """--retrieval-only measures the published searches by default, and --protocol published has their tokens."""
+        """--retrieval-only measures the published searches by default, and --protocol published has their tokens. A
+        model chooses without chance, and by likelihood if it says how probable answers are."""
         if given.get("protocol") == "published":
             given = {"bm25_tokens": "whitespace", **given}
+        if given.get("task") == "choose" and "like" not in given:
+            given = {"by": "likelihood" if may_score(given.get("model")) else "letter", "temperature": 0.0, **given}
         if not given.get("retrieval_only") or "history" in given:
             return given
         return given | {"history": list(PUBLISHED_SEARCHES) if several else PUBLISHED_SEARCHES[0]}
@@ -89,7 +95,12 @@ class Hicupid(Benchmark):
     def asks_models(self, settings: Any) -> bool:
         return not settings.retrieval_only
 
+    def is_judged(self, settings: Mapping[str, Any]) -> bool:
+        return bool(settings.get("task") != "choose")
+
     def metrics(self, configuration: Mapping[str, Any]) -> MetricSet:
+        if not self.is_judged(configuration.get("settings", {})):
+            return choice_scores.METRICS
         protocol = configuration.get("settings", {}).get("protocol", "bowstring")
         return scores.metrics_by(configuration.get("judge"), protocol)
 
@@ -97,10 +108,10 @@ class Hicupid(Benchmark):
         return scores.cluster_of(record)
 
     def compared_lengths(self, records: Sequence[Record]) -> list[Comparison]:
-        return compared_lengths(records, scores.cluster_of)
+        return compared_lengths([r for r in records if not is_choice(r)], scores.cluster_of)
 
     def grouped(self, records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
-        return scores.grouped(records)
+        return scores.grouped(records) | by_options(records)
 
     def view(self) -> View:
         return HicupidView()

@@ -9,6 +9,8 @@ from itertools import groupby
 from typing import Any, Literal, TypedDict, get_args
 
 from bowstring.benchmarks.hicupid import published
+from bowstring.benchmarks.hicupid.choosing.asking import By
+from bowstring.benchmarks.hicupid.choosing.choices import Choices, open_choices
 from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.judging import SCORES, HicupidJudging, verdict_of
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts, Instruction
@@ -45,6 +47,7 @@ from bowstring.runs.runner import Record, Work
 from bowstring.seeding import seeded_number
 from bowstring.settings import check_settings, option
 
+Task = Literal["answer", "choose"]
 SUMMARY_SAMPLING = Sampling(max_tokens=120, temperature=0.0)
 UNITS = ("utterance", "dialogue")
 # The published keyword searches: the default of --retrieval-only.
@@ -69,6 +72,8 @@ class _FixedKeywords(TypedDict, total=False):
     protocol: Protocol
     top_p: float | None
     judge_tokens: int
+    task: Task
+    by: By
 
 
 class HicupidKeywords(_FixedKeywords, total=False):
@@ -141,6 +146,17 @@ class HicupidSettings:
         default=None, metadata=option("Top-p of the evaluated model; the published one is 1.", min=0, max=1)
     )
     judge_tokens: int = field(default=512, metadata=option(JUDGE_TOKENS_HELP, min=1))
+    task: Task = field(
+        default="answer",
+        metadata=option("Task: answer freely, which a judge scores, or choose among given answers, scored exactly."),
+    )
+    by: By = field(
+        default="letter",
+        metadata=option(
+            "How a model chooses: it answers with a letter, or the answer that it finds most probable counts.",
+            shown_default="likelihood for hf/… and embedded, else letter",
+        ),
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -151,6 +167,13 @@ class HicupidSettings:
             raise UsageError("--retrieval-only uses no model; leave out --shots, --instruction and --both-orders")
         if self.protocol == "published" and (self.both_orders or self.retrieval_only):
             raise UsageError("--protocol published judges in one order; leave out --both-orders and --retrieval-only")
+
+        if self.task == "choose" and (self.both_orders or self.retrieval_only or self.protocol == "published"):
+            raise UsageError(
+                "--task choose asks no judge; leave out --both-orders, --retrieval-only and --protocol published"
+            )
+        if self.task == "answer" and self.by != "letter":
+            raise UsageError(f"--by {self.by} is only for --task choose")
 
     def view(self) -> View:
         return parse_view(self.history, kinds=get_args(Kind), units=UNITS)
@@ -185,22 +208,33 @@ class HicupidSettings:
             del settings["bm25_tokens"]
         if kind != "dense":
             del settings["retriever"]
+        for name in self._without_effect():
+            del settings[name]
+        return settings
+
+    def _without_effect(self) -> tuple[str, ...]:
+        of_answers = ("max_tokens", "temperature", "top_k", "top_p", "verdicts")
         if self.retrieval_only:
-            for name in (
+            return (
                 "shots",
                 "instruction",
                 "both_orders",
-                "max_tokens",
-                "temperature",
-                "top_k",
+                *of_answers,
                 "seed",
-                "verdicts",
                 "protocol",
-                "top_p",
                 "judge_tokens",
-            ):
-                del settings[name]
-        return settings
+                "task",
+                "by",
+            )
+        if self.task == "answer":
+            return ("task", "by")
+        return (
+            "both_orders",
+            "retrieval_only",
+            "protocol",
+            "judge_tokens",
+            *(of_answers if self.by == "likelihood" else ()),
+        )
 
 
 class HicupidEvaluation:
@@ -218,6 +252,7 @@ class HicupidEvaluation:
         judge: str | None = None,
         openai: Collection[str] = (),
         truth: Truth | None = None,
+        choices: Choices | None = None,
     ) -> None:
         self.data = data
         self.settings = settings
@@ -227,7 +262,7 @@ class HicupidEvaluation:
         self._view = settings.view()
         self._prompts = HicupidPrompts(
             prompts,
-            types=() if settings.retrieval_only else settings.types,
+            types=() if settings.retrieval_only or settings.task == "choose" else settings.types,
             shots=settings.shots,
             instruction=settings.instruction,
             summaries=self._view.kind == "summary",
@@ -244,6 +279,10 @@ class HicupidEvaluation:
         self._judge = judge
         self._truth = truth
         self._openai = "model" in openai
+        self._choices = choices
+        self._choosing = (
+            None if choices is None else choices.opened(settings.seed, settings.by, prompts, settings.verdicts)
+        )
         self._judging = HicupidJudging(self._prompts, truth, settings.judging, settings.protocol == "published")
         self._profiles: dict[int, Profile] = {q.user_id: q.profile for q in data.questions() if q.profile}
 
@@ -256,6 +295,8 @@ class HicupidEvaluation:
 
     def notes(self) -> list[str]:
         notes = [TRUTH_NOTE] if self._truth is not None else []
+        if self._choices is not None:
+            notes += self._choices.notes(self.settings.types)
         if self.settings.protocol == "published":
             notes.append("asked and scored as published (--protocol published)")
         if self.settings.retrieval_only:
@@ -292,6 +333,9 @@ class HicupidEvaluation:
         yield from planned
         for question, prompt in zip(group, self._filled(group, shown), strict=True):
             sampling = self.settings.sampling(question, openai=self._openai)
+            if self._choosing is not None:
+                yield from self._choosing.plan(question, prompt, sampling, estimated=guessed)
+                continue
             yield Planned("model", prompt, sampling, min(self.settings.max_tokens, 60), guessed)
             if "judge" in roles:
                 answer = None if guessed else known("model", prompt, sampling)
@@ -316,6 +360,8 @@ class HicupidEvaluation:
 
         async def work(question: Question) -> Record:
             record = self._about(question)
+            if self._choosing is not None:
+                record |= self._choosing.about(question)
             try:
                 prompt, seen = (await asyncio.shield(ready))[question.key]
             except RequestFailed as failed:
@@ -357,8 +403,11 @@ class HicupidEvaluation:
     async def _answered(
         self, record: Record, question: Question, prompt: Prompt, askers: Mapping[str, Asker]
     ) -> Record:
+        sampling = self.settings.sampling(question, openai=self._openai)
         try:
-            completion = await askers["model"].ask(prompt, self.settings.sampling(question, openai=self._openai))
+            if self._choosing is not None:
+                return record | await self._choosing.record(question, prompt, sampling, askers["model"])
+            completion = await askers["model"].ask(prompt, sampling)
         except RequestFailed as failed:
             return record | {"failure": failure_of("answer", failed)}
         record |= {
@@ -405,13 +454,16 @@ class HicupidEvaluation:
         }
 
     def identities(self) -> dict[str, str]:
-        return stage_identities(self._view, self._search, self._own)
+        chosen_from = {} if self._choices is None else {"options": self._choices.fingerprint}
+        return stage_identities(self._view, self._search, self._own) | chosen_from
 
     def texts(self) -> Iterator[str]:
         users = dict.fromkeys(str(question.user_id) for question in self.items)
         return (m.text for user in users for d in self._readers.of(user).history for m in d.messages)
 
     def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
+        if self._choices is not None:
+            return self._choices.summarize(records, self.settings.types)
         judge = self._judge if self._truth is None else TRUTH_NAME
         return summarize(records, judge, protocol=self.settings.protocol)
 
@@ -426,6 +478,7 @@ def opener(data: HicupidSet, settings: Sequence[HicupidSettings], context: Conte
     search = dense_search(settings, context)
     truth = load_truth(context.data) if context.judge == TRUTH_NAME else None
     judge = context.models.get("judge")
+    choices = open_choices(data, settings, context)
     return lambda one, prompts: HicupidEvaluation(
         data,
         one,
@@ -436,4 +489,5 @@ def opener(data: HicupidSet, settings: Sequence[HicupidSettings], context: Conte
         judge=judge,
         openai=context.openai,
         truth=truth,
+        choices=choices,
     )

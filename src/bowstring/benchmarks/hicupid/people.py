@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
+from bowstring.benchmarks.hicupid.choosing.scores import is_choice
 from bowstring.benchmarks.hicupid.judging import SCORES
 from bowstring.benchmarks.hicupid.scores import MEASURES, cluster_of
 from bowstring.benchmarks.people import (
@@ -93,6 +94,8 @@ class HicupidPeople(People):
         if task == _PERSONAL:  # the answers are those of the data
             sources = ("personalized answer", "general answer")
             return _unit(record, item_of(task.name, record), (gold, record["general_answer"]), sources)
+        if is_choice(record):
+            return "a choice among given answers"
         if _task_of(record) != task:
             return f"of type {record['type']}, which is {'not compared' if task == _COMPARE else 'compared'}"
         if "answer" not in record:
@@ -105,6 +108,8 @@ class HicupidPeople(People):
     def unit_of_two(self, record: Record, other: Record, runs: tuple[str, str]) -> Unit | str:
         if any(other[field] != record[field] for field in ("question", "personalized_answer")):
             return "not in both runs"
+        if is_choice(record) or is_choice(other):
+            return "a choice among given answers"
         if "answer" not in record or "answer" not in other:
             return "without an answer"
         if legible(record["answer"]) == legible(other["answer"]):
@@ -131,7 +136,7 @@ class HicupidPeople(People):
         return {name: MEASURES[name] for name in _CORRECTED}
 
     def judged_scores(self, record: Record) -> Iterator[JudgedScore]:
-        if "answer" in record:
+        if "answer" in record and not is_choice(record):
             task = _task_of(record)
             yield JudgedScore(task, record["type"], item_of(task.name, record), record.get("score"))
 

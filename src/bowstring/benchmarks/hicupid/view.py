@@ -10,6 +10,14 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from bowstring.benchmarks.figures import Figure, Stack, lengths_figure
+from bowstring.benchmarks.hicupid.choosing.scores import is_choice
+from bowstring.benchmarks.hicupid.choosing.view import (
+    about_choices,
+    choice_answer,
+    choice_figures,
+    choice_item,
+    choice_remarks,
+)
 from bowstring.benchmarks.hicupid.scores import AS_GOLD, metrics_by, scored_verdicts
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES
 from bowstring.benchmarks.view import (
@@ -33,6 +41,8 @@ _TEXTS = {"answer": "answers", "personalized_answer": "personalized gold", "gene
 class HicupidView(View):
     def item(self, record: Record) -> Item:
         r = record
+        if is_choice(r):
+            return choice_item(r, _facts_of(r))
         parts = [("question", r["question"]), ("answer", r.get("answer")), ("personalized", r["personalized_answer"])]
         parts += [("general", r["general_answer"]), (_judge(r), r.get("judgement"))]
         parts += [("sides swapped", r.get("swapped_judgement")), ("known fact", _facts_of(r))]
@@ -62,6 +72,8 @@ class HicupidView(View):
         if metric.startswith("recall"):
             found = ", ".join(map(str, record.get("retrieved", ())))
             return RunAnswer(found, f"recall {record.get('recall')}", None)
+        if is_choice(record):
+            return choice_answer(record)
         if metric in ("bleu", "rouge_l"):
             return RunAnswer(record.get("answer", ""), f"{metric} {record[metric]:.3f}", None)
         verdicts = [record[name] for name in ("verdict", "swapped_verdict") if name in record]
@@ -69,6 +81,9 @@ class HicupidView(View):
         return RunAnswer(record.get("answer", ""), " / ".join(map(str, verdicts)), "\n\n".join(judgements) or None)
 
     def figures(self, records: Sequence[Record], metric_set: MetricSet) -> Iterable[Figure]:  # noqa: ARG002
+        if choices := [r for r in records if is_choice(r)]:
+            yield from choice_figures(choices)
+            return
         judged = [r for r in records if "judgement" in r or "failure" in r]
         kinds = [kind for kind in QUESTION_TYPES if any(r["type"] == kind for r in judged)]
         rows: dict[str, Counter[str]] = {
@@ -81,6 +96,8 @@ class HicupidView(View):
         yield lengths_figure({label: [float(len(r[f].split())) for r in answered] for f, label in _TEXTS.items()})
 
     def about_scores(self, metrics: Mapping[str, Any], metric_set: MetricSet) -> str:
+        if "floors" in metrics:
+            return about_choices(metrics)
         recall = metric_set.scale("recall.total").range_text
         if not metrics["config"]["model"]:
             return f"Recall: {recall}; higher is better."
@@ -92,11 +109,14 @@ class HicupidView(View):
 
     def about_configuration(self, metrics: Mapping[str, Any]) -> list[str]:
         settings = metrics["config"]["settings"]
-        said = [f"{settings['shots']}-shot"] if settings.get("shots") else []
+        said = [f"chosen by {settings['by']}"] if settings.get("task") == "choose" else []
+        said += [f"{settings['shots']}-shot"] if settings.get("shots") else []
         return said + (["instruction as a user turn"] if settings.get("instruction") == "user" else [])
 
     def remarks(self, metrics: Mapping[str, Any]) -> list[str]:
         """Ranges of scores, sides and lengths of answers, and gaps between user groups that are established."""
+        if "floors" in metrics:
+            return choice_remarks(metrics)
         scored = "score.total" in metrics["metrics"]
         by = partial(metrics_by, metrics["config"].get("judge"))
         lines = [ranges_of_scores(by(metrics.get("protocol", "bowstring")))] if scored else []
