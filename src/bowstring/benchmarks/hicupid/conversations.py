@@ -8,6 +8,7 @@ neither counting mentions, nor recency, nor counting sides shows which subject i
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,9 +19,14 @@ from bowstring.benchmarks.hicupid.voices import USER, Person, all_persons, slots
 from bowstring.synthesis.banks import fill
 
 _SUBJECTS = 4  # of a dialogue
+_DRAWS = 100  # of other people's subjects, until enough differ
 _TURNS_PER_PAIR = 5  # one turn in five names two subjects without a side
-_WITNESSED = 0.35  # share of other people's scenes to which the user adds a word without a side
-_DETAILED = 0.2  # share of replies with a fact about the subject
+_WITNESSED = 0.25  # share of other people's scenes to which the user adds a word without a side
+_WHOLE = 0.2  # share of replies that are not shortened
+_ON_THE_SCENE = (
+    0.5  # share of remarks about the place or the bystander, where there is one; others are about the subject
+)
+_SENTENCE = re.compile(r"(?<=[.?!]) ")
 
 
 def other_side(side: Sentiment) -> Sentiment:
@@ -36,15 +42,22 @@ class Member:
     agent: Person
 
 
-def cast(of: Dimension, subject: str, side: Sentiment, used: Sequence[str], rng: random.Random) -> list[Member]:
-    """The user's subject first, then those of others. No two share a word, nor a word with the texts in `used`."""
+def cast(
+    of: Dimension, subject: str, side: Sentiment, dealt: Sequence[str], used: Sequence[str], rng: random.Random
+) -> list[Member]:
+    """The user's subject first, then those of others. No two share a word, nor a word with the texts in `used`.
+
+    The others are drawn like the user's, from the subjects that users have: otherwise a subject would show by itself
+    whether somebody has it. A set of few users has too few of them, so there the rest of the bank is used as well.
+    """
     words = of.telling_words(" ".join((subject, *used)))
     sides = (side, other_side(side), side, other_side(side))
     agents = [USER, *rng.sample(all_persons(), _SUBJECTS - 1)]
     members = [Member(subject, side, USER)]
-    names = list(of.subjects)
-    while len(members) < _SUBJECTS:
-        name = rng.choice(names)
+    names = [*rng.choices(dealt, k=_DRAWS), *rng.sample(list(of.subjects), len(of.subjects))]
+    for name in names:
+        if len(members) == _SUBJECTS:
+            break
         telling = of.telling_words(name)
         if not telling & words:
             words |= telling
@@ -88,23 +101,34 @@ def _scene(of: Dimension, member: Member, scene: Scene, rng: random.Random) -> t
     told = fill(scene.said, said)
     if member.agent is not USER and rng.random() < _WITNESSED and not told.endswith("?"):
         told = f"{told} {rng.choice(people()['witness'])}"
-    return told, _with_detail(of, fill(scene.reply, answered), answered, rng)
+    return told, _answer(of, scene, answered, rng)
 
 
 def _pair(of: Dimension, one: Member, other: Member, scene: Scene, rng: random.Random) -> tuple[str, str]:
     said, answered = (v | {"x": one.subject, "y": other.subject} for v in _setting(of, one.subject, rng))
-    return fill(scene.said, said), _with_detail(of, fill(scene.reply, answered), answered, rng)
+    return fill(scene.said, said), _answer(of, scene, answered, rng)
 
 
 def _setting(of: Dimension, subject: str, rng: random.Random) -> tuple[dict[str, str], dict[str, str]]:
     """Slots for a message and for its reply, which names the place in short."""
     bank = people()
-    place = rng.choice(of.places)
-    both = {"e": subject, "c": rng.choice(of.subjects[subject]), "time": rng.choice(bank["times"])}
-    return both | {"place": f"{place} {rng.choice(bank['where'])}"}, both | {"place": place}
+    place, where = rng.choice(of.places), rng.choice(bank["where"])
+    names = {"e": subject, "c": rng.choice(of.subjects[subject]), "where": where}
+    names |= {slot: rng.choice(bank[slot]) for slot in ("soon", "soon_after")}
+    both = names | {"time": rng.choice(bank["times"])}
+    return both | {"place": f"{place} {where}"}, both | {"place": place}
 
 
-def _with_detail(of: Dimension, reply: str, values: dict[str, str], rng: random.Random) -> str:
-    if rng.random() >= _DETAILED:
-        return reply
-    return f"{reply} {fill(rng.choice(of.details), values)}"
+def _answer(of: Dimension, scene: Scene, values: dict[str, str], rng: random.Random) -> str:
+    """The reply of a scene, or a part of it that answers, and a remark: the banks have few replies."""
+    reply = fill(scene.reply, values)
+    first, *rest = _SENTENCE.split(reply)
+    if rest and rng.random() >= _WHOLE:
+        reply = first if scene.said.endswith("?") or rng.random() < 0.5 else " ".join(rest)
+    return f"{reply} {fill(_remark(of, scene, rng), values)}"
+
+
+def _remark(of: Dimension, scene: Scene, rng: random.Random) -> str:
+    bank = people()
+    fitting = [bank[k] for k, slot in (("about_place", "{place}"), ("about_person", "{P")) if slot in scene.said]
+    return rng.choice(rng.choice(fitting) if fitting and rng.random() < _ON_THE_SCENE else of.details)

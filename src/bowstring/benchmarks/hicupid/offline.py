@@ -70,7 +70,7 @@ class OfflineHicupid:
         draft = persona_draft(of, subject, shared)
         profile = profile_draft(of, subject, aspect, shared) if aspect else None
         used = [draft.alternative, draft.question, *([profile.alternative, profile.question] if profile else [])]
-        members = cast(of, subject, side, used, rng)
+        members = cast(of, subject, side, self._assigned.dealt(user, of.name), used, rng)
         profile_question = None
         if profile and aspect:
             value = life.values[aspect]
