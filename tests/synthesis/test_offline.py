@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bowstring.api import synthesize as making
+from bowstring.api.calls import synthesize
 from bowstring.benchmarks.cupid.banks import work
 from bowstring.benchmarks.cupid.offline import OfflineCupid
 from bowstring.benchmarks.hicupid.appointments import WINDOWS
@@ -320,6 +321,18 @@ def test_a_share_of_schedule_questions_asks_for_a_free_time(tmp_path):
         assert not read_satisfaction(truth.satisfaction(q, q.general_answer))
     for q in free:
         assert not any(when in q.question for user, when in taken if user == q.user_id)
+
+
+def test_data_info_counts_the_questions_without_a_clash(tmp_path):
+    write_hicupid(tmp_path / "s", users=12, seed=5, dimensions=2, turns=2, profile_questions=1, no_clash=0.5)
+    counts = load_hicupid(str(tmp_path / "s")).describe(None).about["no_clash"]
+    assert set(counts) == {"train", "test_1", "test_2"}
+    assert sum(counts.values()) == 60
+
+
+def test_only_the_offline_generator_writes_questions_without_a_clash(tmp_path):
+    with pytest.raises(UsageError, match="--no-clash is for --offline"):
+        synthesize("hicupid", model="embedded", users=2, no_clash=0.5, out=tmp_path / "s")
 
 
 def test_choices_are_in_the_order_of_the_questions_with_gold_first(tmp_path):

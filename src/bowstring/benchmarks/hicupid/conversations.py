@@ -131,4 +131,5 @@ def _answer(of: Dimension, scene: Scene, values: dict[str, str], rng: random.Ran
 def _remark(of: Dimension, scene: Scene, rng: random.Random) -> str:
     bank = people()
     fitting = [bank[k] for k, slot in (("about_place", "{place}"), ("about_person", "{P")) if slot in scene.said]
-    return rng.choice(rng.choice(fitting) if fitting and rng.random() < _ON_THE_SCENE else of.details)
+    lines: Sequence[str] = rng.choice(fitting) if fitting and rng.random() < _ON_THE_SCENE else of.details
+    return rng.choice(lines)

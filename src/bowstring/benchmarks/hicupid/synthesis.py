@@ -205,6 +205,8 @@ class HicupidSynthesis:
     def pipeline(
         self, settings: HicupidSynthesisSettings, seeds: Sequence[str], prompts: PromptFolder
     ) -> HicupidPipeline:
+        if settings.no_clash:
+            raise UsageError("--no-clash is for --offline; a model writes schedule questions with a clash only")
         return HicupidPipeline(settings.sizes, settings.seed, seeds, prompts)
 
     def write(self, made: Sequence[User], folder: Path) -> None:

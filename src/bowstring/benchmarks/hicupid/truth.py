@@ -20,7 +20,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from bowstring.benchmarks.hicupid.types import Question, Sentiment
-from bowstring.errors import DataError, UsageError
+from bowstring.errors import BowstringError, DataError, UsageError
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
 from bowstring.history.bm25 import singular
@@ -102,11 +102,11 @@ class Truth:
         self._aspects: Mapping[str, Mapping[str, Any]] = known.get("aspects", {})
         self._patterns: Mapping[str, Mapping[Sentiment, Mapping[str, list[str]]]] = known.get("patterns", {})
         self._events: list[str] = known.get("events", [])
-        self._no_clash = frozenset(known.get("no_clash", ()))
+        self.no_clash: frozenset[str] = frozenset(known.get("no_clash", ()))
 
     def clashes(self, question: Question) -> bool:
         """Whether the time that a schedule question asks for is taken."""
-        return question.key not in self._no_clash
+        return question.key not in self.no_clash
 
     def pairwise(self, question: Question, answer: str, *, answer_is: str) -> str:
         persona, other = question.persona, "B" if answer_is == "A" else "A"
@@ -235,6 +235,14 @@ def _pattern(name: str) -> re.Pattern[str]:
     forms = [f"{re.escape(one)}(?:es|s)?", *([f"{re.escape(one[:-1])}ies"] if one.endswith("y") else [])]
     words = [*map(re.escape, before), f"(?:{'|'.join(forms)})"]
     return re.compile(r"(?<!\w)" + r"\s+".join(words) + r"(?!\w)", re.IGNORECASE)
+
+
+def no_clash_keys(data: str) -> frozenset[str]:
+    """The keys of schedule questions that ask for a free time; none if the folder has no readable truth."""
+    try:
+        return load_truth(data).no_clash
+    except BowstringError:
+        return frozenset()
 
 
 def load_truth(data: str) -> Truth:
