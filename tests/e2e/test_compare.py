@@ -20,7 +20,9 @@ MODELS = """
 import hashlib
 from bowstring.benchmarks.loading import load_cupid, load_hicupid
 
-KNOWN = {q.question: q for q in load_hicupid("set").questions()}
+# Two users may have the same question: the first message of the history tells them apart.
+SET = load_hicupid("set")
+KNOWN = {(SET.history(q.user_id)[0].messages[0].text, q.question): q for q in SET.questions()}
 REQUESTS = {i.request: i for i in load_cupid("mini").instances}
 BAD = "<script>document.title = 'owned'</script><img src=x onerror=\\"document.title='owned'\\"> \\u202eabc =1+1 "
 
@@ -28,8 +30,8 @@ def lot(text, name):
     return int(hashlib.sha256(f"{name}{text}".encode()).hexdigest()[:8], 16) / 2**32
 
 def reply(messages, name, right):
-    text = messages[-1]["content"]
-    question = KNOWN[text]
+    question = KNOWN[messages[1]["content"], messages[-1]["content"]]
+    text = question.key
     known = (lot(text, "all") + lot(text, name)) / 2 < right
     return question.personalized_answer if known else question.general_answer
 

@@ -186,7 +186,7 @@ def test_a_generators_truth(generated, tmp_path, data):
     known = json.loads((generated / "truth.json").read_text(encoding="utf-8"))
     small = {
         "entities": {name: dict(list(cues.items())[:2]) for name, cues in list(known["entities"].items())[:3]},
-        "profiles": known["profiles"],
+        "aspects": known["aspects"],
         "events": known["events"][:2],
     }
     path.write_bytes(data.draw(NO_DOCUMENTS) if data.draw(st.booleans()) else as_bytes(damaged(small, data.draw)))

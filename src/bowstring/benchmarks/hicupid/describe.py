@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from bowstring.benchmarks.hicupid.data import PROFILE_FIELDS, HicupidSet
+from bowstring.benchmarks.hicupid.truth import no_clash_keys
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Question
 from bowstring.datasets.describe import CountTable, Description, describe_histories, spread_of, words
 from bowstring.datasets.display import Block, Heading, ItemDisplay, Line, Remark, Rule, json_of
@@ -49,6 +50,7 @@ def describe(data: HicupidSet, counter: TokenCounter | None) -> Description:
         },
         "dialogues": {kind: dialogues[kind] for kind in QUESTION_TYPES},
         "turns": turns,
+        "no_clash": _no_clash(data),
         "lengths": {name: asdict(spread) for name, spread in lengths.items()},
         "tokenizer": counter.name if counter else None,
         "balance": _balance(questions),
@@ -74,10 +76,18 @@ def _counts(about: dict[str, Any]) -> CountTable:
     for split, by in about["questions"].items():
         users = about["users_asked"][split]
         rows.append([f"questions, {split}", *(f"{by[k]:,}" for k in kinds), f"{sum(by.values()):,}", f"{users:,}"])
+    rows += [[f"without a clash, {split}", "", "", f"{n:,}", "", ""] for split, n in about["no_clash"].items()]
     rows += [[f"transcripts, {split}", *[""] * len(kinds), f"{n:,}", ""] for split, n in about["transcripts"].items()]
     by = about["dialogues"]
     rows.append(["dialogues", *(f"{by[k]:,}" for k in kinds), f"{sum(by.values()):,}", f"{about['users']:,}"])
     return CountTable(("", *kinds, "all", "users"), rows)
+
+
+def _no_clash(data: HicupidSet) -> dict[str, int]:
+    """The number of schedule questions that ask for a free time, by split; generated sets may have some."""
+    free = no_clash_keys(data.name)
+    counts = {split: sum(q.key in free for q in data.questions(split)) for split in data.splits} if free else {}
+    return {split: n for split, n in counts.items() if n}
 
 
 def _card_counts(about: dict[str, Any]) -> CountTable:

@@ -53,9 +53,10 @@ class QuestionOut(BaseModel):
 
     @property
     def draft(self) -> QuestionDraft:
-        return QuestionDraft(
-            *(" ".join(t.split()) for t in (self.question, self.personalized_answer, self.general_answer))
+        question, personalized, general = (
+            " ".join(text.split()) for text in (self.question, self.personalized_answer, self.general_answer)
         )
+        return QuestionDraft(question, personalized, general)
 
 
 def read_one(text: str, key: str, model: type[M]) -> M:

@@ -1,8 +1,8 @@
 """The truth judge: judges answers without a model, from the ground truth of a set that was generated offline.
 
     persona    the answer mentions the entity or one of its cues; for a dislike, it advises against it
-    profile    the same, and the answer uses something from the user's profile
-    schedule   the answer names the conflicting event and does not book over it
+    profile    the same, and the answer recommends the variant that fits the user's profile
+    schedule   the answer names the conflicting event and does not book over it; without a conflict, it books
 
 It matches words, so it recognizes the gold answers of generated sets reliably and other answers less so. An answer that
 lists more than three entities or events counts as using none. The best verdict is a tie: as good as gold. The verdict
@@ -19,11 +19,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
-from bowstring.benchmarks.hicupid.types import Question
-from bowstring.errors import DataError, UsageError
+from bowstring.benchmarks.hicupid.types import Question, Sentiment
+from bowstring.errors import BowstringError, DataError, UsageError
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
-from bowstring.history.bm25 import singular, stems
+from bowstring.history.bm25 import singular
 
 NAME = "truth"
 FILE = "truth.json"
@@ -54,21 +54,44 @@ _REFUSED = re.compile(
     rf"|{_X}.*\b(?:leave|leaving|keep) (?:it|them|that) (?:out|aside|away)|{_X}.*\baway from (?:it|them|that)\b",
     re.IGNORECASE,
 )
-_BOOKED = re.compile(r"\b(done|booked|confirmed|reserved|all set|went ahead)\b", re.IGNORECASE)
+_BOOKED = re.compile(
+    r"\b(done|booked|confirmed|reserved|all set|went ahead|arranged|yours|in your calendar)\b", re.IGNORECASE
+)
 _ASKS = re.compile(
     r"\?|\bnot\b|n't\b|\b(already|clash\w*|conflict\w*|overlap\w*|taken|instead|another|later|earlier|next|other|held|"
     r"before|free|move|double|rather|gone|collid\w*|same (?:time|moment|hour)|suggest|offer|could)\b",
     re.IGNORECASE,
 )
+_REFUSES = re.compile(
+    r"\b(sorry|unfortunately|cannot|can't|not|n't|rather|already|taken|clash\w*|conflict\w*|which other|suit you)\b",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+")
 
 
+class Aspect(BaseModel):
+    """What a profile field decides: words for each value, and the value of each entry of the field."""
+
+    field: Literal["age", "gender", "personality", "occupation", "income_range"]
+    values: dict[str, list[str]]
+    of: dict[str, str]
+
+
+class Patterns(BaseModel):
+    """How the generator's answers of one side are worded."""
+
+    answers: list[str] = []
+    plans: list[str] = []
+
+
 class TruthFile(BaseModel):
-    """The format of truth.json: entities and profile values with the words that indicate them."""
+    """The part of truth.json that the judge reads."""
 
     entities: dict[str, dict[str, list[str]]]
-    profiles: dict[Literal["age", "gender", "personality", "occupation", "income_range"], dict[str, str]]
+    aspects: dict[str, Aspect] = {}
+    patterns: dict[str, dict[Sentiment, Patterns]] = {}
     events: list[str] = []
+    no_clash: list[str] = []  # keys of the schedule questions that ask for a free time
 
 
 class Truth:
@@ -76,15 +99,24 @@ class Truth:
 
     def __init__(self, known: Mapping[str, Any]) -> None:
         self._entities: Mapping[str, Mapping[str, list[str]]] = known["entities"]
-        self._profiles: Mapping[str, Mapping[str, str]] = known["profiles"]
+        self._aspects: Mapping[str, Mapping[str, Any]] = known.get("aspects", {})
+        self._patterns: Mapping[str, Mapping[Sentiment, Mapping[str, list[str]]]] = known.get("patterns", {})
         self._events: list[str] = known.get("events", [])
+        self.no_clash: frozenset[str] = frozenset(known.get("no_clash", ()))
+
+    def clashes(self, question: Question) -> bool:
+        """Whether the time that a schedule question asks for is taken."""
+        return question.key not in self.no_clash
 
     def pairwise(self, question: Question, answer: str, *, answer_is: str) -> str:
         persona, other = question.persona, "B" if answer_is == "A" else "A"
         if persona is None:
             raise DataError(f"question {question.key} has no persona; expected a set that was generated offline")
         found = self._sentences(answer, persona.category, persona.entity)
-        respected = self._avoided(found) if persona.sentiment == "NEG" else self._brought_in(found)
+        side = self._side(answer, persona.category, persona.entity)
+        avoided = self._avoided(found) if side is None else side == "NEG"
+        brought_in = self._brought_in(found) if side is None else side == "POS"
+        respected = avoided if persona.sentiment == "NEG" else brought_in
         listed = self._named(answer, self._entities.get(persona.category, {})) > _MOST_NAMED
         lives = question.type != "profile" or self._uses_life(question, answer)
         verdict = "Tie" if respected and lives and not listed else other
@@ -104,6 +136,11 @@ class Truth:
     def satisfaction(self, question: Question, answer: str) -> str:
         if question.schedule is None:
             raise DataError(f"question {question.key} has no schedule; expected a set that was generated offline")
+        if not self.clashes(question):
+            booked = _BOOKED.search(answer) is not None and _REFUSES.search(answer) is None
+            others = [event for event in self._events if event != question.schedule.event]
+            booked = booked and not self._named(answer, others)
+            return f"1. Conflict: none.\nSatisfaction: {'YES' if booked else 'NO'}"
         named = bool(_pattern(question.schedule.event).search(answer))
         booked = _BOOKED.search(answer) is not None and _ASKS.search(answer) is None
         listed = self._named(answer, self._events) > _MOST_NAMED
@@ -158,19 +195,35 @@ class Truth:
             found += n > 0
         return found
 
+    def _side(self, answer: str, category: str, entity: str) -> Sentiment | None:
+        """The side of an answer that is worded as the generator would word it; None for any other answer."""
+        for side, patterns in self._patterns.get(category, {}).items():
+            whole = any(_worded(pattern, entity).fullmatch(answer) for pattern in patterns["answers"])
+            if whole or any(_worded(pattern, entity).search(answer) for pattern in patterns["plans"]):
+                return side
+        return None
+
     def _uses_life(self, question: Question, answer: str) -> bool:
-        """Whether an answer names a value of the user's profile, or most words of its clause, without listing many."""
+        """Whether an answer has words of the right value of an aspect, and of no other value of it."""
         if question.profile is None:
             return False
-        found = set(stems(answer))
-        for field, uses in self._profiles.items():
-            value = getattr(question.profile, field)
-            name = set(stems(value)) if field in ("occupation", "personality") else set()
-            clause = set(stems(uses.get(value, "")))
-            told = (name and name <= found) or (clause and len(clause & found) >= 0.75 * len(clause))
-            if told and (field == "age" or self._named(answer, uses) <= _MOST_NAMED):
+        for aspect in self._aspects.values():
+            value = aspect["of"].get(getattr(question.profile, aspect["field"]))
+            named = {v for v, phrases in aspect["values"].items() if any(_pattern(p).search(answer) for p in phrases)}
+            if value is not None and named == {value}:
                 return True
         return False
+
+
+@lru_cache(maxsize=8192)
+def _worded(pattern: str, entity: str) -> re.Pattern[str]:
+    """A pattern of the generator for one entity, with any suggestion. Plans are compared without their first letter."""
+    escaped = re.escape(pattern).replace(r"\{e\}", re.escape(entity)).replace(r"\{alt\}", ".{1,60}?")
+    return (
+        re.compile(rf"{escaped}(?![\w-])", re.IGNORECASE)
+        if not pattern.endswith(".")
+        else re.compile(escaped, re.IGNORECASE)
+    )
 
 
 @lru_cache(maxsize=8192)
@@ -182,6 +235,14 @@ def _pattern(name: str) -> re.Pattern[str]:
     forms = [f"{re.escape(one)}(?:es|s)?", *([f"{re.escape(one[:-1])}ies"] if one.endswith("y") else [])]
     words = [*map(re.escape, before), f"(?:{'|'.join(forms)})"]
     return re.compile(r"(?<!\w)" + r"\s+".join(words) + r"(?!\w)", re.IGNORECASE)
+
+
+def no_clash_keys(data: str) -> frozenset[str]:
+    """The keys of schedule questions that ask for a free time; none if the folder has no readable truth."""
+    try:
+        return load_truth(data).no_clash
+    except BowstringError:
+        return frozenset()
 
 
 def load_truth(data: str) -> Truth:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from bowstring.benchmarks.hicupid.data import DIALOGUE_SCHEMA, QA_SCHEMA, dialogue_table, qa_table
+from bowstring.benchmarks.hicupid.options import Choice, Option
 from bowstring.benchmarks.hicupid.types import Persona, Profile, Question, QuestionType, Schedule
 from bowstring.files.writing import create_file, make_folder
 from bowstring.records import Dialogue, History, Message
@@ -74,6 +75,8 @@ class QuestionDraft:
     question: str
     personalized: str
     general: str
+    options: tuple[Option, ...] = ()  # for choosing; generated offline only
+    clash: bool | None = None  # of a schedule question: whether the time that it asks for is taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,7 @@ class User:
     user_id: int
     history: History
     questions: tuple[Question, ...]
+    choices: tuple[Choice, ...] = ()
 
 
 def assemble_user(
@@ -107,8 +111,9 @@ def assemble_user(
     *,
     unseen: bool,
     rng: random.Random,
+    split_rng: random.Random | None = None,
 ) -> User:
-    """Shuffle and number the dialogues, and give each question its evidence and its split."""
+    """Shuffle and number the dialogues, and give each question its evidence and its split, by `split_rng` if given."""
     parts: list[tuple[QuestionType, Turns]] = [("profile", turns) for turns in profile_turns]
     parts += [("persona", part.turns) for part in personas]
     parts += [("schedule", part.turns) for part in schedules]
@@ -129,14 +134,19 @@ def assemble_user(
     for item, place in zip(schedules, ids[m:], strict=True):
         if item.asked is not None:
             asked.append(("schedule", item.asked, (place,), None, None, item.schedule))
-    splits = list(_splits([kind for kind, *_ in asked], unseen=unseen, rng=rng))
+    splits = list(_splits([kind for kind, *_ in asked], unseen=unseen, rng=split_rng or rng))
     questions = tuple(
         Question(
             split, user, user * _STRIDE + k, kind, a.question, a.personalized, a.general, evidence, persona, who, when
         )
         for k, (split, (kind, a, evidence, persona, who, when)) in enumerate(zip(splits, asked, strict=True))
     )
-    return User(user, history, questions)
+    choices = tuple(
+        Choice(q.split, user, q.question_id, draft.options, draft.clash)
+        for q, (_, draft, *_) in zip(questions, asked, strict=True)
+        if draft.options
+    )
+    return User(user, history, questions, choices)
 
 
 def _dialogue(number: int, kind: str, turns: Turns) -> Dialogue:
