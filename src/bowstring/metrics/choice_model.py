@@ -62,7 +62,7 @@ class Rows:
 
     def times(self, coefficients: Floats) -> Floats:
         products = coefficients[self.columns] * self.values
-        return np.bincount(self.row_of, weights=products, minlength=len(self))
+        return np.asarray(np.bincount(self.row_of, weights=products, minlength=len(self)), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,9 @@ class Choices:
     weight: Floats
 
     @classmethod
-    def of(cls, rows: Rows, sizes: Sequence[int], right: Sequence[int], weight: Sequence[float] | None = None) -> Choices:
+    def of(
+        cls, rows: Rows, sizes: Sequence[int], right: Sequence[int], weight: Sequence[float] | None = None
+    ) -> Choices:
         """`right` is the place of the right option within its choice."""
         first = np.concatenate([[0], np.cumsum(sizes, dtype=np.intp)]).astype(np.intp)
         weights = np.ones(len(sizes)) if weight is None else np.asarray(weight, dtype=np.float64)
@@ -101,7 +103,7 @@ class Choices:
         return np.where(scores[self.right] >= best - _TIE, 1.0 / tied, 0.0)
 
 
-def fit(choices: Choices, penalty: float = PENALTY, *, tolerance: float = 1e-3) -> Floats:
+def fit(choices: Choices, penalty: float = PENALTY, *, tolerance: float = 1e-2) -> Floats:
     """Return the coefficients. `tolerance` is the length of the gradient at which to stop, relative to the first."""
     found = np.zeros(choices.rows.width)
     problem = _Problem.of(choices, penalty)
@@ -140,11 +142,13 @@ class _Problem:
 
     def _times(self, coefficients: Floats) -> Floats:
         rows = self.choices.rows
-        return np.bincount(self.row_of, weights=coefficients[rows.columns] * rows.values, minlength=len(rows))
+        products = coefficients[rows.columns] * rows.values
+        return np.asarray(np.bincount(self.row_of, weights=products, minlength=len(rows)), dtype=np.float64)
 
     def _transposed(self, of_rows: Floats) -> Floats:
         rows = self.choices.rows
-        return np.bincount(rows.columns, weights=of_rows[self.row_of] * rows.values, minlength=rows.width)
+        sums = np.bincount(rows.columns, weights=of_rows[self.row_of] * rows.values, minlength=rows.width)
+        return np.asarray(sums, dtype=np.float64)
 
     def at(self, coefficients: Floats) -> tuple[float, Floats, Floats]:
         """Return the loss, its gradient, and the probability of each option."""

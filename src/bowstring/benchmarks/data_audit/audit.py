@@ -8,17 +8,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
-from bowstring.benchmarks.data_audit.findings import DataFinding, Words, centred, counted, guessed, share
+from bowstring.benchmarks.data_audit.findings import DataFinding, Words, centred, counted, guessed, placed, share
 from bowstring.benchmarks.data_audit.guessing import guess_by_rule
 from bowstring.benchmarks.interface import Noun
 from bowstring.datasets.dataset import DataSet
 from bowstring.metrics.clusters import Score
 from bowstring.metrics.near_duplicates import Shingles, normalized
+from bowstring.seeding import seeded_number
 
-MOST_REPEATED = 5.0  # percent of texts of one user that nearly repeat another of theirs
+MOST_REPEATED = 5.0  # percent of texts that nearly repeat another
 MOST_OVERLAP = 10.0  # percent of test questions that occur in train
+SAMPLED = 1000  # texts among which repeats across the set are counted
 MOST_SAME = 5.0  # percent of answers that are one and the same text
 MOST_ONE_SIDE = 65.0
 TRAIN = "train"
@@ -38,6 +41,7 @@ class DataAudit:
 
     cluster: Noun
     item: Noun
+    order_by_design: ClassVar[str] = ""  # how a benchmark orders its dialogues on purpose
 
     def findings(self, data: DataSet, tell: Callable[[str], None] = lambda line: None) -> Iterator[DataFinding]:
         tell("Guessing without the history …")
@@ -59,6 +63,10 @@ class DataAudit:
 
     def user_of(self, data: DataSet, item: Any) -> str:
         return data.history_key(item)
+
+    def files_beside(self, data: DataSet) -> Sequence[Path]:  # noqa: ARG002
+        """Files beside the set that the audit has read."""
+        return ()
 
     def answers(self, data: DataSet) -> Iterator[Column]:
         """The texts of items other than what is asked."""
@@ -88,9 +96,7 @@ class DataAudit:
 
     # Checks.
 
-    def largest_group(
-        self, axis: str, members: Sequence[tuple[str, str]], most: float | None = None
-    ) -> DataFinding:
+    def largest_group(self, axis: str, members: Sequence[tuple[str, str]], most: float | None = None) -> DataFinding:
         """The share of the largest group; a problem above `most`."""
         counts = Counter(group for _, group in members)
         largest = max(sorted(counts), key=counts.__getitem__, default="")
@@ -167,12 +173,20 @@ class DataAudit:
         return share("duplicates", name, hits, MOST_REPEATED, words, self.cluster)
 
     def _in_the_set(self, column: Column, texts: Sequence[str], counts: Counter[str]) -> DataFinding:
-        distinct = list(counts)
-        near = dict(zip(distinct, Shingles.of(distinct).repeated().tolist(), strict=True))
-        hits = [(user, near[text] or counts[text] > 1) for user, text in zip(column.users, texts, strict=True)]
-        verbatim = 100 * (1 - len(counts) / len(texts))
-        said = f"{len(counts):,} distinct texts; {verbatim:.1f}% are verbatim repeats. The number grows with the set."
-        return counted("duplicates", f"{column.name}: repeats anywhere in the set", hits, said, self.cluster)
+        """Repeats in a sample of fixed size, so that sets of different sizes can be compared."""
+        order = sorted(range(len(texts)), key=lambda n: seeded_number(0, column.name, str(n)))[:SAMPLED]
+        near = Shingles.of([texts[n] for n in order]).repeated().tolist()
+        hits = [(column.users[n], hit) for n, hit in zip(order, near, strict=True)]
+        distinct = f"{len(counts):,} of {len(texts):,} texts are distinct."
+        words = Words(
+            f"Different {self.cluster.many} have different texts. {distinct}",
+            f"{self.cluster.many.capitalize()} have the same texts with few other words: the set holds less than its "
+            f"size suggests. {distinct}",
+            "texts repeat across the set",
+            f"{column.name} nearly repeat those of other {self.cluster.many}",
+        )
+        name = f"{column.name}: near-duplicates among {len(order):,} at random"
+        return share("duplicates", name, hits, MOST_REPEATED, words, self.cluster)
 
     def _positions(self, data: DataSet) -> Iterator[DataFinding]:
         places: list[Score] = []
@@ -189,13 +203,17 @@ class DataAudit:
             user = self.user_of(data, item)
             places.append(Score(user, sum(at) / len(at) / (number - 1)))
             last.append((user, float(number - 1 in at), len(at) / number))
+        place = "mean place of the evidence, 0 first to 100 last"
+        if self.order_by_design:
+            yield placed("position", place, places, self.order_by_design, self.cluster)
+            return
         words = Words(
             "The evidence is anywhere in the history.",
             "The evidence is not spread over the history: a reader of one end of it has an advantage.",
             "the evidence is spread over the history",
             "the evidence is mostly at one end of the history",
         )
-        yield centred("position", "mean place of the evidence, 0 first to 100 last", places, 50, 10, words, self.cluster)
+        yield centred("position", place, places, 50, 10, words, self.cluster)
         words = Words(
             "The last dialogue holds the evidence no more often than any other.",
             "Reading only the last dialogue finds the evidence too often.",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from zlib import crc32
 
 import numpy as np
@@ -23,15 +24,19 @@ Bag = frozenset[int]  # the features of one kind
 Features = tuple[Bag, ...]
 
 _TOKEN = re.compile(r"\d+|[^\W\d_]+(?:['’][^\W\d_]+)?|[^\w\s]")
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _END = re.compile(r"[.!?](?:\s|$)")
 # Words that say how an answer is built and not what it is about.
 _CUE_WORDS = frozenset(
-    "since given considering knowing because although though instead rather without avoid avoiding skip skipping never "
-    "always already perhaps maybe try consider look check explore enjoy enjoying like likes love loves prefer prefers "
-    "preference preferences interest interests interested fan fond dislike dislikes hate keep keeping leave leaving "
-    "stick away out clear steer best good great popular many several various often usually typically generally one "
-    "first next here while when if unless however but yes no sure sorry done booked confirmed conflict clash overlaps "
-    "appointment time reschedule don't doesn't isn't aren't can't won't you're you've it's i'm i've that's".split()
+    _WORD.findall(
+        "since given considering knowing because although though instead rather without avoid avoiding skip "
+        "skipping never always already perhaps maybe try consider look check explore enjoy enjoying like likes "
+        "love loves prefer prefers preference preferences interest interests interested fan fond dislike dislikes "
+        "hate keep keeping leave leaving stick away out clear steer best good great popular many several various "
+        "often usually typically generally one first next here while when if unless however but yes no sure sorry "
+        "done booked confirmed conflict clash overlaps appointment time reschedule don't doesn't isn't aren't "
+        "can't won't you're you've it's i'm i've that's"
+    )
 )
 STYLE_WORDS = FUNCTION_WORDS | _CUE_WORDS
 
@@ -60,7 +65,7 @@ def masked(text: str) -> list[str]:
 def style(text: str) -> Features:
     """Return what a text looks like without its content: length; opening, cue words, sentence structure; characters."""
     tokens = masked(text)
-    number = sum(token == "_" or token[0].isalnum() for token in tokens)
+    number = sum(one[0] == "_" or one[0].isalnum() for one in tokens)
     size = [*_at_least("words", number, 0.125), *_at_least("letters", 10 * len(text) / max(1, number), 0.125)]
     size.append(f"sentences{min(5, len(_END.findall(text)))}")
     grams = [f"{n}:{' '.join(tokens[at : at + n])}" for n in (1, 2, 3) for at in range(len(tokens) - n + 1)]
@@ -73,7 +78,7 @@ def style(text: str) -> Features:
 def words(text: str) -> Features:
     """Return the words and pairs of neighbouring words of a text."""
     tokens = _tokens(text)
-    return (hashed([*(f"w:{t}" for t in tokens), *(f"w:{a} {b}" for a, b in zip(tokens, tokens[1:], strict=False))]),)
+    return (hashed([*(f"w:{t}" for t in tokens), *(f"w:{a} {b}" for a, b in pairwise(tokens))]),)
 
 
 def pairs(first: str, second: str) -> Features:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bowstring.benchmarks.data_audit.guessing import Guess
-from bowstring.benchmarks.findings import Decision, Finding, at_most, make_finding, near, rate_of, with_meaning
+from bowstring.benchmarks.findings import Assessment, Finding, at_most, make_finding, near, rate_of, with_meaning
 from bowstring.benchmarks.interface import Noun
 from bowstring.metrics.clusters import Score
 from bowstring.metrics.intervals import Estimate
@@ -80,7 +80,7 @@ def share(
     if found is None:
         return undefined(check, name, "There is nothing to count.")
 
-    def assess(e: Estimate) -> tuple[Decision, Any]:
+    def assess(e: Estimate) -> Assessment:
         return with_meaning(at_most(most, e), words.fine, words.problem, whether=words.whether)
 
     made = make_finding(check, name, found, f"at most {most:g}", assess, cluster=cluster)
@@ -89,10 +89,7 @@ def share(
 
 def counted(check: str, name: str, hits: Sequence[tuple[str, bool]], meaning: str, cluster: Noun) -> DataFinding:
     """A share without a limit."""
-    found = rate_of([Score(user, float(hit)) for user, hit in hits])
-    if found is None:
-        return undefined(check, name, "There is nothing to count.")
-    return DataFinding(make_finding(check, name, found, "", lambda e: meaning, cluster=cluster))
+    return placed(check, name, [Score(user, float(hit)) for user, hit in hits], meaning, cluster)
 
 
 def centred(
@@ -112,6 +109,14 @@ def centred(
         cluster=cluster,
     )
     return DataFinding(made, middle, f"{words.leak} ({found.value:.0f}%)")
+
+
+def placed(check: str, name: str, scores: Sequence[Score], meaning: str, cluster: Noun) -> DataFinding:
+    """A mean of numbers from 0 to 1, in percent, without a limit."""
+    found = rate_of(scores)
+    if found is None:
+        return undefined(check, name, "There is nothing to count.")
+    return DataFinding(make_finding(check, name, found, "", lambda e: meaning, cluster=cluster))
 
 
 def undefined(check: str, name: str, why: str) -> DataFinding:

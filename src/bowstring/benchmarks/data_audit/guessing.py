@@ -1,7 +1,7 @@
 """How often a classifier that never sees a history guesses right, with cross-validation grouped by user.
 
-    guess_label([Labelled("user 1", "POS", style("…")), …])     # balanced accuracy
-    guess_option([Options("user 1", (pairs(q, a), pairs(q, b)), right=0), …])     # share of right choices
+guess_label([Labelled("user 1", "POS", style("…")), …])     # balanced accuracy
+guess_option([Options("user 1", (pairs(q, a), pairs(q, b)), right=0), …])     # share of right choices
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bowstring.metrics.clusters import Score
 from bowstring.metrics.intervals import Estimate, estimate
 from bowstring.seeding import seeded_number
 
-LARGEST = 8000  # texts that a classifier is fitted on; more users are left out at random
+LARGEST = 4000  # texts that a classifier is fitted on; more users are left out at random
 _FOLDS = 5
 T = TypeVar("T")
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 
 from bowstring.benchmarks.data_audit.features import Features, pairs, style, words
 from bowstring.benchmarks.data_audit.findings import DataFinding, Words, guessed
 from bowstring.benchmarks.data_audit.guessing import (
+    LARGEST,
     Options,
     best_share,
     guess_by_rule,
@@ -22,7 +22,7 @@ from bowstring.benchmarks.data_audit.guessing import (
     sample_of_users,
 )
 from bowstring.benchmarks.hicupid.data import HicupidSet
-from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Question
+from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Question, QuestionType
 from bowstring.benchmarks.interface import Noun
 from bowstring.errors import DataError
 from bowstring.files.safe_yaml import ParseError
@@ -90,9 +90,9 @@ def _read(path: Path, data: HicupidSet) -> list[Asked]:
     return found
 
 
-def _findings(kind: Literal["persona", "profile", "schedule"], asked: Sequence[Asked], cluster: Noun) -> Iterator[DataFinding]:
+def _findings(kind: QuestionType, asked: Sequence[Asked], cluster: Noun) -> Iterator[DataFinding]:
     check, floor = "options", BY_DESIGN[kind]
-    sample = sample_of_users(asked, lambda one: str(one[0].user_id), 2000)
+    sample = sample_of_users(asked, lambda one: str(one[0].user_id), LARGEST // 4)
 
     def classified(question_too: bool) -> list[Options]:
         return [

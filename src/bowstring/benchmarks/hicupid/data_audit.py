@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from bowstring.benchmarks.data_audit.audit import MOST_ONE_SIDE, DataAudit
 from bowstring.benchmarks.data_audit.features import Features, pairs, style, words
 from bowstring.benchmarks.data_audit.findings import DataFinding, Words, guessed, share, told
 from bowstring.benchmarks.data_audit.guessing import (
+    LARGEST,
     Guess,
     Labelled,
     Options,
@@ -18,7 +20,7 @@ from bowstring.benchmarks.data_audit.guessing import (
     sample_of_users,
     shuffled_within,
 )
-from bowstring.benchmarks.hicupid.choice_audit import choice_findings
+from bowstring.benchmarks.hicupid.choice_audit import choice_findings, choices_of
 from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.mentions import Entity, MentionFinder, Mentions, entity_of
 from bowstring.benchmarks.hicupid.types import Persona, Question
@@ -47,6 +49,10 @@ class HicupidDataAudit(DataAudit):
         yield from self._shortcuts(data, personal)
         yield from choice_findings(data, self.cluster)
 
+    def files_beside(self, data: DataSet) -> Sequence[Path]:
+        path = choices_of(data.name)
+        return () if path is None else (path,)
+
     def balance(self, data: DataSet) -> Iterator[DataFinding]:
         assert isinstance(data, HicupidSet)
         yield from super().balance(data)
@@ -60,7 +66,7 @@ class HicupidDataAudit(DataAudit):
         if not questions:
             return
         check = "gold or general"
-        sample = sample_of_users(questions, user_of, 4000)
+        sample = sample_of_users(questions, user_of, LARGEST // 2)
 
         def answers(features: Callable[[Question, str], Features]) -> list[Labelled]:
             return [
@@ -126,8 +132,12 @@ class HicupidDataAudit(DataAudit):
             return guess_label([Labelled(user_of(q), _side(q), _whole(text(q))) for q in sample])
 
         for name, text, meant in (
-            ("question", lambda q: q.question, "The question shows whether the user likes or avoids its subject."),
-            ("general answer", lambda q: q.general_answer, "The general answer shows the user's side: it is not general."),
+            ("question", lambda q: q.question, "The question shows what the user likes or avoids."),
+            (
+                "general answer",
+                lambda q: q.general_answer,
+                "The general answer takes the user's side.",
+            ),
         ):
             found = Words(
                 f"The {name} does not show the user's side.",
@@ -190,7 +200,7 @@ class HicupidDataAudit(DataAudit):
         for name, rows in hits.items():
             found = Words(
                 f"The subject is mentioned {name} no more often than any other thing of its field.",
-                f"Naming the thing of the field that the history mentions {name} finds the subject: counting is enough.",
+                f"Naming what the history mentions {name} in the field finds the subject, without understanding.",
                 f"the subject is what the history mentions {name}",
                 f"the subject is the thing of its field that the history mentions {name}",
             )

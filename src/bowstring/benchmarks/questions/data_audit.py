@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from bowstring.benchmarks.data_audit.audit import DataAudit
 from bowstring.benchmarks.data_audit.features import pairs, style, words
 from bowstring.benchmarks.data_audit.findings import DataFinding, Words, guessed
-from bowstring.benchmarks.data_audit.guessing import Options, guess_option, sample_of_users
+from bowstring.benchmarks.data_audit.guessing import LARGEST, Options, guess_option, sample_of_users
 from bowstring.benchmarks.questions.data import Question, QuestionSet
 from bowstring.datasets.dataset import DataSet
 from bowstring.seeding import seeded_number
@@ -16,7 +16,7 @@ from bowstring.seeding import seeded_number
 class QuestionDataAudit(DataAudit):
     def guesses(self, data: DataSet) -> Iterator[DataFinding]:
         assert isinstance(data, QuestionSet)
-        sample = sample_of_users(data.items(), lambda question: question.user, 4000)
+        sample = sample_of_users(data.items(), lambda question: question.user, LARGEST // 2)
         found = Words(
             "Without the history, the gold answer cannot be told from that to another question of the type.",
             f"Without the history, the gold answer can be told from that of another of the {self.cluster.many}.",
