@@ -10,7 +10,7 @@ run that reads only some splits can tell whether the audit is of its set.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,8 @@ def write_audit(audit: Mapping[str, Any], path: Path) -> None:
 
 
 def leaks_of(data: DataSet) -> list[str]:
-    """The leaks of a set that an audit beside it has found, one short line each, for the notes of a run."""
+    """The leaks of a set that an audit beside it has found, for the notes of a run: one short line per check, with its
+    worst finding."""
     folder = folder_of(data.name, data.parts)
     path = folder / AUDIT_NAME if folder else None
     if folder is None or path is None or not path.is_file():
@@ -68,10 +69,19 @@ def leaks_of(data: DataSet) -> list[str]:
             raise ParseError("not an audit of a data set")
         if not _is_of(audit, data, folder):
             return [f"the data set has changed since its audit: {_AGAIN}"]
-        leaks = [one["leak"] for one in audit["findings"] if one["verdict"] == "problem" and one["leak"]]
-        return [f"data audit: {str(leak)[:200]}" for leak in leaks]
-    except (ParseError, OSError, AttributeError, TypeError, KeyError):
+        by_check: dict[str, list[Mapping[str, Any]]] = {}
+        for one in audit["findings"]:
+            if one["verdict"] == "problem" and one["leak"]:
+                by_check.setdefault(str(one["check"]), []).append(one)
+        return [_in_one_line(found) for found in by_check.values()]
+    except (ParseError, OSError, AttributeError, TypeError, KeyError, ValueError):
         return [f"the audit beside the data set cannot be read: {_AGAIN}"]
+
+
+def _in_one_line(found: Sequence[Mapping[str, Any]]) -> str:
+    worst = max(found, key=lambda one: float(one["value"]) - float(one["chance"] or 0))
+    more = f"; and {len(found) - 1} more of this kind" if len(found) > 1 else ""
+    return f"data audit: {str(worst['leak'])[:200]}{more}"
 
 
 def _is_of(audit: Mapping[str, Any], data: DataSet, folder: Path) -> bool:

@@ -16,7 +16,7 @@ from bowstring.benchmarks.data_audit.guessing import guess_by_rule
 from bowstring.benchmarks.interface import Noun
 from bowstring.datasets.dataset import DataSet
 from bowstring.metrics.clusters import Score
-from bowstring.metrics.near_duplicates import Shingles, normalized
+from bowstring.metrics.near_duplicates import ALIKE, Shingles, normalized
 from bowstring.seeding import seeded_number
 
 MOST_REPEATED = 5.0  # percent of texts that nearly repeat another
@@ -134,8 +134,8 @@ class DataAudit:
             )
             name = f"{self.item.many} of {split} that are in {TRAIN}"
             yield share("overlap", f"{name} verbatim", verbatim, MOST_OVERLAP, words, self.cluster)
-            near = shingles_of(rows).within(shingles).tolist()
-            said = f"Verbatim or with at least 65% of words and word pairs in common. Few distinct {self.item.many}?"
+            near = Shingles.of([text for _, text in rows]).within(shingles).tolist()
+            said = f"Verbatim, or with at least {ALIKE:.0%} of words and word pairs in common with one of {TRAIN}."
             hits = [(user, hit) for (user, _), hit in zip(rows, near, strict=True)]
             yield counted("overlap", f"{name} nearly", hits, said, self.cluster)
 
@@ -163,7 +163,7 @@ class DataAudit:
         near = Shingles.of(column.texts, column.users).repeated().tolist()
         one = self.cluster.one
         words = Words(
-            "A history hardly repeats itself.",
+            f"Texts of one {one} hardly repeat each other.",
             f"Texts repeat, with few other words, what the same {one} has elsewhere: made from few templates.",
             "texts repeat themselves",
             f"{column.name} nearly repeat another of the same {one}",
@@ -221,7 +221,3 @@ class DataAudit:
             "the last dialogue holds the evidence",
         )
         yield guessed("position", "the last dialogue is evidence", guess_by_rule(last), words, self.cluster)
-
-
-def shingles_of(rows: Sequence[tuple[str, str]]) -> Shingles:
-    return Shingles.of([text for _, text in rows])

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bowstring.benchmarks.data_audit.guessing import Guess
-from bowstring.benchmarks.findings import Assessment, Finding, at_most, make_finding, near, rate_of, with_meaning
+from bowstring.benchmarks.findings import (
+    Assessment,
+    Finding,
+    at_most,
+    clusters_to_decide,
+    make_finding,
+    near,
+    rate_of,
+    with_meaning,
+)
 from bowstring.benchmarks.interface import Noun
 from bowstring.metrics.clusters import Score
 from bowstring.metrics.intervals import Estimate
@@ -62,6 +71,11 @@ def guessed(
         lambda e: with_meaning(at_most(limit, e, ideal=level), words.fine, words.problem, whether=words.whether),
         cluster=cluster,
     )
+    if found.verdict == "fine" and guess.found.high - guess.found.low > 2 * room:
+        # With few texts, classifiers guess worse than chance on texts that they have not seen: that proves nothing.
+        too_few = f"Too few {cluster.many} to tell whether {words.whether}."
+        needed = clusters_to_decide(guess.found, 2 * room)
+        found = replace(found, verdict="unclear", meaning=too_few, needed=needed)
     return DataFinding(found, guess.chance, f"{words.leak} ({guess.found.value:.0f}%, chance {guess.chance:.0f}%)")
 
 
