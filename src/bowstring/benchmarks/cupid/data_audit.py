@@ -20,10 +20,10 @@ from bowstring.benchmarks.data_audit.guessing import (
     guess_label,
     guess_option,
     sample_of_users,
+    with_another,
 )
 from bowstring.datasets.dataset import DataSet
 from bowstring.history.bm25 import TOKENS, Bm25
-from bowstring.seeding import seeded_number
 
 _MOST = 600  # instances that a classifier is fitted on: their texts are long
 
@@ -156,7 +156,13 @@ class CupidDataAudit(DataAudit):
                 f"the request shows the {field}",
                 f"the {field} can be guessed from the request, without the sessions",
             )
-            guess = guess_option(list(_own_or_other(instances, text)))
+            others = with_another(instances, lambda i: i.persona_id, lambda i: i.type, text)
+            guess = guess_option(
+                [
+                    Options(own.persona_id, [pairs(own.request, text(one)) for one in (own, other)], 0, fold)
+                    for own, other, fold in others
+                ]
+            )
             name = f"the gold {field} or another persona's, from the request"
             yield guessed("checklist" if field == "checklist" else "preference", name, guess, found, self.cluster)
 
@@ -182,15 +188,3 @@ def _among_sessions(instance: Instance) -> Options | None:
         return None
     features = [pairs(instance.request, preference) for preference in listed]
     return Options(instance.persona_id, features, listed.index(instance.preference))
-
-
-def _own_or_other(instances: Sequence[Instance], text: Callable[[Instance], str]) -> Iterator[Options]:
-    """Each request with its own text and with that of another persona, at random."""
-    for instance in instances:
-        begin = seeded_number(0, "another persona", instance.key)
-        for step in range(len(instances)):
-            other = instances[(begin + step) % len(instances)]
-            if other.persona_id != instance.persona_id and text(other) != text(instance):
-                features = [pairs(instance.request, text(one)) for one in (instance, other)]
-                yield Options(instance.persona_id, features, 0)
-                break

@@ -6,7 +6,7 @@ guess_option([Options("user 1", (pairs(q, a), pairs(q, b)), right=0), …])     
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -32,11 +32,12 @@ class Labelled(NamedTuple):
 
 
 class Options(NamedTuple):
-    """Options, one of which is right."""
+    """Options, one of which is right; `fold` if it is not left to `guess_option`."""
 
     cluster: str
     features: Sequence[Features]
     right: int
+    fold: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,9 @@ def guess_option(items: Sequence[Options]) -> Guess | None:
         return None
     rows = rows_of([features for item in items for features in item.features])
     choices = Choices.of(rows, [len(item.features) for item in items], [item.right for item in items])
-    hits = cross_validated(choices, folds_of([item.cluster for item in items]))
+    dealt = folds_of([item.cluster for item in items])
+    fold = [own if item.fold is None else item.fold for item, own in zip(items, dealt.tolist(), strict=True)]
+    hits = cross_validated(choices, np.asarray(fold, dtype=np.intp))
     chances = [1 / len(item.features) for item in items]
     return guess_by_rule(zip((item.cluster for item in items), hits.tolist(), chances, strict=True))
 
@@ -108,8 +111,31 @@ def best_share(values: Sequence[float], right: int) -> float:
 def folds_of(clusters: Sequence[str]) -> Places:
     """The fold of each item: users in random order, dealt into folds."""
     order = sorted(set(clusters), key=lambda cluster: seeded_number(0, "fold", cluster))
-    fold = {cluster: n % _FOLDS for n, cluster in enumerate(order)}
+    number = max(2, min(_FOLDS, len(order) // 2))
+    fold = {cluster: n % number for n, cluster in enumerate(order)}
     return np.asarray([fold[cluster] for cluster in clusters], dtype=np.intp)
+
+
+def with_another(
+    items: Sequence[T], cluster_of: Callable[[T], str], kind_of: Callable[[T], str], text_of: Callable[[T], str]
+) -> Iterator[tuple[T, T, int]]:
+    """Each item with one of the same kind and of another user at random, and their fold.
+
+    Both are of one fold. Otherwise a text that is right in one fold would be the wrong one in another, a classifier
+    would learn that it is wrong, and guess worse than chance whatever it could know.
+    """
+    folds = folds_of([cluster_of(item) for item in items]).tolist()
+    listed: dict[tuple[str, int], list[T]] = {}
+    for item, fold in zip(items, folds, strict=True):
+        listed.setdefault((kind_of(item), fold), []).append(item)
+    for n, (item, fold) in enumerate(zip(items, folds, strict=True)):
+        others = listed[kind_of(item), fold]
+        begin = seeded_number(0, "another user", cluster_of(item), str(n))
+        for step in range(len(others)):
+            other = others[(begin + step) % len(others)]
+            if cluster_of(other) != cluster_of(item) and text_of(other).lower() != text_of(item).lower():
+                yield item, other, fold
+                break
 
 
 def sample_of_users(items: Sequence[T], cluster_of: Callable[[T], str], most: int = LARGEST) -> list[T]:

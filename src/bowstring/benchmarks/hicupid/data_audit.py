@@ -19,15 +19,15 @@ from bowstring.benchmarks.data_audit.guessing import (
     guess_option,
     sample_of_users,
     shuffled_within,
+    with_another,
 )
 from bowstring.benchmarks.hicupid.choice_audit import choice_findings, choices_of
 from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.mentions import Entity, MentionFinder, Mentions, entity_of
-from bowstring.benchmarks.hicupid.types import Persona, Question
+from bowstring.benchmarks.hicupid.types import Question
 from bowstring.datasets.dataset import DataSet
 from bowstring.history.bm25 import stems
 from bowstring.metrics.clusters import Score
-from bowstring.seeding import seeded_number
 
 _SHORTCUTS: dict[str, Callable[[Mentions], float]] = {
     "most often": lambda m: m.number,
@@ -151,8 +151,11 @@ class HicupidDataAudit(DataAudit):
 
     def _subject(self, questions: Sequence[Question]) -> Iterator[DataFinding]:
         """The user's own subject against that of another user in the same category."""
-        rows = [(q, own.entity, other) for q, own, other in with_other_subject(questions)]
-        sample = sample_of_users(rows, lambda row: user_of(row[0]))
+        sample = sample_of_users(questions, user_of)
+        rows = [
+            (question, _subject_of(question), _subject_of(other), fold)
+            for question, other, fold in with_another(sample, user_of, _category, _subject_of)
+        ]
         found = Words(
             "The question does not show which subject is the user's.",
             "The question shows which subject is the user's: a model without the history can name it.",
@@ -160,11 +163,18 @@ class HicupidDataAudit(DataAudit):
             "the user's subject can be guessed from the question",
         )
         guess = guess_option(
-            [Options(user_of(q), (pairs(q.question, own), pairs(q.question, other)), 0) for q, own, other in sample]
+            [
+                Options(user_of(q), (pairs(q.question, own), pairs(q.question, other)), 0, fold)
+                for q, own, other, fold in rows
+            ]
         )
         yield guessed("subject", "the user's subject or another's, from the question", guess, found, self.cluster)
-        chance = sum(_named(q.question, other) for q, _, other in rows) / max(1, len(rows))
-        named = guess_by_rule((user_of(q), float(_named(q.question, own)), chance) for q, own, _ in rows)
+        chance = sum(_named(q.question, other) for q, _, other, _ in rows) / max(1, len(rows))
+        named = (
+            guess_by_rule((user_of(q), float(_named(q.question, own)), chance) for q, own, _, _ in rows)
+            if rows
+            else None
+        )
         found = Words(
             "Questions hardly name the user's subject.",
             "Questions name the user's subject, or a word of it.",
@@ -235,22 +245,15 @@ def _side(question: Question) -> str:
     return question.persona.sentiment
 
 
+def _category(question: Question) -> str:
+    assert question.persona is not None
+    return question.persona.category
+
+
+def _subject_of(question: Question) -> str:
+    assert question.persona is not None
+    return question.persona.entity
+
+
 def _named(question: str, entity: str) -> bool:
     return not set(stems(question)).isdisjoint(stems(entity))
-
-
-def with_other_subject(questions: Sequence[Question]) -> Iterator[tuple[Question, Persona, str]]:
-    """Each question with its persona and the subject of another user in the same category, at random."""
-    by_category: dict[str, list[tuple[str, int]]] = {}
-    for question in questions:
-        assert question.persona is not None
-        by_category.setdefault(question.persona.category, []).append((question.persona.entity, question.user_id))
-    for question in questions:
-        assert question.persona is not None
-        listed = by_category[question.persona.category]
-        begin = seeded_number(0, "another subject", question.key)
-        for step in range(len(listed)):
-            other, user = listed[(begin + step) % len(listed)]
-            if user != question.user_id and other.lower() != question.persona.entity.lower():
-                yield question, question.persona, other
-                break

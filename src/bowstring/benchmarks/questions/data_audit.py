@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from bowstring.benchmarks.data_audit.audit import DataAudit
-from bowstring.benchmarks.data_audit.features import pairs, style, words
+from bowstring.benchmarks.data_audit.features import Features, pairs, style, words
 from bowstring.benchmarks.data_audit.findings import DataFinding, Words, guessed
-from bowstring.benchmarks.data_audit.guessing import LARGEST, Options, guess_option, sample_of_users
+from bowstring.benchmarks.data_audit.guessing import LARGEST, Options, guess_option, sample_of_users, with_another
 from bowstring.benchmarks.questions.data import Question, QuestionSet
 from bowstring.datasets.dataset import DataSet
-from bowstring.seeding import seeded_number
 
 
 class QuestionDataAudit(DataAudit):
@@ -23,23 +22,11 @@ class QuestionDataAudit(DataAudit):
             "question and answer show which is gold",
             "the gold answer can be guessed from the question",
         )
-        guess = guess_option(list(_own_or_other(sample)))
+        others = with_another(sample, lambda q: q.user, lambda q: q.type, lambda q: q.gold)
+        guess = guess_option([Options(own.user, _answers(own, other), 0, fold) for own, other, fold in others])
         name = f"gold or the answer of another {self.cluster.one}, from question and answer"
         yield guessed("gold or another", name, guess, found, self.cluster)
 
 
-def _own_or_other(questions: Sequence[Question]) -> Iterator[Options]:
-    """Each question with its gold answer and that to a question of the same type of another user, at random."""
-    by_type: dict[str, list[Question]] = {}
-    for question in questions:
-        by_type.setdefault(question.type, []).append(question)
-    for question in questions:
-        listed = by_type[question.type]
-        begin = seeded_number(0, "another user", question.key)
-        for step in range(len(listed)):
-            other = listed[(begin + step) % len(listed)]
-            if other.user != question.user and other.gold != question.gold:
-                texts = (question.gold, other.gold)
-                features = [(*words(t), *style(t), *pairs(question.question, t)) for t in texts]
-                yield Options(question.user, features, 0)
-                break
+def _answers(question: Question, other: Question) -> list[Features]:
+    return [(*words(a), *style(a), *pairs(question.question, a)) for a in (question.gold, other.gold)]
