@@ -106,6 +106,8 @@ class Choices:
 def fit(choices: Choices, penalty: float = PENALTY, *, tolerance: float = 1e-2) -> Floats:
     """Return the coefficients. `tolerance` is the length of the gradient at which to stop, relative to the first."""
     found = np.zeros(choices.rows.width)
+    if not len(choices):
+        return found
     problem = _Problem.of(choices, penalty)
     loss, gradient, shares = problem.at(found)
     begun = float(np.linalg.norm(gradient))
@@ -187,11 +189,14 @@ class _Problem:
         return step
 
 
-def cross_validated(choices: Choices, fold: Places, penalty: float = PENALTY) -> Floats:
-    """Return the hits of each choice by a model that was fitted on the other folds."""
+def cross_validated(choices: Choices, fold: Places, text: Places | None = None, *, penalty: float = PENALTY) -> Floats:
+    """Return the hits of each choice by a model that was fitted on the other folds. With `text`, choices whose text
+    occurs in a fold are not used for it, in whatever fold they are."""
     found = np.zeros(len(choices))
     for one in np.unique(fold):
-        held_out = np.flatnonzero(fold == one)
-        coefficients = fit(choices.take(np.flatnonzero(fold != one)), penalty)
+        held_out, others = np.flatnonzero(fold == one), fold != one
+        if text is not None:
+            others &= ~np.isin(text, text[held_out])
+        coefficients = fit(choices.take(np.flatnonzero(others)), penalty)
         found[held_out] = choices.take(held_out).hits(coefficients)
     return found

@@ -1,5 +1,7 @@
 """Planted leaks are found, by name; sets without leaks are fine; small sets are unclear."""
 
+from dataclasses import replace
+
 import pytest
 
 from bowstring.benchmarks import registry
@@ -87,6 +89,26 @@ def test_the_control_finds_nothing_where_style_shows_everything(tmp_path):
     control = named(findings, "labels shuffled within users")
     assert control.verdict != "problem"
     assert control.low < 50 < control.high
+
+
+@pytest.mark.parametrize(("same", "low", "high"), [(True, 80, 100), (False, 0, 20)])
+def test_users_who_share_questions_do_not_teach_a_classifier_each_others_sides(same, low, high, tmp_path):
+    """Questions are shared by pairs of users with equal, or with opposite sides: their wording shows nothing."""
+    data = load(str(write_hicupid_of_words(tmp_path / "set", users=100)))
+    by_user: dict[int, list] = {}
+    for question in data.questions():
+        by_user.setdefault(question.user_id, []).append(question)
+    changed = []
+    for first, second in zip(list(by_user)[::2], list(by_user)[1::2], strict=True):
+        for one, other in zip(by_user[first], by_user[second], strict=True):
+            side = one.persona.sentiment if same else {"POS": "NEG", "NEG": "POS"}[one.persona.sentiment]
+            persona = replace(other.persona, sentiment=side)
+            changed += [one, replace(other, question=one.question, persona=persona)]
+    findings = [one.finding for one in registry.get("hicupid").data_audit()._stance(changed)]
+    assert 45 < named(findings, "the user's side from the question").value < 55
+    twins = named(findings, "another user with the same question is of the same side")
+    assert low <= twins.value <= high
+    assert twins.verdict == ("problem" if same else "fine")
 
 
 def test_order_that_is_by_design_has_no_verdict():

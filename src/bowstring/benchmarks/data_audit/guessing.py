@@ -16,6 +16,7 @@ from bowstring.benchmarks.data_audit.features import Features, rows_of
 from bowstring.metrics.choice_model import Choices, Places, Rows, cross_validated
 from bowstring.metrics.clusters import Score
 from bowstring.metrics.intervals import Estimate, estimate
+from bowstring.metrics.linear import numbered
 from bowstring.seeding import seeded_number
 
 LARGEST = 4000  # texts that a classifier is fitted on; more users are left out at random
@@ -24,20 +25,23 @@ T = TypeVar("T")
 
 
 class Labelled(NamedTuple):
-    """A text with its class."""
+    """A text with its class. With `text`, the same text of another user is not learned from: of two users with one
+    question and opposite sides, each would be guessed from the other."""
 
     cluster: str
     label: str
     features: Features
+    text: str | None = None
 
 
 class Options(NamedTuple):
-    """Options, one of which is right; `fold` if it is not left to `guess_option`."""
+    """Options, one of which is right; `fold` if it is not left to `guess_option`, `text` as in `Labelled`."""
 
     cluster: str
     features: Sequence[Features]
     right: int
     fold: int | None = None
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ def guess_label(items: Sequence[Labelled]) -> Guess | None:
     right = [place[item.label] for item in items]
     weight = [len(items) / (len(classes) * counts[item.label]) for item in items]
     choices = Choices.of(_per_class(rows, len(classes)), [len(classes)] * len(items), right, weight)
-    hits = cross_validated(choices, folds_of([item.cluster for item in items]))
+    hits = cross_validated(choices, folds_of([item.cluster for item in items]), _texts([item.text for item in items]))
     scores: dict[str, list[Score]] = {label: [] for label in classes}
     for item, hit in zip(items, hits.tolist(), strict=True):
         scores[item.label].append(Score(item.cluster, hit))
@@ -90,14 +94,21 @@ def guess_option(items: Sequence[Options]) -> Guess | None:
     choices = Choices.of(rows, [len(item.features) for item in items], [item.right for item in items])
     dealt = folds_of([item.cluster for item in items])
     fold = [own if item.fold is None else item.fold for item, own in zip(items, dealt.tolist(), strict=True)]
-    hits = cross_validated(choices, np.asarray(fold, dtype=np.intp))
+    hits = cross_validated(choices, np.asarray(fold, dtype=np.intp), _texts([item.text for item in items]))
     chances = [1 / len(item.features) for item in items]
     return guess_by_rule(zip((item.cluster for item in items), hits.tolist(), chances, strict=True))
+
+
+def _texts(texts: Sequence[str | None]) -> Places | None:
+    """The number of each text; None if there are none."""
+    return None if None in texts else numbered([str(text) for text in texts])
 
 
 def guess_by_rule(hits: Iterable[tuple[str, float, float]]) -> Guess | None:
     """The share of right guesses, from rows of (cluster, whether it is right, its chance)."""
     listed = list(hits)
+    if not listed:
+        return None
     found = estimate({"x": [Score(c, hit) for c, hit, _ in listed]}, lambda means: 100 * means["x"], ends=(0.0, 1.0))
     return None if found is None else Guess(found, 100 * sum(chance for *_, chance in listed) / len(listed))
 

@@ -27,6 +27,7 @@ from bowstring.benchmarks.interface import Noun
 from bowstring.errors import DataError
 from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
+from bowstring.metrics.near_duplicates import normalized
 
 CHOICES = "choices.jsonl"
 # What recognizing the options that are never gold is worth.
@@ -96,7 +97,12 @@ def _findings(kind: QuestionType, asked: Sequence[Asked], cluster: Noun) -> Iter
 
     def classified(question_too: bool) -> list[Options]:
         return [
-            Options(str(q.user_id), [_seen(q.question if question_too else "", o.text) for o in options], 0)
+            Options(
+                str(q.user_id),
+                [_seen(q.question if question_too else "", o.text) for o in options],
+                0,
+                text=normalized(q.question),
+            )
             for q, options in sample
         ]
 

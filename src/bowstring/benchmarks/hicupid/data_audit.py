@@ -28,6 +28,7 @@ from bowstring.benchmarks.hicupid.types import Question
 from bowstring.datasets.dataset import DataSet
 from bowstring.history.bm25 import stems
 from bowstring.metrics.clusters import Score
+from bowstring.metrics.near_duplicates import normalized
 
 _SHORTCUTS: dict[str, Callable[[Mentions], float]] = {
     "most often": lambda m: m.number,
@@ -129,7 +130,7 @@ class HicupidDataAudit(DataAudit):
         sample = sample_of_users(questions, user_of)
 
         def guess(text: Callable[[Question], str]) -> Guess | None:
-            return guess_label([Labelled(user_of(q), _side(q), _whole(text(q))) for q in sample])
+            return guess_label([Labelled(user_of(q), _side(q), _whole(text(q)), normalized(text(q))) for q in sample])
 
         for name, text, meant in (
             ("question", lambda q: q.question, "The question shows what the user likes or avoids."),
@@ -148,6 +149,18 @@ class HicupidDataAudit(DataAudit):
             yield guessed("side", f"the user's side from the {name}", guess(text), found, self.cluster)
         said = "How visible the side is in gold answers. Where it is not, no judge can tell whether an answer takes it."
         yield told("side", "the user's side from gold", guess(lambda q: q.personalized_answer), said, self.cluster)
+
+        twins = guess_by_rule(_same_side(questions))
+        if twins is None:
+            return
+        found = Words(
+            "Users with the same question are not of the same side; if they are always of opposite sides, a model that "
+            "was trained on one could guess the other.",
+            "Users with the same question are of the same side: whoever has seen one knows the other.",
+            "users with the same question are of the same side",
+            "users with the same question are of the same side",
+        )
+        yield guessed("side", "another user with the same question is of the same side", twins, found, self.cluster)
 
     def _subject(self, questions: Sequence[Question]) -> Iterator[DataFinding]:
         """The user's own subject against that of another user in the same category."""
@@ -243,6 +256,17 @@ def user_of(question: Question) -> str:
 def _side(question: Question) -> str:
     assert question.persona is not None
     return question.persona.sentiment
+
+
+def _same_side(questions: Sequence[Question]) -> Iterator[tuple[str, float, float]]:
+    """For each question that other users have verbatim, how many of them are of the same side."""
+    sides: dict[str, dict[int, str]] = {}
+    for question in questions:
+        sides.setdefault(normalized(question.question), {})[question.user_id] = _side(question)
+    for question in questions:
+        others = [side for user, side in sides[normalized(question.question)].items() if user != question.user_id]
+        if others:
+            yield user_of(question), sum(side == _side(question) for side in others) / len(others), 0.5
 
 
 def _category(question: Question) -> str:
