@@ -13,7 +13,9 @@ from bowstring.benchmarks.loading import load_hicupid
 from tests.support.command import bowstring
 
 
-@pytest.mark.parametrize("command", ["info", "validate", "show", "export", "export-judgements", "pull", "card"])
+@pytest.mark.parametrize(
+    "command", ["info", "validate", "audit", "show", "export", "export-judgements", "pull", "card"]
+)
 def test_every_option_has_a_sentence_of_help(command):
     ran = bowstring("data", command, "--help", env={"COLUMNS": "200"})
     assert ran.code == 0

@@ -50,6 +50,7 @@ from bowstring.runs.runner import Record, Snapshot
 from bowstring.runs.running import Evaluation, Run, Running, RunOptions, check_budget
 from bowstring.runs.sweep import Sweep, run_folders, slug, variant_name
 from bowstring.settings import Option, check_option, did_you_mean, option, options_of, split_keywords
+from bowstring.studies.data_audit import leaks_of
 from bowstring.studies.validity import with_audit
 
 LEDGER_NAME = "batches"
@@ -263,7 +264,8 @@ def _prepare(
         evaluations.append(
             Evaluation(name, items, configuration, folder, benchmark.codec, page, longer, blocks, standing.note)
         )
-    return Running(evaluations, models, options, prices, watch, thinking, served_as=served), chosen
+    notes = tuple(leaks_of(loaded))
+    return Running(evaluations, models, options, prices, watch, thinking, notes, served), chosen
 
 
 def _refuse_judging(given: Mapping[str, Any], options: RunOptions) -> None:

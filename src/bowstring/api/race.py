@@ -94,6 +94,7 @@ class PreparedRace:
             running.fresh_since = self.sides[n].fresh_since  # what the race has asked is not asked again
             if outcome.established:
                 running.notes = (
+                    *running.notes,
                     f"stopped after {outcome.users} of {outcome.of_users} users, in a race with {names[1 - n]}: "
                     "intervals and tests that assume a fixed number of users are too certain",
                 )

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bowstring.benchmarks.certification import Certification
+    from bowstring.benchmarks.data_audit.audit import DataAudit
     from bowstring.benchmarks.published_results import PublishedResults
     from bowstring.benchmarks.synthesis import Synthesis
     from bowstring.prompts.importing import Imported
@@ -164,6 +165,12 @@ class Benchmark(ABC):
     def auditing(self) -> Auditing | None:
         """Validity checks for `bowstring audit`."""
         return None
+
+    def data_audit(self) -> DataAudit:
+        """Checks of its data sets for `bowstring data audit`; by default those that suit any set."""
+        from bowstring.benchmarks.data_audit.audit import DataAudit
+
+        return DataAudit(self.cluster, self.item)
 
     def judge_note(self, judge: str) -> str | None:  # noqa: ARG002
         """Notes on a judge that is not a model."""

@@ -1,4 +1,4 @@
-"""bowstring data info mini: inspect, validate, download and convert data sets."""
+"""bowstring data info mini: inspect, validate, audit, download and convert data sets."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 
 from bowstring.benchmarks import registry
 from bowstring.cli.options import add_command
+from bowstring.errors import UsageError
 from bowstring.settings import Limits, Option
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 _MINI = ", ".join(f"mini/{b.name}" for b in registry.all_benchmarks() if b.has_bundled_set)
 app = typer.Typer(
-    help="Inspect, validate, download and convert data sets.\n\n"
+    help="Inspect, validate, audit, download and convert data sets.\n\n"
     f"SRC is a hub id (OWNER/NAME), a folder or file in the published layout, or mini ({_MINI}), the bundled sets.",
     no_args_is_help=False,
     add_completion=False,
@@ -119,6 +120,42 @@ def validate(
             counts.append(counted(len(findings), "finding") + " of personal information")
         print(f"{plain(src)}: {', '.join(counts) if problems or warnings or findings else 'no problems'}")
     return 2 if problems or findings else 0
+
+
+@app.command()
+def audit(
+    src: Src,
+    benchmark: Only = None,
+    revision: Revision = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write; by default audit.json in the folder of the set.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Find leaks of a data set, without any model: what can be guessed without the history, duplicates, overlap of
+    splits, shortcuts, balance. Runs on the set then name its leaks."""
+    from bowstring.cli.data_audit_views import print_data_audit
+    from bowstring.cli.output import console, print_json, tell
+    from bowstring.datasets.sources import folder_of
+    from bowstring.runs.folder import AUDIT_NAME
+    from bowstring.studies.data_audit import audit_data, write_audit
+
+    found = _load_all(src, benchmark, revision)
+    if out is not None and len(found) > 1:
+        raise UsageError(f"--out: {src} is {len(found)} data sets; give one of them")
+    audits = []
+    for data in found:
+        audits.append(audit_data(data, tell))
+        folder = folder_of(data.name, data.parts)
+        path = out or (folder and folder / AUDIT_NAME)
+        if path:
+            write_audit(audits[-1], path)
+        if not json:
+            print_data_audit(audits[-1], data.name, console())
+            print(f"\n{path}" if path else "\nnot written: the set has no folder of its own (give --out FILE)")
+    if json:
+        print_json(audits[0] if len(audits) == 1 else audits)
 
 
 @app.command()

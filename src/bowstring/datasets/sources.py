@@ -12,7 +12,7 @@ import hashlib
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -41,12 +41,29 @@ class Source:
 
     def fingerprint(self) -> str:
         """A hash of the bytes of every file in use, in name order."""
-        whole = hashlib.sha256()
-        for path in sorted(p for splits in self.parts.values() for files in splits.values() for p in files):
-            with (self.root / path).open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            whole.update(f"{path}\0{digest}\n".encode("utf-8", "surrogateescape"))
-        return whole.hexdigest()
+        return fingerprint_of(digests_of(self.root, self.parts))
+
+
+def paths_of(parts: Parts) -> list[str]:
+    """The paths of all files, sorted."""
+    return sorted(path for splits in parts.values() for files in splits.values() for path in files)
+
+
+def digests_of(root: Path, parts: Parts) -> dict[str, str]:
+    """A hash of the bytes of every file, by path."""
+    found = {}
+    for path in paths_of(parts):
+        with (root / path).open("rb") as file:
+            found[path] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
+
+
+def fingerprint_of(digests: Mapping[str, str]) -> str:
+    """The fingerprint of a set whose files have these hashes."""
+    whole = hashlib.sha256()
+    for path in sorted(digests):
+        whole.update(f"{path}\0{digests[path]}\n".encode("utf-8", "surrogateescape"))
+    return whole.hexdigest()
 
 
 def locate(
@@ -107,6 +124,16 @@ def _as_path(name: str) -> Path | None:
         return Path(name).expanduser() if name else None
     except (RuntimeError, ValueError):  # ~nobody/x, or a NUL
         return None
+
+
+def folder_of(name: str, parts: Parts) -> Path | None:
+    """The folder of a set on this disk, from its name and its parts; None for a bundled set or one on the hub."""
+    path = _as_path(name)
+    paths = paths_of(parts)
+    if path is None or not path.exists() or not paths:
+        return None
+    folders = (path, *list(path.absolute().parents)[:3])
+    return next((folder for folder in folders if all((folder / one).is_file() for one in paths)), None)
 
 
 def pull(

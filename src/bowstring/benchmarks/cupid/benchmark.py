@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bowstring.benchmarks.certification import Certification
+    from bowstring.benchmarks.data_audit.audit import DataAudit
     from bowstring.benchmarks.synthesis import Synthesis
     from bowstring.prompts.importing import Imported
 
@@ -123,6 +124,11 @@ class Cupid(Benchmark):
         from bowstring.benchmarks.cupid.training import CupidTraining
 
         return CupidTraining()
+
+    def data_audit(self) -> DataAudit:
+        from bowstring.benchmarks.cupid.data_audit import CupidDataAudit
+
+        return CupidDataAudit(self.cluster, self.item)
 
     def auditing(self) -> Auditing:
         from bowstring.benchmarks.cupid.audit import CupidAuditing

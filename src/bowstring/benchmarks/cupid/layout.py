@@ -15,7 +15,7 @@ _PART = re.compile(rf"(?:(?:data|default)/)?{SHARD}")
 _INSTANCE_FILE = re.compile(r"(?:instances/)?[^/]+\.json")
 # JSON files beside the instances that are not instances: those of other tools and of our own generators.
 _NOT_INSTANCES = {"dataset_infos.json", "dataset_info.json", "dataset_dict.json", "state.json", "package.json"}
-_NOT_INSTANCES |= {"made.json", "quality.json", "truth.json", "personas.json"}
+_NOT_INSTANCES |= {"made.json", "quality.json", "truth.json", "personas.json", "audit.json"}
 _INSTANCES = "instances/"
 _RAW_FILE = re.compile(r"data/[^/]+\.json")
 

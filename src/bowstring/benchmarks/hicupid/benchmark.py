@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bowstring.benchmarks.certification import Certification
+    from bowstring.benchmarks.data_audit.audit import DataAudit
     from bowstring.benchmarks.synthesis import Synthesis
     from bowstring.prompts.importing import Imported
 
@@ -120,6 +121,11 @@ class Hicupid(Benchmark):
         from bowstring.benchmarks.hicupid.training import HicupidTraining
 
         return HicupidTraining()
+
+    def data_audit(self) -> DataAudit:
+        from bowstring.benchmarks.hicupid.data_audit import HicupidDataAudit
+
+        return HicupidDataAudit(self.cluster, self.item)
 
     def auditing(self) -> Auditing:
         from bowstring.benchmarks.hicupid.audit import HicupidAuditing

@@ -21,6 +21,7 @@ from bowstring.runs.runner import Record
 
 if TYPE_CHECKING:
     from bowstring.benchmarks.auditing import Auditing
+    from bowstring.benchmarks.data_audit.audit import DataAudit
 
 
 class QuestionBenchmark(Benchmark):
@@ -54,6 +55,11 @@ class QuestionBenchmark(Benchmark):
 
     def people(self) -> People:
         return LeadingMetricPeople(self, gold="gold")
+
+    def data_audit(self) -> DataAudit:
+        from bowstring.benchmarks.questions.data_audit import QuestionDataAudit
+
+        return QuestionDataAudit(self.cluster, self.item)
 
     def auditing(self) -> Auditing:
         from bowstring.benchmarks.questions.audit import QuestionAuditing

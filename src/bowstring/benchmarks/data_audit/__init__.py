@@ -1,0 +1,1 @@
+"""Audits of data sets: what can be guessed without the history, duplicates, train–test overlap, shortcuts, balance."""
