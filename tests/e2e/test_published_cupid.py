@@ -186,4 +186,4 @@ def test_a_run_says_its_number_by_both_protocols(words, tmp_path):
         rules = found["differences"]["rules"]
         assert rules["labels in other words count as not covered"] == 12
         assert rules["a score is cut at its point"] == 12
-        assert "By the other protocol" in ran.out
+        assert "by the rules of the other protocol" in ran.out

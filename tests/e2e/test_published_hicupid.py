@@ -115,7 +115,7 @@ def test_what_cannot_be_read_is_a_tie_and_counts(words, tmp_path):
         "a verdict that cannot be read is a tie": tied,
         "a verdict that cannot be read is NO": 60 - tied,
     }
-    assert "By the other protocol (bowstring): no value" in " ".join(ran.out.split())
+    assert "by the rules of the other protocol (bowstring): no value" in " ".join(ran.out.split())
 
 
 def test_our_own_run_says_the_authors_number_too(tmp_path):

@@ -178,10 +178,10 @@ def _notes(benchmark: Benchmark, contenders: Sequence[Contender], shared: int) -
     notes += _judging_notes(benchmark, contenders)
     for run in contenders:
         if run.failed or run.unparsed:
-            notes.append(
-                f"{run.name}: {run.failed:,} failed and {run.unparsed:,} unparsed of {_compared(run, shared)}; "
-                "left out of the differences that need them"
-            )
+            as_published = run.configuration["settings"].get("protocol") == "published"
+            treated = "counted as published" if as_published else "left out of the differences that need them"
+            lost = f"{run.failed:,} failed and {run.unparsed:,} unparsed of {_compared(run, shared)}"
+            notes.append(f"{run.name}: {lost}; {treated}")
         if MODEL_ROLE in run.cut:
             notes.append(f"{run.name}: {in_words(MODEL_ROLE, run.cut[MODEL_ROLE])}")
     own = {run.name: list(map(str, _saved(run.folder).get("notes", ()))) for run in contenders}

@@ -363,7 +363,7 @@ class _InstanceRun:
             stage = "match"
             texts = result["transcripts"] = Record()
             texts["precision"] = await self.judging.label(items, self.instance.preference)
-            if published.read_results(texts["precision"], tuned=self.prompts.tuned) is None:
+            if published.read_results(texts["precision"], tuned=self.prompts.tuned) is published.UNREAD:
                 raise Unreadable("the labels of the inferred items cannot be read")
             texts["recall"] = await self.judging.label(self.instance.checklist, preference)
             self._read_as_ours(result)

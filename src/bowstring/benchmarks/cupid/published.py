@@ -18,6 +18,8 @@ from typing import Any
 
 HEADING = "### Most Likely Preference"
 _SCORE_HEADINGS = ("### **Evaluation Score**", "### Evaluation Score")
+UNREAD = object()  # results that cannot be read
+_LARGEST = 1e9  # a score beyond it is nothing but a slip, and would be all there is to a mean
 _LABELS = {"Not Covered": 0.0, "Partially Covered": 0.5, "Fully Covered": 1.0}
 
 
@@ -83,12 +85,12 @@ def read_checklist(text: str) -> list[Any]:
 
 
 def read_results(text: str, *, tuned: bool) -> Any:
-    """Return the results of a matcher; None if they cannot be read."""
+    """Return the results of a matcher, whatever they are; UNREAD if there are none."""
     try:
         value = read_json(text)
         return value if tuned else value["results"]
     except (ValueError, KeyError, TypeError, IndexError, RecursionError):
-        return None
+        return UNREAD
 
 
 def scores_of(results: Any, items: int) -> list[float]:
@@ -96,9 +98,11 @@ def scores_of(results: Any, items: int) -> list[float]:
 
     Results are added up whatever items they are for. What is missing adds 0, and what is too much adds to the last.
     """
-    if not isinstance(results, list) or not all(isinstance(one, dict) and "label" in one for one in results):
+    if not isinstance(results, list | dict | str):
+        raise Ends("the results of the matcher are not a list")
+    if not all(isinstance(one, dict) and "label" in one for one in results):
         raise Ends("a result of the matcher has no label")
-    found = [_score(one["label"]) for one in results]
+    found = [_score(one["label"]) for one in results if isinstance(one, dict)]
     kept = (found + [0.0] * items)[:items]
     kept[-1] += sum(found[items:])
     return kept
@@ -152,8 +156,8 @@ def _inference(found: Mapping[str, Any], gold: int, *, tuned: bool) -> tuple[lis
     results = {}
     for side in ("precision", "recall"):
         said = texts.get(side)
-        results[side] = None if said is None else read_results(said, tuned=tuned)
-    if any(one is None for one in results.values()):
+        results[side] = UNREAD if said is None else read_results(said, tuned=tuned)
+    if any(one is UNREAD for one in results.values()):
         return [0.0] * len(items), [0.0] * gold
     return scores_of(results["precision"], len(items)), scores_of(results["recall"], gold)
 
@@ -163,9 +167,12 @@ def _generation(found: Mapping[str, Any]) -> float:
         long = found.get("failure", {}).get("kind") == "context"
         raise Ends("the context was too long for a response" if long else "the request for a response failed")
     if found.get("finish") == "refusal":
-        raise Ends("the model refused: its message has no text")
+        raise Ends("the model refused")
     said = found.get("judgement")
-    return 0.0 if said is None else read_rating(said)
+    score = 0.0 if said is None else read_rating(said)
+    if not abs(score) <= _LARGEST:  # nan is not
+        raise Ends(f"the judge's score is {score:g}, and so would be the mean")
+    return score
 
 
 def differences(record: Mapping[str, Any]) -> list[str]:
