@@ -89,7 +89,7 @@ def test_its_page_has_its_own_words_and_scales(trivia):
     page = write_page(metrics_of(RECORDS), RECORDS)
     assert "<h1>Trivia &lt;b&gt;: m</h1>" in page
     text = words(page)
-    assert "history full · 9 riddles" in text
+    assert "9 riddles · judge j · history full" in text
     assert "right: 0 to 100, higher is better; 80 is as good as an expert." in text
     assert "words: 0 to 500, higher is better." in text
     assert "fewer than 30 teams" in text

@@ -84,6 +84,10 @@ def test_hicupid_items_are_accepted_mended_and_rejected(browser, tmp_path):
     provenance = json.loads((out / "made.json").read_text(encoding="utf-8"))
     assert provenance["source"]["made"]["config"]["model"] == "offline"
     assert provenance["items"] == {"before": len(everything), "after": 3}
+    searched = ("eval", "hicupid", "--data", out, "--retrieval-only", "--history", "bm25/utterance/5", "--json")
+    about = json.loads(bowstring(*searched, "--out", tmp_path / "run").out)["about"]
+    assert (about["kind"], about["is_benchmark_data"]) == ("curated", False)
+    assert f"{out} was made from {source} by curation" in about["note"]
     assert (provenance["limit"], provenance["seed"], provenance["curators"]) == (5, 0, ["annotator-1"])
     assert provenance["curated"] == {"accept": 1, "edit": 2, "reject": 1, "open": 1, "undealt": len(undealt)}
     assert bowstring("annotate", "curate", source, "--limit", "5", "--write", out).code == 2
