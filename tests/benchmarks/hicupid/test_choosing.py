@@ -3,6 +3,7 @@
 import pytest
 
 from bowstring.benchmarks.hicupid.choosing.asking import by_letter, by_likelihood
+from bowstring.benchmarks.hicupid.choosing.floors import folds_of
 from bowstring.benchmarks.hicupid.choosing.options import GOLD, Option, in_random_order
 from bowstring.benchmarks.hicupid.choosing.published import OtherUsersAnswers
 from bowstring.benchmarks.hicupid.choosing.scores import MEASURES, among_cells, chance_of
@@ -177,3 +178,17 @@ def test_records_of_the_schema_before_are_read():
         )
     }  # fmt: skip
     assert CODEC.decode({"schema": 1, **old}) == old
+
+
+def test_users_with_the_same_questions_are_left_out_together():
+    """Pairs of users with opposite personas: from one, a classifier learns the opposite of what the other needs."""
+    pairs = [
+        Question("test_2", 2 * n + m, 100 * n + m, "persona", f"q{n}", "a", "b", (), None, None, None)
+        for n in range(20)
+        for m in range(2)
+    ]
+    folds = folds_of(pairs)
+    assert folds[::2] == folds[1::2]
+    assert len(set(folds)) == 5
+    joined = [question(n, text="the same for all") for n in range(20)]
+    assert len(set(folds_of(joined))) == 5, "where all share a question, each user is one"

@@ -5,12 +5,14 @@
     options             a classifier that sees only the options: style, length, words
     options+question    the same, and how each option relates to the question
 
-The classifiers are cross-validated by user: they choose for users that they have not seen. They are measured on up to
+The classifiers are cross-validated by user: they choose for users, and for pairs of users with the same questions,
+that they have not seen. They are measured on up to
 2,000 questions of whole users, drawn at random with a fixed seed.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -45,7 +47,7 @@ def floors_of(questions: Sequence[Question], options: Callable[[Question], Optio
         "longest": [max(range(len(one.options)), key=lambda n: len(one.options[n])) for one in texts],
         "nearest": [int(np.argmax(own)) for own in near],
     }
-    folds = _folds(sample)
+    folds = folds_of(sample)
     if max(folds, default=0) > 0:
         gold = [next(n for n, one in enumerate(own) if one.kind == GOLD) for own in shown]
         alone = of_options(texts)
@@ -91,11 +93,24 @@ def _sample(questions: Sequence[Question]) -> list[Question]:
     return [question for question in questions if question.user_id in taken]
 
 
-def _folds(questions: Sequence[Question]) -> list[int]:
-    """Return the fold of each question: that of its user."""
-    users = sorted({q.user_id for q in questions}, key=lambda user: seeded_number(0, "folds", str(user)))
-    fold = {user: n % _FOLDS for n, user in enumerate(users)}
-    return [fold[q.user_id] for q in questions]
+def folds_of(questions: Sequence[Question]) -> list[int]:
+    """Return the fold of each question: that of its user.
+
+    Users who share a persona question are in one fold, unless that joins too many. In a set with pairs of users who
+    have opposite personas, a classifier would otherwise learn from one the opposite of what is right for the other.
+    """
+    first: dict[str, int] = {}
+    group = {q.user_id: q.user_id for q in questions}
+    for question in questions:
+        if question.type == "persona":
+            one, other = group[question.user_id], group[first.setdefault(question.question, question.user_id)]
+            if one != other:
+                group = {user: one if own == other else own for user, own in group.items()}
+    if max(Counter(group.values()).values(), default=0) > len(group) / _FOLDS:
+        group = {user: user for user in group}
+    order = sorted(set(group.values()), key=lambda one: seeded_number(0, "folds", str(one)))
+    fold = {one: n % _FOLDS for n, one in enumerate(order)}
+    return [fold[group[q.user_id]] for q in questions]
 
 
 def best_control(floors: Mapping[str, Any]) -> str | None:
