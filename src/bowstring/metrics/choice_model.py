@@ -12,7 +12,7 @@ Newton's method with conjugate gradients: no matrix larger than the data is buil
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -189,14 +189,25 @@ class _Problem:
         return step
 
 
-def cross_validated(choices: Choices, fold: Places, text: Places | None = None, *, penalty: float = PENALTY) -> Floats:
+def cross_validated(
+    choices: Choices,
+    fold: Places,
+    *,
+    text: Places | None = None,
+    label: Places | None = None,
+    penalty: float = PENALTY,
+) -> Floats:
     """Return the hits of each choice by a model that was fitted on the other folds. With `text`, choices whose text
-    occurs in a fold are not used for it, in whatever fold they are."""
+    occurs in a fold are not used for it, in whatever fold they are. With `label`, all labels weigh the same in every
+    fit: a label that is rare in a fold is frequent in the others, and would be guessed there for that alone."""
     found = np.zeros(len(choices))
     for one in np.unique(fold):
         held_out, others = np.flatnonzero(fold == one), fold != one
         if text is not None:
             others &= ~np.isin(text, text[held_out])
-        coefficients = fit(choices.take(np.flatnonzero(others)), penalty)
-        found[held_out] = choices.take(held_out).hits(coefficients)
+        known = choices.take(np.flatnonzero(others))
+        if label is not None:
+            number = np.bincount(label[others], minlength=1)
+            known = replace(known, weight=len(known) / max(1, int((number > 0).sum())) / number[label[others]])
+        found[held_out] = choices.take(held_out).hits(fit(known, penalty))
     return found

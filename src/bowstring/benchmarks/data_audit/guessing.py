@@ -58,12 +58,11 @@ def guess_label(items: Sequence[Labelled]) -> Guess | None:
     if len(classes) < 2 or len({item.cluster for item in items}) < 2:
         return None
     place = {label: n for n, label in enumerate(classes)}
-    counts = {label: sum(item.label == label for item in items) for label in classes}
     rows = rows_of([item.features for item in items])
     right = [place[item.label] for item in items]
-    weight = [len(items) / (len(classes) * counts[item.label]) for item in items]
-    choices = Choices.of(_per_class(rows, len(classes)), [len(classes)] * len(items), right, weight)
-    hits = cross_validated(choices, folds_of([item.cluster for item in items]), _texts([item.text for item in items]))
+    choices = Choices.of(_per_class(rows, len(classes)), [len(classes)] * len(items), right)
+    fold, text = folds_of([item.cluster for item in items]), _texts([item.text for item in items])
+    hits = cross_validated(choices, fold, text=text, label=np.asarray(right, dtype=np.intp))
     scores: dict[str, list[Score]] = {label: [] for label in classes}
     for item, hit in zip(items, hits.tolist(), strict=True):
         scores[item.label].append(Score(item.cluster, hit))
@@ -94,7 +93,8 @@ def guess_option(items: Sequence[Options]) -> Guess | None:
     choices = Choices.of(rows, [len(item.features) for item in items], [item.right for item in items])
     dealt = folds_of([item.cluster for item in items])
     fold = [own if item.fold is None else item.fold for item, own in zip(items, dealt.tolist(), strict=True)]
-    hits = cross_validated(choices, np.asarray(fold, dtype=np.intp), _texts([item.text for item in items]))
+    text = _texts([item.text for item in items])
+    hits = cross_validated(choices, np.asarray(fold, dtype=np.intp), text=text)
     chances = [1 / len(item.features) for item in items]
     return guess_by_rule(zip((item.cluster for item in items), hits.tolist(), chances, strict=True))
 
