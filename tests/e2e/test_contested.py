@@ -14,7 +14,7 @@ def share(messages, salt):
 
 
 def steady(messages):
-    return "GOLD" if share(messages, "steady") < 0.75 else "wrong"
+    return "GOLD" if share(messages, "steady") < 0.6 else "wrong"
 
 
 def cautious(messages):

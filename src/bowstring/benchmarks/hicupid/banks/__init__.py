@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from bowstring.benchmarks.hicupid.types import Persona, Sentiment
@@ -73,9 +73,9 @@ class Dimension:
     general: tuple[str, ...]
     common: frozenset[str]  # words in the names of several subjects, such as 'diet'
 
-    def telling_words(self, text: str) -> set[str]:
+    def telling_words(self, text: str) -> frozenset[str]:
         """The content words of a text that can tell subjects apart."""
-        return content_words(text) - self.common
+        return _words(text) - self.common
 
     @property
     def category(self) -> str:
@@ -83,6 +83,11 @@ class Dimension:
 
     def record(self, subject: str, side: Sentiment) -> Persona:
         return Persona(self.category, self.relations[side], subject, side)
+
+
+@lru_cache(maxsize=16_384)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(content_words(text))
 
 
 @cache
