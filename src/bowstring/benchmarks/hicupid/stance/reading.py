@@ -1,0 +1,194 @@
+"""The stance of a whole answer: what its clauses say about the subject, put together.
+
+for       the answer recommends the subject or builds on it
+against   it steers away from the subject, or says that the user does
+open      it brings the subject up and takes no side, or takes both
+none      it does not bring the subject up
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bowstring.benchmarks.hicupid.stance import words as w
+from bowstring.benchmarks.hicupid.stance.clauses import MENTION, PRONOUN, RIVAL, SELF, YOU, Clause, Token, clauses_of
+from bowstring.benchmarks.hicupid.stance.names import Field, marked
+from bowstring.benchmarks.hicupid.stance.signs import NEUTRAL, Sign, sign_of
+from bowstring.benchmarks.hicupid.stance.worded import Wordings
+
+Stance = Literal["for", "against", "open", "none"]
+
+_NEGATIVE = (w.NEGATION, w.EXCEPT, w.AVOID, w.DISLIKE, w.DISPLEASE, w.BAD, w.SWAP)
+_TURNS = frozenset(["but", "however", "yet", "nevertheless", "still"])
+_CONCEDES = frozenset(["although", "though", "while", "whereas"])
+_ASIDE = ("that said", "even so", "having said", "all the same", "in spite", "despite")
+_OPENS = frozenset((",", ":", "?", "—", "–", "--", "-", "("))  # after it, something is said about a bare mention
+_NEAR = 2  # clauses after a mention in which a pronoun stands for it
+_LIST = 3  # things named alike
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    sign: Sign
+    clause: int
+    named: bool  # whether the clause names the subject; otherwise a pronoun stands for it
+
+
+def stance_of(answer: str, field: Field, subject: str, wordings: Wordings | None = None) -> Stance:
+    """The stance of an answer; `wordings` are those of the generator that made the question."""
+    if wordings is not None:
+        side = wordings.side(answer, subject)
+        if side is not None:
+            return "for" if side == "POS" else "against"
+        plan = wordings.plan(answer, subject)
+        if plan is not None and not any(clause.has(*_NEGATIVE) for clause in clauses_of(plan[1])):
+            return "for" if plan[0] == "POS" else "against"
+        answer = wordings.marked(answer, subject)
+    clauses = clauses_of(marked(answer, field, subject))
+    if not any(clause.mentions() for clause in clauses):
+        return "none"
+    return _decided(clauses, evidence_in(clauses))
+
+
+def evidence_in(clauses: list[Clause]) -> list[Evidence]:
+    found: list[Evidence] = []
+    plural, last = False, -9  # of the latest mention
+    for n, clause in enumerate(clauses):
+        at = clause.mentions()
+        for place in at:
+            found.append(Evidence(_in_context(clauses, n, place), n, True))
+            plural, last = clause.tokens[place].plural, n
+        if last < 0:
+            continue
+        if not at and clause.has(RIVAL):
+            last = -9
+            continue
+        for place, token in enumerate(clause.tokens):
+            if token.kind == PRONOUN and n - last <= _NEAR and (not at or place > at[-1]):
+                if token.plural != plural and token.text not in ("that", "one", "there", "they", "them", "it"):
+                    continue
+                sign = sign_of(clause, place)
+                if sign.weight >= 2:
+                    found.append(Evidence(sign, n, False))
+    return found
+
+
+def _in_context(clauses: list[Clause], n: int, place: int) -> Sign:
+    """What a clause says about a mention in it, with what the next or the clause before adds if it says nothing."""
+    clause = clauses[n]
+    sign = sign_of(clause, place)
+    after = clauses[n + 1] if n + 1 < len(clauses) else None
+    if sign.weight >= 2:
+        return _asked(clause, sign)
+    if (
+        after is not None
+        and after.tokens[0].text in ("which", "that", "who", "where", "whose")
+        and place >= len(clause.tokens) - 3
+    ):
+        said = _said_in(after)
+        if said.weight:
+            return said
+    bare = sum(t.kind == " " for t in clause.tokens) <= 2 and not clause.has(YOU, SELF)
+    if bare and not sign.weight and after is not None and not after.mentions() and clause.end in _OPENS:
+        said = _said_in(after)
+        if said.weight and not after.has(PRONOUN):
+            return said
+    if bare and not sign.weight and n:
+        before = clauses[n - 1]
+        if before.sentence == clause.sentence and before.end in (",", ":", "", "—", "-"):
+            said = _inherited(before)
+            if said.weight:
+                return said
+    return _asked(clause, sign)
+
+
+def _said_in(clause: Clause) -> Sign:
+    """What a clause without a mention says about the thing that it is about."""
+    probe = Clause([Token("", MENTION), *clause.tokens], clause.lead, clause.sentence)
+    return sign_of(probe, 0)
+
+
+def _inherited(before: Clause) -> Sign:
+    """A list or an apposition goes on with the governor of the clause before."""
+    if before.tokens and before.tokens[0].kind == w.EXCEPT and before.end == ",":
+        return NEUTRAL
+    probe = Clause([*before.tokens, Token("", MENTION)], before.lead, before.sentence)
+    return sign_of(probe, len(before.tokens))
+
+
+def _asked(clause: Clause, sign: Sign) -> Sign:
+    """'Why bother with X?' and 'who needs X?' are against it."""
+    if (
+        clause.end == "?"
+        and clause.tokens[0].text in ("why", "who")
+        and sign.value > 0
+        and not clause.says("why not", "else")
+    ):
+        first = clause.tokens[0].text
+        if first == "who" or clause.says("would", "bother", "should", "risk"):
+            return sign.times(-1)
+    return sign
+
+
+def _decided(clauses: list[Clause], evidence: list[Evidence]) -> Stance:
+    score, strong = 0.0, False
+    signs: list[tuple[float, Evidence]] = []
+    for one in evidence:
+        clause, sign = clauses[one.clause], one.sign
+        value = float(sign.value * sign.weight)
+        if clause.lead == "if" or (clause.lead == "whether"):
+            value *= 0.1
+        elif sign.who == "others" and not sign.advice:
+            value *= -0.3
+            if not sign.weight:
+                value = -0.6
+        elif not one.named:
+            value *= 0.8
+        if clause.lead in _CONCEDES:
+            value *= 0.4
+        signs.append((value, one))
+        strong = strong or abs(value) >= 2
+    turn = _turn(clauses, evidence)
+    for value, one in signs:
+        score += value * (0.3 if one.clause < turn else 1.0)
+    if score <= -0.5:
+        return "against"
+    if score >= 1.5:
+        return "for"
+    if score < 0 or any(value <= -2 for value, _ in signs):
+        return "open"
+    return "for" if _addressed(clauses, evidence) and not _listed(clauses, evidence) else "open"
+
+
+def _turn(clauses: list[Clause], evidence: list[Evidence]) -> int:
+    """The clause of the last contrast that has evidence on both of its sides, or -1."""
+    at = [e.clause for e in evidence if e.sign.weight]
+    found = -1
+    for n, clause in enumerate(clauses):
+        text = " ".join(t.text for t in clause.tokens[:4])
+        if (clause.lead in _TURNS or clause.tokens[0].text in _TURNS or text.startswith(_ASIDE)) and any(
+            e >= n for e in at
+        ):
+            found = n
+    return found
+
+
+def _addressed(clauses: list[Clause], evidence: list[Evidence]) -> bool:
+    """Whether the answer speaks to the user where it brings the subject up."""
+    places = {e.clause for e in evidence if e.named}
+    near = {m for n in places for m in (n - 1, n, n + 1, n + 2) if 0 <= m < len(clauses)}
+    if any(clauses[n].lead in ("if", "whether") for n in places):
+        return False
+    return any(clauses[n].has(YOU, SELF, w.RECOMMEND) or clauses[n].imperative() for n in near)
+
+
+def _listed(clauses: list[Clause], evidence: list[Evidence]) -> bool:
+    """Whether the subject is one of several things in a row."""
+    for one in evidence:
+        if one.named and one.sign.weight < 3:
+            row = [c for c in clauses if c.sentence == clauses[one.clause].sentence]
+            short = [c for c in row if len(c.tokens) <= 4]
+            if len(short) >= _LIST - 1 and len(row) >= _LIST and any(c.says("and", "or") for c in row[-2:]):
+                return True
+    return False

@@ -1,0 +1,275 @@
+"""What one clause says about a mention in it: a sign from the words that govern the mention, times each negation.
+
+To the left of the mention, its governor is a verb ('avoid X'), a noun or adjective with a preposition ('fond of X'), a
+preposition ('without X') or a comparison ('rather than X'). If there is none, the mention is a subject, and the rest
+says something about it ('X bores you').
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from bowstring.benchmarks.hicupid.stance import words as w
+from bowstring.benchmarks.hicupid.stance.clauses import AUXILIARIES, MENTION, PRONOUN, RIVAL, SELF, YOU, Clause, Token
+from bowstring.benchmarks.hicupid.stance.names import AGAINST, FOR
+
+_FAN, _HATER = w.group("fan"), w.group("hater")
+_BE = w.group("be")
+_PREPOSITIONS = w.group("prepositions")
+_CHAIN = _PREPOSITIONS | w.group("articles") | AUXILIARIES | w.group("chain")
+_OUT, _IN = w.group("put_out"), w.group("put_in")
+_CHOICES = w.group("choices")
+_TURNED_FROM = frozenset(
+    ("others", "other people", "somebody else", "someone else", "everyone else", "everybody else", "anyone else")
+)
+_LESS = frozenset(("less", "fewer", "worse", "least"))
+_SKIPPED = 9  # words between a mention and its governor
+_CHAINED = 3  # words between a governor and what governs it
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """`value` is 1 (for), -1 (against) or 0; `weight` is 3 for a clear governor, 1 for a negation alone, 0 for none."""
+
+    value: int
+    weight: int
+    who: str = ""  # 'you', 'others', 'self' or '' for nobody
+    advice: bool = False  # whether it says what to do
+    governor: str = ""
+
+    def times(self, sign: int) -> Sign:
+        return replace(self, value=self.value * sign)
+
+
+NEUTRAL = Sign(0, 0)
+
+
+def sign_of(clause: Clause, at: int) -> Sign:
+    """What a clause says about its token `at`, a mention or a pronoun that stands for one."""
+    tokens = clause.tokens
+    if tokens[at].text in (FOR, AGAINST):
+        return Sign(1 if tokens[at].text == FOR else -1, 3, "you", governor="worded")
+    compound = _compound(tokens, at)
+    found = _governed(clause, at, compound)
+    if found.weight >= 2 or (found.weight and found.governor == w.NEGATION and not _predicate_follows(tokens, at)):
+        return found
+    said = _said_of(tokens, at)
+    if said.weight > found.weight:
+        return replace(said, who=said.who or found.who)
+    return found if found.weight else replace(said, who=said.who or found.who)
+
+
+def _compound(tokens: list[Token], at: int) -> int:
+    """1 for 'X fan', -1 for 'X hater' and 'X-free', 0 otherwise."""
+    after = tokens[at + 1].text.lstrip("-") if at + 1 < len(tokens) else ""
+    return 1 if after in _FAN else -1 if after in _HATER else 0
+
+
+def _predicate_follows(tokens: list[Token], at: int) -> bool:
+    return at + 1 < len(tokens) and tokens[at + 1].text in AUXILIARIES
+
+
+def _governed(clause: Clause, at: int, compound: int) -> Sign:
+    """The sign from the words before the mention, from right to left."""
+    tokens = clause.tokens
+    sign, weight, governor, who = compound or 1, 3 if compound else 0, "compound" if compound else "", ""
+    gap, chained, object_between, preposition = 0, 0, False, ""
+    n = at - 1
+    while n >= 0:
+        token = tokens[n]
+        kind, text = token.kind, token.text
+        if kind == w.NEGATION:
+            if (
+                text in ("nobody", "no one")
+                and tokens[n + 1].text in ("with", "of", "like")
+                and not any(t.text in AUXILIARIES for t in tokens[n + 1 : at])
+            ):
+                break  # 'nobody with your love of X'
+            cancelled = governor == "" and _is_time(tokens, at)
+            sign = sign if cancelled else -sign
+            weight = max(weight, 0 if cancelled else 2 if n == at - 1 else 1)
+            governor = governor or w.NEGATION
+        elif kind == w.EQUAL:
+            if any(t.kind == w.NEGATION for t in tokens[:n]):
+                sign, weight, governor = -sign, 3, governor or kind
+        elif (
+            kind in (w.AVOID, w.RECOMMEND, w.PLACE)
+            and not token.base
+            and n
+            and tokens[n - 1].text in _BE
+            and not text.endswith("ing")
+        ):
+            gap += 1  # passive: 'is sold with X'
+        elif kind == w.RECOMMEND and text == "used" and tokens[n + 1].text == "to":
+            sign, weight = -sign, min(weight, 2)  # 'you used to love X'
+        elif kind == w.EXCEPT and not (text == "against" and governor in (w.DISLIKE, w.AVOID)):
+            sign, weight, governor = -sign, 3, governor or w.EXCEPT
+        elif text == "than":
+            sign, weight, governor = -sign, 3, governor or "than"
+            object_between = True
+        elif (
+            text == "over"
+            and any(t.kind in (w.RECOMMEND, w.LIKE) and t.text.split()[0] in _CHOICES for t in tokens[:n])
+            and not governor
+        ):
+            sign, weight, governor = -sign, 3, "over"
+        elif kind in (w.AVOID, w.SWAP) and governor in (
+            "",
+            w.NEGATION,
+            w.RECOMMEND,
+            w.LIKE,
+            w.GOOD,
+            w.EXCEPT,
+            w.AVOID,
+            w.DISLIKE,
+            "compound",
+            "than",
+        ):
+            if governor == "" and gap and preposition in ("for", "to", "into", "with" if kind == w.SWAP else ""):
+                weight, governor = 3, w.RECOMMEND  # 'skip A for X'
+            elif governor == "than" and object_between:
+                pass
+            else:
+                sign, weight, governor = -sign, 3, governor or kind
+        elif kind == w.DISLIKE and (governor != "than"):
+            sign, weight, governor = -sign, 3, governor or kind
+        elif kind == w.LIKE:
+            weight, governor = 3, governor or kind
+        elif kind == w.DISPLEASE and tokens[n + 1].text in ("by", "with", "at", "of") and not governor:
+            sign, weight, governor = -sign, 3, kind
+        elif kind in (w.GOOD, w.BAD) and not governor and text not in ("out", "into") and _linked(tokens, n, at):
+            sign, weight, governor = (sign if kind == w.GOOD else -sign), 3, kind
+        elif (
+            kind == w.BAD
+            and governor in ("than", w.RECOMMEND)
+            and text.split()[0]
+            in _LESS
+            | {
+                "tired",
+                "sick",
+                "afraid",
+                "wary",
+                "reluctant",
+                "loath",
+                "unwilling",
+                "averse",
+                "mistake",
+                "wrong",
+                "bad",
+                "foolish",
+                "pointless",
+                "unwise",
+            }
+        ):
+            sign = -sign
+        elif kind == w.PLACE and not governor:
+            placed = _placed(tokens, at)
+            sign, weight, governor = sign * (placed or 1), 3 if placed else 1, kind
+        elif kind == w.RECOMMEND and not governor:
+            weight, governor = max(weight, 2), w.RECOMMEND
+        elif kind == w.OTHERS:
+            who = who or "others"
+            if governor:
+                break
+        elif kind in (YOU, SELF):
+            who = who or ("you" if kind == YOU else "self")
+        elif kind == RIVAL:
+            gap += 1
+            if governor not in ("", "than"):
+                break
+        elif text in _CHAIN:
+            if not governor and text in _PREPOSITIONS and not preposition:
+                preposition = text
+        elif kind == w.TRANSPARENT or text.endswith("ly"):
+            pass
+        else:
+            gap += 1
+            chained += bool(governor) and governor != "than"
+            if gap > _SKIPPED or chained > _CHAINED:
+                break
+        n -= 1
+    if not weight:
+        return NEUTRAL if not who else Sign(0, 0, who)
+    advice = (
+        clause.imperative()
+        or who == "self"
+        or (who == "you" and clause.says("could", "should", "might", "can", "need"))
+    )
+    return Sign(sign, weight, who, advice, governor)
+
+
+def _linked(tokens: list[Token], n: int, at: int) -> bool:
+    """Whether only a preposition, articles and a few words stand between a noun or adjective and the mention."""
+    between = tokens[n + 1 : at]
+    if not between:
+        return tokens[n].text.split()[-1] not in ("person", "people", "type", "right", "for you")
+    first = between[0].text
+    if first not in _PREPOSITIONS and first not in ("is", "are", "was", "to"):
+        return tokens[n].text.split()[-1] in _PREPOSITIONS and len(between) <= 3
+    return len(between) <= 5
+
+
+def _is_time(tokens: list[Token], at: int) -> bool:
+    """Whether a negation is about time: 'you have not had X in a while'."""
+    return any(t.text in ("while", "ages", "yet", "lately", "recently", "long") for t in tokens[at + 1 :])
+
+
+def _placed(tokens: list[Token], at: int) -> int:
+    """The sign of what follows the object of 'keep', 'leave', 'put' and the like."""
+    after = [t.text for t in tokens[at + 1 : at + 6]]
+    if any(a == "to" and b in ("them", "her", "him", "those") for a, b in pairwise(after)):
+        return -1
+    for n, text in enumerate(after):
+        if text in _TURNED_FROM or any(
+            text == k
+            for k in ("rest", "miss", "pass", "drawer", "bottom", "last", "cupboard", "attic", "wardrobe", "rack")
+        ):
+            return -1
+        if (
+            text in _OUT
+            or text.startswith(("off ", "out ", "at a distance", "at arm"))
+            or (n == 0 and text in ("from", "for"))
+        ):
+            return -1 if text != "for" else (-1 if any(t in _TURNED_FROM for t in after) else 1)
+        if text in _IN or text in ("try", "go", "chance", "at the top", "top"):
+            return 1
+    return 0
+
+
+def _said_of(tokens: list[Token], at: int) -> Sign:
+    """The sign of what follows a mention that is a subject: 'X is not your thing'."""
+    sign, negated, who, gap = 1, False, "", 0
+    weak = NEUTRAL
+    for n, token in enumerate(tokens[at + 1 :], at):
+        kind, text, before = token.kind, token.text, tokens[n].text if n > at else ""
+        if kind == w.NEGATION or kind == w.EXCEPT:
+            sign, negated = -sign, True
+        elif kind in (w.GOOD, w.LIKE, w.PLEASE):
+            if text in ("into", "person", "man", "woman", "type"):
+                continue
+            return Sign(sign, 3, who, governor="said")
+        elif text == "out" and before not in _BE | {"not", ""}:
+            gap += 1
+        elif kind in (w.BAD, w.DISLIKE, w.DISPLEASE, w.AVOID):
+            return Sign(-sign, 3, who, governor="said")
+        elif kind == w.RECOMMEND and not weak.weight:
+            weak = Sign(sign, 1, who, governor="said")
+        elif kind == w.OTHERS:
+            who = who or "others"
+        elif kind == YOU:
+            who = "you"
+        elif kind in (MENTION, RIVAL):
+            break
+        elif kind == PRONOUN or text in AUXILIARIES or text in _CHAIN:
+            continue
+        else:
+            gap += 1
+            if gap > 7:
+                break
+    if negated:
+        return Sign(sign, 1, who, governor="said")
+    return replace(weak, who=who) if weak.weight else (Sign(0, 0, who) if who else NEUTRAL)
+
+
+__all__ = ["NEUTRAL", "SELF", "Sign", "sign_of"]
