@@ -127,7 +127,7 @@ def balanced_accuracy(known: list[dict]) -> float:
     return sum(sum(found) / len(found) for found in right.values()) / 2
 
 
-@pytest.mark.parametrize("name", ["development", "sealed"])
+@pytest.mark.parametrize("name", ["development", "sealed", "review"])
 def test_statements_are_read_as_the_rules_that_they_state(name):
     assert len(statements(name)) >= 100
     assert balanced_accuracy(statements(name)) >= 0.97
@@ -155,3 +155,14 @@ def test_vague_statements_state_no_rule():
         "The user prefers it the way it was last time.",
     ):
         assert read_rules(said) == ()
+
+
+def test_two_statements_of_one_sentence_do_not_share_their_polarity():
+    for said, meant in (
+        ("Deadlines and risks should both be left out.", {"no-deadline", "no-risk"}),
+        ('Without "I" or "we" that still uses contractions such as "it\'s".', {"no-first-person", "contractions"}),
+        ("Buzzwords should be replaced by a numbered list.", {"no-jargon", "numbered"}),
+        ("Quantities belong in metric units and exclamation marks are to be avoided.", {"metric", "no-exclamation"}),
+        ("The user thinks headings chop the text up and wants them removed.", {"no-headings"}),
+    ):
+        assert set(read_rules(said)) == meant, said

@@ -33,13 +33,13 @@ _FIRST = (
 )
 _LAST = (
     r"\b(?:ends?|ending|last|clos\w+|finish\w*|finally|build\w* (?:up )?to\w*|builds? up|lead\w* up|hold\w* back|until|"
-    r"sav\w+|final|conclud\w+|wrap\w* up|at the end)\b"
+    r"sav\w+|final|conclud\w+|wrap\w* up|round\w* (?:\w+ ){0,2}(?:off|out)|sign\w* off|at the end)\b"
 )
 _NUMBER = r"(?:\d+|ninety|a hundred|fifteen|twenty|twenty-five|twelve|ten|eighty|sixty)"
 _SENTENCE_LENGTH = r"\bsentences?\b"
 
 MENTIONS: tuple[Mention, ...] = (
-    _mention(r"\bbullet\w*", "bullets", "no-bullets"),
+    _mention(r"\bbullet\w*|\bdot[- ]points?\b", "bullets", "no-bullets"),
     _mention(
         r"\bnumbered\b|\bnumber (?:the|each|all|every|its)\b|\bordered\b[^.]*\blist\b|\benumerat\w+|"
         r"\b(?:steps|points|items)\b.*\bcarry numbers\b|\b(?:steps|points|items) (?:must|should) be numbered",
@@ -58,17 +58,29 @@ MENTIONS: tuple[Mention, ...] = (
         "prose",
         unless=r"bullet|number|ordered|waiting",
     ),
-    _mention(r"\btables?\b|\btabular\b|\brows\b|\bcolumns\b|\bgrids?\b", "table", "no-table"),
+    _mention(
+        r"\btables?\b|\btabular\b|\brows\b|\bcolumns\b|\bgrids?\b",
+        "table",
+        "no-table",
+        unless=r"\b(?:on|to|across|at|off|under) the table\b",
+    ),
     _mention(
         r"\b(?:sub)?headings?\b|\bsection titles?\b|\bheaders?\b|\bsections?\b.*\btitles?\b", "headings", "no-headings"
     ),
-    _mention(r"\bbold\w*", "bold", "no-bold", unless=r"\btone\b|\bconfident\b"),
+    _mention(
+        r"\bbold\w*",
+        "bold",
+        "no-bold",
+        unless=r"\btone\b|\bconfident\b|\bbold (?:idea|proposal|claim|move|step|vision|plan|suggestion|statement|"
+        r"choice)s?\b",
+    ),
     _mention(
         rf"\b(?:under|below|fewer than|less than|shorter than|atmost|at most|up to|maximum of|within) {_NUMBER} "
         r"words\b|\b(?:\d\d|ninety) words (?:or fewer|or less|at most|maximum)\b",
         "short",
         "long",
-        unless=rf"{_SENTENCE_LENGTH}|\b1[3-9]\d\b|\b[2-9]\d\d\b",
+        unless=rf"{_SENTENCE_LENGTH}|\b1[3-9]\d\b|\b[2-9]\d\d\b|\b(?:\d|[12]\d|ten|twelve|fifteen|"
+        rf"twenty(?:-five)?) words\b",
     ),
     _mention(
         r"\b(?:[2-9]\d|1[01]\d|ninety)[- ]words?\b|\bword (?:count|limit)\b.*\b(?:[2-9]\d|1[01]\d)\b",
@@ -84,7 +96,7 @@ MENTIONS: tuple[Mention, ...] = (
     ),
     _mention(
         r"\b(?:at least|more than|over|atleast|minimum of|exceed\w*|longer than) (?:1\d\d|[2-9]\d\d|a hundred)\b|"
-        r"\b1\d\d words or more\b|\b\d{3}\+ words\b",
+        r"\b1\d\d words (?:or more|upwards?|and up|plus)\b|\b\d{3}\+ words\b",
         "long",
         "short",
         unless=_SENTENCE_LENGTH,
@@ -112,20 +124,22 @@ MENTIONS: tuple[Mention, ...] = (
     ),
     _mention(
         rf"\b(?:long|winding|complex|longer)\b.*\bsentences?\b|\bsentences?\b.*\b(?:long|longer)\b|"
-        rf"\bsentences?\b.*\b(?:more than|over|exceed\w*|longer than|at least) {_NUMBER}\b",
+        rf"\bsentences?\b.*\b(?:more than|over|exceed\w*|longer than|at least|beyond|past) {_NUMBER}\b",
         "long-sentence",
         "short-sentences",
         unless=r"\batmost\b",
     ),
     _mention(
-        r"\b(?:conclusions?|bottom line|outcome|verdict|main result|result|takeaway)\b",
+        r"\b(?:conclusions?|bottom line|outcome|verdict|main result|result|takeaway|recommendations?|"
+        r"main (?:point|message))\b",
         "conclusion-first",
         "conclusion-last",
         needs=_FIRST,
         unless=_LAST,
     ),
     _mention(
-        r"\b(?:conclusions?|bottom line|outcome|verdict|main result|result|takeaway)\b",
+        r"\b(?:conclusions?|bottom line|outcome|verdict|main result|result|takeaway|recommendations?|"
+        r"main (?:point|message))\b",
         "conclusion-last",
         "conclusion-first",
         needs=_LAST,
@@ -138,13 +152,20 @@ MENTIONS: tuple[Mention, ...] = (
         unless=r"question mark|\b(?:open|start|begin)\w* with a question",
     ),
     _mention(
-        r"\bquestions?\b|\bask(?:s|ing)?\b|\bquestion-free\b",
+        r"\bquestions?\b|\bask(?:s|ing|ed)?\b(?! (?:for|to)\b)|\bquestion-free\b",
         None,
         "no-questions",
         unless=rf"{_LAST}|question mark|\banswer\b",
     ),
     _mention(
+        r"\bquestion marks?\b|\bnothing\b.*\basked\b|\bask(?:s|ing)? nothing\b",
+        None,
+        "no-questions",
+        unless=r"\b(?:answer|clos|end)\w*\b",
+    ),
+    _mention(
         r"\bsources?\b|\bcit(?:e|es|ed|ing|ation|ations)\b|\breferenc\w+\b|\battribut\w+|"
+        r"\bwhere (?:\w+ )?(?:facts?|information|claims?|statements?|numbers?|things?)\b(?: \w+)* from\b|"
         r"\bwhere (?:the )?(?:facts|information|claims)\b",
         "source",
         "no-source",
@@ -155,11 +176,12 @@ MENTIONS: tuple[Mention, ...] = (
         "no-example",
     ),
     _mention(
-        r"\brisks?\b|\bdangers?\b|\bwarn\w*|\bhazards?\b|\bdownsides?\b|\bcould go wrong\b|\bpitfalls?\b|"
+        r"\brisks?\b|\bdangers?\b|\bwarn\w*|\bhazards?\b|\bdownsides?\b|\b(?:could|might|may|can) go wrong\b|"
+        r"\bpitfalls?\b|"
         r"\balarming\b",
         "risk",
         "no-risk",
-        unless=r"honest about",
+        unless=r"honest about|\b(?:take|takes|taking|run|runs) (?:a )?risks?\b",
     ),
     _mention(
         r"\bdeadlines?\b|\bdue dates?\b|\bby when\b|\bby (?:what|which) date\b|"
@@ -170,13 +192,16 @@ MENTIONS: tuple[Mention, ...] = (
     ),
     _mention(r"\b(?:timing|time frame|timeline|dates?) open\b", "no-deadline", "deadline"),
     _mention(
-        r"\bfigures?\b|\bnumbers\b|\bnumerals?\b|\bnumeric(?:al)?\b|\bdigits?\b|\bstatistics?\b|\bquantif\w+|\bpercentages?\b",
+        r"\bfigures?\b|\bnumbers\b|\b(?:single|any|concrete|exact) number\b|\bnumerals?\b|\bnumeric(?:al)?\b|"
+        r"\bdigits?\b|\bstatistics?\b|\bquantif\w+|\bpercentages?\b",
         "figures",
         "no-figures",
         unless=r"\bcarry numbers\b|\benumerat|\bfigures? of speech\b",
     ),
     _mention(
-        r"\bcomparisons?\b|\bcompar(?:e|es|ing)\b|\banalog(?:y|ies)\b|\bmetaphors?\b|\bsimiles?\b",
+        r"\bcomparisons?\b|\bcompar(?:e|es|ing)\b|\banalog(?:y|ies)\b|\bmetaphors?\b|\bsimiles?\b|\bliken\w*\b|"
+        r"\b(?:image|picture)s? from (?:daily|everyday) life\b|"
+        r"\bcompared (?:to|with) (?:something|things?|an?|everyday|familiar)\b",
         "comparison",
         "no-comparison",
         unless=r"\bcompare the (?:two|options)\b|\bwith each other\b",
@@ -188,7 +213,12 @@ MENTIONS: tuple[Mention, ...] = (
         "first-person",
         "no-first-person",
     ),
-    _mention(r"\bimpersonal\w*|\bthird[- ]person\b", "no-first-person", "first-person"),
+    _mention(
+        r"\bimpersonal\w*|\bthird[- ]person\b",
+        "no-first-person",
+        "first-person",
+        unless=r"['\"](?:i|we)['\"]|\bfirst[- ]person\b",
+    ),
     _mention(
         r"\bsecond[- ]person\b|(?:^|[\s(])['\"]you['\"]|\bword you\b|"
         r"\baddress\w* (?:the|its|their|a)?\s?readers?\b|"
@@ -198,13 +228,14 @@ MENTIONS: tuple[Mention, ...] = (
     ),
     _mention(r"\bcontract(?:ion|ions|ed|ing)\b|\bshort(?:ened)? forms?\b", "contractions", "no-contractions"),
     _mention(
-        r"\b(?:written|write|spell\w*) out\b|\bin full\b(?! paragraphs)|\bfull forms?\b",
+        r"\b(?:written|write|spell\w*) out\b|\bfullforms\b|\bin full\b(?! paragraphs)|\bfull forms?\b",
         "no-contractions",
         "contractions",
         unless=r"contract",
     ),
     _mention(
-        r"\bjargon\b|\bbuzzwords?\b|\bsynerg\w+|\b(?:business|management|corporate) terms\b|"
+        r"\bjargon\b|\bbuzzwords?\b|\bbusiness vocabulary\b|\bcorporate (?:vocabulary|phrases|terms)\b|"
+        r"\bsynerg\w+|\b(?:business|management|corporate) terms\b|"
         r"\bcorporate (?:language|speak)\b|\bmanagement[- ]speak\b|"
         r"\bbusiness (?:language|speak)\b",
         "jargon",

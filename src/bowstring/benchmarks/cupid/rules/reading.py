@@ -13,6 +13,7 @@ and tables"). A mention of a feature in a positive chunk states one of its rules
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -33,6 +34,7 @@ _LIMITS = re.compile(
     r"\b(?:may|must|should|do) not exceed\b"
     r"|\bmay exceed\b|\bnot (?:only|just)\b|\bno fewer\b|\bno less\b"
 )
+_COUNT = r"(\S+ words)"
 _LIMIT_WORDS = {
     "more": "atmost",
     "longer": "atmost",
@@ -49,10 +51,40 @@ _FIXED = (
     ),
     (re.compile(r"\b(?:spell|write|expand)\w*(?: out)?(?: all)? contractions\b"), "no contractions"),
     (re.compile(r"\b(?:without|with no|no) (?:line |paragraph )?breaks\b"), "unbroken"),
-    (re.compile(r"\b(long|short|brief|simple|clear), (?=\w+ sentences?\b)"), r"\1 "),
+    (re.compile(r"\b(long|lengthy|short|brief|simple|clear|crisp|punchy)(?:,| and) (?=\w+ sentences?\b)"), r"\1 "),
+    (re.compile(r"\bcontractions (?=(?:spelled|spelt|written) out\b)"), "no contractions "),
+    (re.compile(r"['\"](?:do not|it is|is not|cannot|we will|does not|that is)['\"]"), "fullforms"),
+    (re.compile(r"\b(?:short|light|low) on\b"), "without"),
+    (re.compile(rf"{_COUNT} (?:is|are|as|being) (?:the|an?) (?:\w+ )?(?:minimum|floor|least)\b"), r"atleast \1"),
+    (
+        re.compile(rf"{_COUNT} (?:is|are|as|being) (?:the|an?) (?:\w+ )?(?:maximum|ceiling|limit|cap|most)\b"),
+        r"atmost \1",
+    ),
+    (re.compile(r"\breferences? to (?=the (?:author|writer|reader)|oneself|itself)"), "words about "),
+    # "must not appear until the end" is a statement about the end.
+    (re.compile(r"(?:\bnot|n't) ((?:\w+ ){1,4}?until\b)"), r" \1"),
+    (
+        re.compile(rf"\b(?:above|over|beyond|more than|longer than) {_COUNT}\b[^.;]*\btoo (?:long|much|many)\b"),
+        r"atmost \1",
+    ),
+    (
+        re.compile(rf"\b(?:below|under|fewer than|less than) {_COUNT}\b[^.;]*\btoo (?:short|little|few)\b"),
+        r"atleast \1",
+    ),
 )
-_REASON = re.compile(r"\b(?:because|since|so that|so people|so they|as they|as it)\b.*")
-_SENTENCES = re.compile(r"[.;:!?\n]+(?:\s|$)|[()]|\s[-–—]\s|\bbut\b|\bhowever\b|\byet\b|\bexcept\b")
+# "X should be replaced by Y", "replace X with Y": the first is not wanted, the second is.
+_REPLACED = re.compile(
+    r"\b(?:replaced? (?:by|with)|give way to|make way for)\b|\breplac(?:e|es|ing)\b(?=.*\b(?:with|by)\b)"
+)
+_REASON = re.compile(
+    r"\b(?:because|since|so that|so people|so (?=(?:they|he|she|it|the reader|readers) (?:can|could|will|knows?|"
+    r"see))|as they|"
+    r"as it|so as (?:not )?to|in order (?:not )?to|to avoid (?:confusion|misunderstandings?))\b.*"
+)
+_SENTENCES = re.compile(
+    r"[.;:!?\n]+(?:\s|$)|[()]|\s[-–—]\s|\bbut\b|\bhowever\b|\byet\b|\bexcept\b|\bwhile\b|\bwhereas\b|\balthough\b|"
+    r"\bthat still\b"
+)
 _PIECES = re.compile(
     r"(?P<turn>,? (?:rather than|instead of|as opposed to|in place of|and not) )"
     r"|(?P<or>,? (?:or|nor) (?!more|fewer|less))|(?P<with>, with |,? with (?=no\b))|(?P<and>, (?:and|then) |,? and |, )"
@@ -67,8 +99,54 @@ _NEGATION = re.compile(
     r"steer\w* clear|stay\w* away|dislike\w*|hate\w*|unwanted|unwelcome|out of place|off-putting|distracting|"
     r"unnecessary|missing|absent|annoy\w*|complain\w*|forget\w*|shy away|exclud\w*|ban\w*|forbid\w*|lack\w*|"
     r"leav\w+ (?:\w+ ){0,4}?out|left out|keep\w* (?:\w+ ){0,3}out|kept out|cut out|eliminat\w*|remov\w*|drop\w*|"
-    r"minimi[sz]e\w*|against)\b|\b\w+n't\b|-free\b"
+    r"minimi[sz]e\w*|against|unmentioned|unsaid|unstated|(?:put|turned) off by|put\w* (?:\w+ )?off|tired of|"
+    r"allergic to|averse to|bother\w*|irritat\w*|"
+    r"abandon\w*|ditch\w*|scrap\w*|shun\w*|forgo\w*|discard\w*|refus\w*|reject\w*|resent\w*|object\w* to|"
+    r"(?:get|gets|getting) rid of|(?:do|does|doing) away with|cut down on|hold\w* back on|little patience|no patience|"
+    r"cringe|wince|grating|pompous|arrogant|childish|tedious|pointless|useless|silly|superfluous|redundant|clutter\w*|"
+    r"unhelpful|unpleasant|is lost|feels lost|incomplete|weaken\w*|spoil\w*|ruin\w*|interrupt\w*|confus\w*|"
+    r"break\w* (?:the|on|off|apart)|fall\w* (?:apart|to pieces)|in the way|waste of|(?:be|being) cut|(?:has|have|"
+    r"had|must) (?:to )?go$|"
+    r"get lost|shouty|laugh\w* at|patronis\w*|patroniz\w*|condescending|off limits|taboo|not an option|"
+    r"stop\w*|quit\w*|cease\w*|unnamed|to a minimum|leav\w+ (?:\w+ ){0,3}away|roll\w* (?:his|her|their) eyes|"
+    r"too (?!few\b|little\b|short\b|long\b|many\b|much\b)\w+)\b|\b\w+n't\b|-free\b"
 )
+# What somebody finds of a thing is a negation unless a good word is in it: "finds bold words aggressive".
+_OPINION = re.compile(
+    r"\b(?:finds?|considers?|regards?|deems?|thinks?(?! in\b)|feels?|believes?|calls?|perceives?|looks?|seems?|"
+    r"sounds?|appears?|"
+    r"com(?:e|es|ing) across|str(?:ike|ikes|uck))\b"
+)
+_GOOD = re.compile(
+    r"\b(?:help\w*|useful\w*|clear\w*|eas(?:y|ier|iest|ily)|important|essential|necess\w+|need\w*|nice\w*|good|"
+    r"best|better|"
+    r"great|valuable|value\w*|convenient|convincing|persuasive|friendl\w+|polite\w*|warm\w*|appropriate|fitting|"
+    r"fits?|right|"
+    r"effective|readable|accessible|engaging|reassuring|crucial|vital|indispensable|welcom\w+|attractive|pleas\w+|"
+    r"appealing|"
+    r"handy|practical|refreshing|trustworth\w+|credib\w+|professional|natural|lively|motivating|inviting|prefer\w+|"
+    r"desirable|acceptable|okay|fine|perfect|ideal|suit\w*|sensible|elegant|charming|worth\w*|satisf\w+|comfort\w*|"
+    r"should|must|ought|wants?|likes?|belongs?|works?|missing|more|like|impress\w+|calm\w*|memorable|vivid)\b"
+)
+# A further clause takes back what the one before it mentions: "thinks headings chop it up and wants them removed".
+_TAKEN_BACK = re.compile(
+    r"\b(?:them|they|it|these|those)\b.*\b(?:out|cut|go$|remov\w*|gone|dropped|deleted|avoided|left out|kept out|"
+    r"cut out|banned|omitted)\b"
+    r"|\b(?:should|must|can|may) be none\b"
+    r"|\b(?:without|avoid\w*|omit\w*|drop\w*|remov\w*|skip\w*|delet\w*|none of|rid of) (?:them|it|these|those)\b"
+)
+_ANY_VERB = re.compile(
+    r"\b(?:is|are|be|must|should|belongs?|comes?|goes|go|wants?|likes?|loves?|enjoys?|prefers?|needs?|expects?|asks?|"
+    r"uses?|has|have|gives?|write|puts?|say|shows?|adds?|includes?|ends?|begins?|starts?|opens?|closes?|lists?|"
+    r"states?|keeps?|"
+    r"makes?|stays?|contains?|wish(?:es)?|values?|appreciates?)\b"
+)
+_BOTH_NEGATED = re.compile(
+    r"\b(?:should|must|may|need|can|are|is)\b.*\b(?:avoided|left out|omitted|dropped|removed|unwanted|unwelcome|"
+    r"skipped|"
+    r"excluded|banned|forbidden|kept out|not|never)\b"
+)
+_BARE = 9  # words of a chunk that is only an object: "deadlines" in "deadlines and risks should be left out"
 _ARTICLE = re.compile(r"\W*(?:at least|an?|one|two|three|some|several|plenty of)\b")
 _MERE_NO = re.compile(r"\b(?:no|without|free of)\b")
 _VERB = re.compile(
@@ -98,10 +176,12 @@ _IMPLIES = {"prose": ("no-bullets", "no-table")}
 def read_rules(text: str) -> tuple[str, ...]:
     """The rules that a text states, in the order of the table; none if it states none that is known."""
     found: set[str] = set()
-    for chunk in _chunks(text[:_LONGEST]):
+    chunks = _chunks(text[:_LONGEST])
+    for chunk, following in zip(chunks, [*chunks[1:], _Chunk("", False)], strict=True):
+        negative = chunk.negative or _TAKEN_BACK.search(following.text) is not None
         for one in MENTIONS:
             if one.is_in(chunk.text):
-                rule = one.negative if chunk.negative else one.positive
+                rule = one.negative if negative else one.positive
                 found |= {rule} if rule else set()
     for rule, implied in _IMPLIES.items():
         if rule in found:
@@ -118,14 +198,17 @@ def _chunks(text: str) -> list[_Chunk]:
     found: list[_Chunk] = []
     for sentence in _SENTENCES.split(plain):
         negative = False
-        preferred = _PREFERS.search(sentence)
+        preferred, replaced = _PREFERS.search(sentence), _REPLACED.search(sentence)
         parts = [(sentence, False)]
         if preferred:
             parts = [(sentence[: preferred.start("second")], False), (preferred["second"], True)]
+        elif replaced:
+            parts = _replaced(sentence, replaced)
         for part, turned in parts:
             negative, before = turned, ""
-            for joint, piece in _pieces(_REASON.sub("", part)):
-                negations = len(_NEGATION.findall(piece))
+            pieces = _pieces(_REASON.sub("", part))
+            for n, (joint, piece) in enumerate(pieces):
+                negations = _negations(piece)
                 if joint == "turn":
                     negative = negations % 2 == 0
                 elif negations:
@@ -133,8 +216,32 @@ def _chunks(text: str) -> list[_Chunk]:
                 elif not turned and (joint == "with" or (joint != "or" and _begins_anew(piece, before))):
                     negative = False
                 before = piece
-                found.append(_Chunk(piece, negative))
+                found.append(_Chunk(piece, negative or (n == 0 and _shares_negation(pieces))))
     return found
+
+
+def _negations(piece: str) -> int:
+    found = len(_NEGATION.findall(piece))
+    opinion = _OPINION.search(piece)
+    # With one of the negations in the opinion itself ("finds it too dry"), it is counted already.
+    disliked = opinion and not _GOOD.search(piece) and not _NEGATION.search(piece, opinion.end())
+    return found + bool(disliked)
+
+
+def _replaced(sentence: str, verb: re.Match[str]) -> list[tuple[str, bool]]:
+    """What is replaced, and by what, as the parts of a sentence with whether each is unwanted."""
+    first, second = sentence[: verb.start()], sentence[verb.end() :]
+    if verb[0].startswith(("replace ", "replaces", "replacing")) and not verb[0].endswith(("by", "with")):
+        first, second = re.split(r"\b(?:with|by)\b", second, maxsplit=1)
+    return [(first, True), (second, False)]
+
+
+def _shares_negation(pieces: Sequence[tuple[str, str]]) -> bool:
+    """Whether the first of two objects shares the negation of the second: "deadlines and risks should be left out"."""
+    if len(pieces) < 2 or pieces[1][0] not in ("and", "or") or len(pieces[0][1].split()) > _BARE:
+        return False
+    (_, first), (_, second) = pieces[:2]
+    return not _ANY_VERB.search(first) and not _NEGATION.search(first) and _BOTH_NEGATED.search(second) is not None
 
 
 def _begins_anew(piece: str, before: str) -> bool:
