@@ -85,6 +85,7 @@ def sent(server):
         ("Better Response: B, because A ignores the trip", 1.0, 0.0),
         ("Better Response: A, it is better", 0.0, 1.0),  # the b of better
         ("Better Response:\nA", 0.5, 0.5),
+        ("Better Response: T\u0130e", 0.5, 0.5),  # without case, a dotted I is an i
         ("Both are fine.", 0.5, 0.5),
     ],
 )
