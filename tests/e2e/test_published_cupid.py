@@ -219,12 +219,18 @@ def test_a_run_says_its_number_by_both_protocols(words, tmp_path):
         found = metrics(tmp_path / protocol)
         assert found["protocol"] == protocol
         both = found["protocols"]
-        assert both["bowstring"]["inference.precision"] == pytest.approx(50.0)
-        assert both["published"]["inference.precision"] == 0.0
-        assert both["bowstring"]["generation.score"] == 7.5
-        assert both["published"]["generation.score"] == 7.0
-        assert found["metrics"]["generation.score"]["value"] == both[protocol]["generation.score"]
+        assert both["bowstring"]["inference.precision"] == {"value": pytest.approx(50.0), "n": 24}
+        assert both["published"]["inference.precision"] == {"value": 0.0, "n": 24}
+        assert both["bowstring"]["generation.score"] == {"value": 7.5, "n": 12}
+        assert both["published"]["generation.score"] == {"value": 7.0, "n": 12}
+        assert found["metrics"]["generation.score"]["value"] == both[protocol]["generation.score"]["value"]
+        page = (tmp_path / protocol / "report.html").read_text()
+        assert "0.0 (n 24)" in page
+        assert "7.00 (n 12)" in page
         rules = found["differences"]["rules"]
         assert rules["labels in other words count as not covered"] == 12
         assert rules["a score is cut at its point"] == 12
-        assert "by the rules of the other protocol" in ran.out
+        other = "published" if protocol == "bowstring" else "bowstring"
+        score = "7.00" if other == "published" else "7.50"
+        assert f"of the other protocol ({other}): inference.f1" in " ".join(ran.out.split())
+        assert f"generation.score {score} (n 12)" in " ".join(ran.out.split())
