@@ -64,9 +64,8 @@ def by_other_protocol(metrics: Mapping[str, Any], metrics_of: Callable[[str], Me
     scales, values = metrics_of(other), metrics.get("protocols", {}).get(other, {})
     said = ", ".join(f"{name} {scales.number(one['value'], name)} (n {one['n']:,})" for name, one in values.items())
     causes = "; ".join(f"{rule} ({n:,} {items.removesuffix('s') if n == 1 else items})" for rule, n in rules.items())
-    return [
-        f"The same answers, scored by the rules of the other protocol ({other}): {said or 'no value'}. The difference: {causes}."
-    ]
+    scored = f"The same answers, scored by the rules of the other protocol ({other}): {said or 'no value'}."
+    return [f"{scored} The difference: {causes}."]
 
 
 class View:
