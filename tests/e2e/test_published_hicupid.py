@@ -4,9 +4,11 @@ import json
 import random
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from bowstring.benchmarks.hicupid.published import read_score
+from bowstring.benchmarks.loading import load_hicupid
 from tests.e2e.test_eval import command, metrics, records
 from tests.e2e.test_eval_hicupid import UPSTREAM
 from tests.support.command import bowstring
@@ -53,6 +55,27 @@ def test_settings_are_those_of_the_authors(words, tmp_path):
         '{"max_tokens": 200, "model": "m", "seed": 42, "temperature": 0.6, "top_k": 50, "top_p": 1.0}',
         '{"max_tokens": 512, "model": "judge", "seed": 42, "temperature": 0.0}',
     }
+
+
+@pytest.mark.parametrize(("protocol", "by_id"), [("published", True), ("bowstring", False)])
+def test_dialogues_are_in_the_order_of_their_ids_whatever_that_of_the_files(words, tmp_path, protocol, by_id):
+    """The authors' code groups turns by dialogue id. The published files are in that order."""
+    assert bowstring("data", "export", "mini", tmp_path / "set", "--benchmark", "hicupid").code == 0
+    for path in (tmp_path / "set" / "dialogue").glob("*.parquet"):
+        turns = pq.read_table(path)
+        pq.write_table(turns.sort_by([("user_id", "ascending"), ("dialogue_id", "descending")]), path)
+    with Server(digest_answer) as server:
+        given = ("--protocol", protocol, "--prompts", str(words), "--data", str(tmp_path / "set"), "--limit", "1")
+        assert bowstring(*command(server, tmp_path / "r", *given)).code == 0
+    (asked,) = [r.body["messages"] for r in server.requests if r.body["model"] == "m"]
+    data = load_hicupid("mini")
+    dialogues = sorted(data.history(data.questions()[0].user_id), key=lambda d: d.id, reverse=not by_id)
+    expected = [m.text for d in dialogues for m in d.messages]
+    start = next(n for n, m in enumerate(asked) if text_of(m) == expected[0])
+    # A dialogue of several turns keeps their order in the file.
+    assert {*expected} == {text_of(m) for m in asked[start : start + len(expected)]}
+    firsts = [d.messages[0].text for d in dialogues]
+    assert [text_of(m) for m in asked if text_of(m) in firsts] == firsts
 
 
 @pytest.mark.parametrize("openai", [(), ("--as-openai", "model")])

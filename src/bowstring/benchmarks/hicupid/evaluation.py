@@ -272,7 +272,7 @@ class HicupidEvaluation:
         if settings.protocol == "published":
             self._prompts.check_imported()
         self._sides = published.shuffled_sides([q.key for q in self.items], settings.published_seed)
-        readers = readers or Readers(data, tokens=settings.bm25_tokens)
+        readers = readers or _readers(data, settings)
         words = StageWords(self._prompts.summary, SUMMARY_SAMPLING, summary_tokens=40)
         self._histories = Histories(self._view, readers, words, dense=search, own=own)
         self._readers, self._search, self._own = readers, search, own
@@ -472,9 +472,14 @@ def _asked(group: Sequence[Question]) -> list[Asked]:
     return [Asked(question.question, question.evidence) for question in group]
 
 
+def _readers(data: HicupidSet, settings: HicupidSettings) -> Readers:
+    arranged = published.arranged if settings.protocol == "published" else None
+    return Readers(data, tokens=settings.bm25_tokens, arranged=arranged)
+
+
 def opener(data: HicupidSet, settings: Sequence[HicupidSettings], context: Context) -> Opener:
     """An opener whose evaluations share the history readers and a dense search."""
-    readers = Readers(data, tokens=settings[0].bm25_tokens)
+    readers = _readers(data, settings[0])
     search = dense_search(settings, context)
     truth = load_truth(context.data) if context.judge == TRUTH_NAME else None
     judge = context.models.get("judge")

@@ -13,6 +13,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from bowstring.records import History
+
 SEED = 42
 _SATISFACTION = re.compile(r"Satisfaction:.*(YES|NO)", re.IGNORECASE)
 _BETTER = re.compile(r"Better Response:.*(A|B|Tie)", re.IGNORECASE)
@@ -32,6 +34,11 @@ def read_score(kind: str, said: str, side: str) -> Read:
     if better is None or better[1].upper() not in ("A", "B"):  # "Tİe" matches, too
         return Read(0.5, better is not None)
     return Read(float(better[1].upper() == side), True)
+
+
+def arranged(history: History) -> History:
+    """Return the dialogues by their ids, whatever their order in the files: the authors' code groups by them."""
+    return tuple(sorted(history, key=lambda dialogue: dialogue.id))
 
 
 def shuffled_sides(keys: Sequence[str], seed: int) -> dict[str, str]:

@@ -21,7 +21,7 @@ from bowstring.history.stages.interface import Ask, Shown, Stage
 from bowstring.history.views import View
 from bowstring.models.interface import RequestFailed
 from bowstring.models.tokens import TokenCounter, embedded_counter
-from bowstring.records import STAGE_ROLE, Completion, Dialogue, Known, Planned, Prompt, Sampling
+from bowstring.records import STAGE_ROLE, Completion, Dialogue, History, Known, Planned, Prompt, Sampling
 
 _CACHED = 32  # cached readers or stages (users)
 _WORDS_PER_TOKEN = 0.75
@@ -52,10 +52,16 @@ class StageWords:
 class Readers:
     """Readers of histories, shared by all evaluations of a data set so that nothing is indexed twice."""
 
-    def __init__(self, data: DataSet, *, tokens: str = "stems") -> None:
-        self.of: Callable[[str], Reader] = lru_cache(maxsize=_CACHED)(
-            lambda key: Reader(data.history_named(key), self._count, tokens=tokens)
-        )
+    def __init__(
+        self, data: DataSet, *, tokens: str = "stems", arranged: Callable[[History], History] | None = None
+    ) -> None:
+        """`arranged` puts the dialogues of a history in another order than that of the data set."""
+
+        def reader(key: str) -> Reader:
+            history = data.history_named(key)
+            return Reader(history if arranged is None else arranged(history), self._count, tokens=tokens)
+
+        self.of: Callable[[str], Reader] = lru_cache(maxsize=_CACHED)(reader)
         self._counter: TokenCounter | None = None
 
     def _count(self, texts: Sequence[str]) -> list[int]:
