@@ -57,6 +57,23 @@ def test_settings_are_those_of_the_authors(words, tmp_path):
     }
 
 
+@pytest.mark.parametrize(
+    ("more", "but"),
+    [
+        ((), ""),
+        (("--top-p", "1", "--seed", "42"), ""),
+        (("--shots", "3", "--instruction", "user"), ""),
+        (("--temperature", "0", "--seed", "7"), ", but with temperature 0.0, seed 7"),
+        (("--history", "bm25/utterance/5"), ""),
+        (("--history", "bm25/utterance/5", "--bm25-tokens", "stems"), ", but with bm25 tokens stems"),
+    ],
+)
+def test_a_run_with_other_settings_is_not_called_published(words, tmp_path, more, but):
+    _, _, found, _ = run(words, tmp_path / "r", digest_answer, "--limit", "2", *more)
+    (note,) = [one for one in found["notes"] if one.startswith("asked and scored")]
+    assert note == f"asked and scored as published (--protocol published){but}"
+
+
 @pytest.mark.parametrize(("protocol", "by_id"), [("published", True), ("bowstring", False)])
 def test_dialogues_are_in_the_order_of_their_ids_whatever_that_of_the_files(words, tmp_path, protocol, by_id):
     """The authors' code groups turns by dialogue id. The published files are in that order."""

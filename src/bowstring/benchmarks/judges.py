@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from bowstring.judging.forms import VerdictRequest
 from bowstring.models.interface import RequestFailed, SchemaRefused
@@ -25,6 +26,15 @@ def missing_prompts(name: str) -> str:
         f"--protocol published needs the authors' prompts; {name} is missing. Import them from a checkout with "
         "bowstring prompts import, and give the folder with --prompts"
     )
+
+
+def note_as_published(settings: Mapping[str, Any], usual: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Return the note of a run as published, with those of its settings that are not the usual ones."""
+    changed = [
+        f"{name.replace('_', ' ')} {value}" for name in names if (value := settings.get(name)) != usual.get(name)
+    ]
+    but = f", but with {', '.join(changed)}" if changed else ""
+    return f"asked and scored as published (--protocol published){but}"
 
 
 async def ask_judge(judge: Asker, request: VerdictRequest, sampling: Sampling) -> str:

@@ -29,6 +29,7 @@ from bowstring.benchmarks.judges import (
     VERDICTS_HELP,
     Protocol,
     known_verdict,
+    note_as_published,
     plan_judge,
 )
 from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker, stage_identities
@@ -55,6 +56,7 @@ from bowstring.settings import check_settings, option
 T = TypeVar("T")
 Task = Literal["inference", "generation", "both"]
 SUMMARY_SAMPLING = Sampling(max_tokens=400, temperature=0.0)
+_AS_PUBLISHED = ("max_tokens", "temperature", "judge_tokens", "retriever")  # settings that the authors' code fixes
 WRONG = 0.5  # recall below this is a wrong inference, which gets an error analysis
 
 
@@ -183,7 +185,8 @@ class CupidEvaluation:
     def notes(self) -> list[str]:
         notes = [*self._prompts.notes(), *([TRUTH_NOTE] if self.truth is not None else [])]
         if self.settings.protocol == "published":
-            notes.append("asked and scored as published (--protocol published)")
+            usual = CupidSettings(history=self.settings.history, protocol="published").configuration()
+            notes.append(note_as_published(self.settings.configuration(), usual, _AS_PUBLISHED))
         if self.settings.oracle_preference:
             notes.append("the gold preference was given to the model: an upper bound, not a result")
         return notes

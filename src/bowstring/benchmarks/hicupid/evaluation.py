@@ -25,6 +25,7 @@ from bowstring.benchmarks.judges import (
     PROTOCOL_HELP,
     VERDICTS_HELP,
     Protocol,
+    note_as_published,
     plan_judge,
     text_as_published,
 )
@@ -49,6 +50,8 @@ from bowstring.settings import check_settings, option
 
 Task = Literal["answer", "choose"]
 SUMMARY_SAMPLING = Sampling(max_tokens=120, temperature=0.0)
+# settings that the authors' code fixes
+_AS_PUBLISHED = ("max_tokens", "temperature", "top_k", "top_p", "seed", "judge_tokens", "bm25_tokens", "retriever")
 UNITS = ("utterance", "dialogue")
 # The published keyword searches: the default of --retrieval-only.
 PUBLISHED_SEARCHES = (
@@ -193,6 +196,10 @@ class HicupidSettings:
         seed = self.published_seed if self.protocol == "published" else None
         return Sampling(self.judge_tokens, temperature=0.0, seed=seed)
 
+    def fixed_by_the_authors(self) -> dict[str, Any]:
+        """The settings of this run with what is sent where they are not given."""
+        return self.configuration() | {"seed": self.published_seed, "top_p": 1.0 if self.top_p is None else self.top_p}
+
     @property
     def published_seed(self) -> int:
         return self.seed or published.SEED
@@ -298,7 +305,10 @@ class HicupidEvaluation:
         if self._choices is not None:
             notes += self._choices.notes(self.settings.types)
         if self.settings.protocol == "published":
-            notes.append("asked and scored as published (--protocol published)")
+            usual = HicupidSettings(history=self.settings.history, protocol="published", bm25_tokens="whitespace")
+            notes.append(
+                note_as_published(self.settings.fixed_by_the_authors(), usual.fixed_by_the_authors(), _AS_PUBLISHED)
+            )
         if self.settings.retrieval_only:
             notes.append("retrieval only: no model was used")
         if not self.settings.splits and self.data.splits == ("train",):
