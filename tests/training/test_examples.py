@@ -47,7 +47,7 @@ def test_a_cupid_answer_is_the_gold_preference_under_its_heading_behind_the_log(
         example = found[instance.key]
         assert example.answer == f"### Most Likely Preference\n\n{instance.preference}"
         assert example.owner == instance.persona_id
-        assert example.rejected is None
+        assert not example.rejected
         places = [text(example).index(said(s.dialogue)) for s in instance.sessions]
         assert places == sorted(places)
         assert instance.request in text(example)[places[-1] :]
@@ -68,8 +68,8 @@ def test_a_cupid_pair_is_the_reply_that_satisfied_and_the_first_behind_the_sessi
         n = int(number) - 1
         sessions = by_key[key].sessions
         replies = [m.text for m in sessions[n].dialogue.messages if m.role == "assistant"]
-        assert (pair.answer, pair.rejected) == (replies[-1], replies[0])
-        assert pair.answer != pair.rejected
+        assert (pair.answer, pair.rejected) == (replies[-1], (replies[0],))
+        assert pair.answer not in pair.rejected
         before = [said(s.dialogue) in text(pair) for s in sessions]
         assert all(before[:n])
         assert not any(before[n:])
@@ -104,7 +104,7 @@ def test_hicupid_answers_are_the_personalized_ones_rather_than_the_general(users
         for example in found:
             question = questions[example.key]
             assert example.answer == question.personalized_answer
-            assert example.rejected == (question.general_answer if method == "dpo" else None)
+            assert example.rejected == ((question.general_answer,) if method == "dpo" else ())
             assert example.prompt.messages[-1].text == question.question
 
 
@@ -187,7 +187,7 @@ def test_answers_of_cupid_have_all_earlier_sessions_before_them_or_those_of_thei
 def test_sft_on_cupid_trains_preferences_or_answers_or_both(cupid):
     answers = of_cupid(cupid, "sft", task="generation")
     assert answers
-    assert all(answer.rejected is None for answer in answers)
+    assert not any(answer.rejected for answer in answers)
     accepted = {s.dialogue.messages[-2].text for i in cupid.instances for s in i.sessions}
     assert {answer.answer for answer in answers} <= accepted
     preferences = of_cupid(cupid, "sft")
