@@ -9,6 +9,8 @@ from bowstring.benchmarks.cupid.benchmark import CUPID
 from bowstring.benchmarks.cupid.data import CupidSet
 from bowstring.benchmarks.cupid.training import cupid_examples
 from bowstring.benchmarks.hicupid.benchmark import HICUPID
+from bowstring.benchmarks.hicupid.choosing.choices import option_source
+from bowstring.benchmarks.hicupid.choosing.options import OUTCOMES
 from bowstring.benchmarks.hicupid.training import hicupid_examples
 from bowstring.benchmarks.loading import load_cupid, load_hicupid
 from bowstring.errors import UsageError
@@ -106,6 +108,46 @@ def test_hicupid_answers_are_the_personalized_ones_rather_than_the_general(users
             assert example.answer == question.personalized_answer
             assert example.rejected == ((question.general_answer,) if method == "dpo" else ())
             assert example.prompt.messages[-1].text == question.question
+
+
+@pytest.mark.parametrize(
+    ("kinds", "rejected"),
+    [
+        (("wrong_side",), {"wrong_side"}),
+        (("wrong_side", "general"), {"wrong_side", "general"}),
+        (("wrong",), set(OUTCOMES) - {"gold", "general"}),
+    ],
+)
+def test_rejected_answers_are_the_options_of_these_kinds(users, kinds, rejected):
+    data = load_hicupid(str(users), splits=["train"])
+    options = option_source(str(users), list(data.questions()))
+    wanted = {
+        q.key: {one.text for one in options.of(q) if one.kind in rejected}
+        for q in data.questions()
+        if any(one.kind in rejected for one in options.of(q))
+    }
+    made = hicupid_examples(data, settings_for("dpo", rejected=kinds), HICUPID.prompts())
+    assert {e.key: set(e.rejected) for group in made.groups() for e in group} == wanted
+    left_out = len(list(data.questions())) - len(wanted)
+    assert [note for note in made.notes if note.startswith("left out")] == (
+        [f"left out {left_out} questions that have no answer to reject ({', '.join(kinds)})"] if left_out else []
+    )
+
+
+def test_cupid_has_no_other_answers_to_reject(cupid):
+    with pytest.raises(UsageError, match="--rejected does not apply to CUPID"):
+        of_cupid(cupid, "dpo", rejected=("wrong",))
+
+
+def test_a_kind_of_answer_that_does_not_exist_is_an_error(users):
+    data = load_hicupid(str(users), splits=["train"])
+    for kinds, types, said in (
+        (("wrong_way",), (), "--rejected wrong_way: expected general, books_over"),
+        (("wrong_side",), ("schedule",), r"no question has such an answer; these questions have books_over \(\d+\)"),
+        ((), (), "--rejected needs at least one kind"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            hicupid_examples(data, settings_for("dpo", rejected=kinds, types=types), HICUPID.prompts())
 
 
 def test_with_gold_history_a_question_sees_its_evidence_and_nothing_else(users):
