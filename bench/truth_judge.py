@@ -38,8 +38,8 @@ def question_of(row):
         0,
         row["type"],
         row["question"],
-        row["personalized_answer"],
-        row["general_answer"],
+        row.get("personalized_answer", ""),
+        row.get("general_answer", ""),
         (),
         Persona(**row["persona"]) if row["persona"] else None,
         Profile(**row["profile"]) if row["profile"] else None,
@@ -57,14 +57,14 @@ class Rows:
     """Judges labelled rows, each with the ground truth of its own field."""
 
     def __init__(self):
-        self._known = truth_of(OfflineHicupid(Sizes(1, 25, 1, 1, 1, 1), 0))
+        self._known: dict = truth_of(OfflineHicupid(Sizes(1, 25, 1, 1, 1, 1), 0))
         self._truths = {}
 
     def truth_of(self, row):
-        key = json.dumps([row["field"], row["clash"]])
+        key = json.dumps([row["type"], row["field"], row["clash"]])
         if key not in self._truths:
             category = row["persona"]["category"] if row["persona"] else ""
-            known = {"entities": {category: row["field"] or {}}}
+            known = {} if row["field"] is None else {"entities": {category: row["field"]}}
             known["no_clash"] = ["0/0"] if row["type"] == "schedule" and not row["clash"] else []
             self._truths[key] = Truth(self._known | known)
         return self._truths[key]
@@ -111,7 +111,7 @@ def labelled(path, rows, show):
         if show and not ok:
             known = row["persona"] or row["schedule"]
             label = "right" if row["right"] else "wrong"
-            print(f"{row['id']} {label} ({row['kind']}) {list(known.values())[1:]}\n    {row['answer']}")
+            print(f"{row['id']} {label} ({row.get('kind', '')}) {list(known.values())[1:]}\n    {row['answer']}")
     median = sorted(seconds)[len(seconds) // 2] * 1e3
     print(f"\n{path}: {left_out} profile rows left out; {median:.2f} ms per answer (median)")
     print("| answers | balanced accuracy | of right | of wrong | n | questions |\n|---|---|---|---|---|---|")
