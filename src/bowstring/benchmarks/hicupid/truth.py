@@ -21,7 +21,7 @@ from pydantic import BaseModel, ValidationError
 
 from bowstring.benchmarks.hicupid.stance.clash import books, notices
 from bowstring.benchmarks.hicupid.stance.fits import fits
-from bowstring.benchmarks.hicupid.stance.names import Field, key_of, names_pattern
+from bowstring.benchmarks.hicupid.stance.names import Field, fields_of_categories, key_of, names_pattern
 from bowstring.benchmarks.hicupid.stance.reading import Stance, stance_of
 from bowstring.benchmarks.hicupid.stance.worded import wordings_of
 from bowstring.benchmarks.hicupid.swaps import Swaps
@@ -75,7 +75,7 @@ class Truth:
     """The ground truth of a generated set, read from the file beside it."""
 
     def __init__(self, known: Mapping[str, Any]) -> None:
-        self._fields = {category: Field(subjects) for category, subjects in known["entities"].items()}
+        self._fields = fields_of_categories(known["entities"])
         self._aspects: Mapping[str, Mapping[str, Any]] = known.get("aspects", {})
         self._wordings = {category: wordings_of(sides) for category, sides in known.get("patterns", {}).items()}
         self.swaps = Swaps(known.get("patterns", {}))

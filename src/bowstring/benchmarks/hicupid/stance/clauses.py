@@ -11,6 +11,13 @@ from bowstring.benchmarks.hicupid.stance.names import AGAINST, FOR, OTHER, SUBJE
 MENTION, RIVAL, YOU, SELF, PRONOUN, PLAIN = "X", "O", "u", "i", "r", " "
 _CONTRACTIONS = (
     (re.compile(r"[’‘`]"), "'"),
+    (re.compile(r"\b(is|are|was|were|do|does|did|would|could|should|has|have|had)nt\b"), r"\1 not"),
+    (re.compile(r"\bcant\b"), "can not"),
+    (re.compile(r"\bwont\b"), "will not"),
+    (re.compile(r"\bur\b"), "your"),
+    (re.compile(r"\bu\b"), "you"),
+    (re.compile(r"\byoure\b"), "you are"),
+    (re.compile(r"\b(you|i|we|they)ve\b"), r"\1 have"),
     (re.compile(r"\bcannot\b"), "can not"),
     (re.compile(r"\bcan't\b"), "can not"),
     (re.compile(r"\bwon't\b"), "will not"),
@@ -84,7 +91,21 @@ def clauses_of(marked: str) -> list[Clause]:
     for pattern, plain in _CONTRACTIONS:
         text = pattern.sub(plain, text)
     raw = [t.strip() for t in _TOKEN.findall(text)]
-    return _split(_tagged(raw))
+    return [clause for clause in _split(_tagged(raw)) if not _is_tag(clause)]
+
+
+def _is_tag(clause: Clause) -> bool:
+    """Whether a clause only asks for agreement: 'isn't it?', 'right?'."""
+    texts = [t.text for t in clause.tokens]
+    if clause.end != "?" or len(texts) > 4:
+        return False
+    rest = {"you", "it", "they", "i", "we", "that", "there", "not"}
+    return texts in (["right"], ["no"]) or (texts[0] in AUXILIARIES and len(texts) > 1 and set(texts[1:]) <= rest)
+
+
+def _excepts(tokens: list[Token], n: int) -> bool:
+    """Whether the 'but' at `n` is one of 'anything but' and 'any city but'."""
+    return any(t.text in _ANY for t in tokens[max(n - 2, 0) : n]) and not tokens[n - 1].base
 
 
 def _tagged(raw: list[str]) -> list[Token]:
@@ -104,6 +125,9 @@ def _tagged(raw: list[str]) -> list[Token]:
             continue
         tokens.append(Token(word, _kind(raw, at), plural=word in _PLURAL))
         at += 1
+    for n, token in enumerate(tokens):
+        if token.text == "but" and token.kind == PLAIN and n and _excepts(tokens, n):
+            tokens[n] = Token("but", words.EXCEPT)
     return tokens
 
 
@@ -116,7 +140,7 @@ def _as_tagged(raw: list[str], at: int, entry: words.Entry) -> bool:
         return (
             before in _YOU or before in _SELF or before in {"to", "not", "would", "do", "really", "who", "they", "all"}
         )
-    if before in _ARTICLES and entry[1] in "RKSAPQ":
+    if before in _ARTICLES and entry[1] in "RKSAPQJU":
         return False
     if word == "into":
         return before in AUXILIARIES | _YOU | _BEFORE_INTO
@@ -178,6 +202,10 @@ def _begins_clause(tokens: list[Token], n: int) -> bool:
             "as",
         )
     if word == "as":
+        if any(t.text in ("as", "so") for t in tokens[max(n - 6, 0) : n - 1]) and not any(
+            t.text in _STRONG or t.text == "," for t in tokens[max(n - 6, 0) : n]
+        ):
+            return False  # 'as dull as you find it'
         return before in (",", ".", "?", "!", ";", ":") or after.text in (
             "you",
             "your",
@@ -188,7 +216,7 @@ def _begins_clause(tokens: list[Token], n: int) -> bool:
             "someone",
         )
     if word == "but":
-        return before not in _ANY and tokens[n].kind == PLAIN
+        return tokens[n].kind == PLAIN and not _excepts(tokens, n)
     if word in _JOINS or word == "that":
         if word == "that":
             return n > 0 and tokens[n - 1].kind == MENTION and after.text not in _STRONG and after.text != ","

@@ -8,7 +8,7 @@ none      it does not bring the subject up
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from bowstring.benchmarks.hicupid.stance import words as w
@@ -61,6 +61,9 @@ def evidence_in(clauses: list[Clause]) -> list[Evidence]:
             plural, last = clause.tokens[place].plural, n
         if last < 0:
             continue
+        if not at and n == last + 1 and _is_predicate(clause):
+            found.append(Evidence(_said_in(clause), n, False))
+            continue
         if not at and clause.has(RIVAL):
             last = -9
             continue
@@ -69,9 +72,23 @@ def evidence_in(clauses: list[Clause]) -> list[Evidence]:
                 if token.plural != plural and token.text not in ("that", "one", "there", "they", "them", "it"):
                     continue
                 sign = sign_of(clause, place)
+                if _of_others(clauses, n):
+                    sign = replace(sign, who="others")
                 if sign.weight >= 2:
                     found.append(Evidence(sign, n, False))
     return found
+
+
+def _is_predicate(clause: Clause) -> bool:
+    """Whether a clause without a subject says something about what came before: 'Perfect for you.'"""
+    first = clause.tokens[0]
+    return clause.fronted and first.kind in (w.GOOD, w.BAD) and len(clause.tokens) <= 6 and not clause.has(RIVAL)
+
+
+def _of_others(clauses: list[Clause], n: int) -> bool:
+    """Whether a clause is about other people: 'to those who enjoy it'."""
+    first = clauses[n].tokens[0].text
+    return bool(n) and first in ("who", "whose") and clauses[n - 1].tokens[-1].kind == w.OTHERS
 
 
 def _in_context(clauses: list[Clause], n: int, place: int) -> Sign:
@@ -118,7 +135,9 @@ def _inherited(before: Clause) -> Sign:
 
 
 def _asked(clause: Clause, sign: Sign) -> Sign:
-    """'Why bother with X?' and 'who needs X?' are against it."""
+    """'Why bother with X?' and 'who needs X?' are against it, 'when has X ever let you down?' is for it."""
+    if clause.end == "?" and clause.says("ever") and clause.tokens[0].text in ("when", "who", "where", "what"):
+        return sign.times(-1)
     if (
         clause.end == "?"
         and clause.tokens[0].text in ("why", "who")
@@ -137,8 +156,8 @@ def _decided(clauses: list[Clause], evidence: list[Evidence]) -> Stance:
     for one in evidence:
         clause, sign = clauses[one.clause], one.sign
         value = float(sign.value * sign.weight)
-        if clause.lead == "if" or (clause.lead == "whether"):
-            value *= 0.1
+        if clause.lead in ("if", "whether"):
+            value = _supposed(clauses, one)
         elif sign.who == "others" and not sign.advice:
             value *= -0.3
             if not sign.weight:
@@ -146,10 +165,12 @@ def _decided(clauses: list[Clause], evidence: list[Evidence]) -> Stance:
         elif not one.named:
             value *= 0.8
         if clause.lead in _CONCEDES:
-            value *= 0.4
+            value *= 0.25 if value > 0 else 0.4
         signs.append((value, one))
         strong = strong or abs(value) >= 2
     turn = _turn(clauses, evidence)
+    if turn < 0:
+        score += _turned_away(clauses, evidence)
     for value, one in signs:
         score += value * (0.3 if one.clause < turn else 1.0)
     if score <= -0.5:
@@ -172,6 +193,29 @@ def _turn(clauses: list[Clause], evidence: list[Evidence]) -> int:
         ):
             found = n
     return found
+
+
+def _supposed(clauses: list[Clause], one: Evidence) -> float:
+    """The value of a condition, by what the main clause says of it: 'you'd never forgive me if I suggested X'."""
+    own = clauses[one.clause]
+    for n in (one.clause - 1, one.clause + 1):
+        if 0 <= n < len(clauses) and clauses[n].sentence == own.sentence and not clauses[n].has(MENTION, RIVAL):
+            said = _said_in(clauses[n])
+            if said.weight >= 3:
+                return float((one.sign.value or 1) * said.value * 2)
+    return one.sign.value * one.sign.weight * 0.1
+
+
+def _turned_away(clauses: list[Clause], evidence: list[Evidence]) -> float:
+    """Less than 0 if the answer turns to something else that the user likes: 'X is tempting, but your heart is in Y'."""
+    last = max((e.clause for e in evidence), default=-1)
+    if last < 0 or last + 1 >= len(clauses):
+        return 0.0
+    after = clauses[last + 1]
+    if after.lead != "but" or not after.has(YOU) or after.has(MENTION, PRONOUN):
+        return 0.0
+    prefers = after.has(w.LIKE, w.PLEASE, w.GOOD) or after.says("more", "better", "rather", "happier")
+    return -4.0 if prefers and not after.has(w.NEGATION) else 0.0
 
 
 def _addressed(clauses: list[Clause], evidence: list[Evidence]) -> bool:
