@@ -11,7 +11,7 @@ from bowstring.synthesis.banks import read_bank
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 _CLAUSE = re.compile(
-    r"(?<=[.!?;:])\s+|,\s+(?=(?:so|and|but|which|while|because|since|although|however|then)\b)|\s+(?=but\b)"
+    r"(?<=[.!?;:])\s+|\s+[–—-]+\s+|,\s+(?=(?:so|and|but|which|while|because|since|although|however|then)\b)|\s+(?=but\b)"
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _MATTERS: Mapping[str, str] = read_bank(__package__, "clash.yaml")

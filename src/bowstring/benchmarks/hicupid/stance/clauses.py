@@ -126,9 +126,22 @@ def _tagged(raw: list[str]) -> list[Token]:
         tokens.append(Token(word, _kind(raw, at), plural=word in _PLURAL))
         at += 1
     for n, token in enumerate(tokens):
+        if token.text.split()[0] in ("miss", "missed", "missing") and n and _longs(tokens, n):
+            tokens[n] = Token(token.text, words.LIKE)  # 'you miss X', 'what is missing is X'
         if token.text == "but" and token.kind == PLAIN and n and _excepts(tokens, n):
             tokens[n] = Token("but", words.EXCEPT)
     return tokens
+
+
+def _longs(tokens: list[Token], n: int) -> bool:
+    if tokens[n].text.split()[0] == "missing":
+        return n + 1 < len(tokens) and tokens[n + 1].text in ("is", "from", "a", "some", "in", "here")
+    before = [
+        t for t in tokens[max(n - 4, 0) : n] if t.text not in ("not", "really", "badly", "never") and t.kind != PLAIN
+    ]
+    have = any(t.text in ("have", "has", "had") for t in tokens[max(n - 3, 0) : n])
+    you = any(t.kind == YOU for t in tokens[max(n - 4, 0) : n])
+    return you and (have or (bool(before) and before[-1].kind == YOU))
 
 
 def _as_tagged(raw: list[str], at: int, entry: words.Entry) -> bool:

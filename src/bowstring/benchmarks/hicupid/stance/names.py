@@ -18,6 +18,20 @@ from bowstring.history.bm25 import FUNCTION_WORDS, singular
 SUBJECT, SUBJECTS, OTHER, FOR, AGAINST = "\x01", "\x02", "\x03", "\x04", "\x05"
 _ARTICLE = re.compile(r"^(?:the|a|an|my|your|some) ", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
+_IRREGULAR = {
+    "geese": "goose",
+    "mice": "mouse",
+    "feet": "foot",
+    "teeth": "tooth",
+    "men": "man",
+    "women": "woman",
+    "children": "child",
+    "wolves": "wolf",
+    "knives": "knife",
+    "scarves": "scarf",
+    "loaves": "loaf",
+    "leaves": "leaf",
+}
 _REACH = 3  # words between the parts of a cue
 _SHORT, _LEAST, _LONG = 4, 5, 8  # letters of a word that may stand for a name: before a head that
 # others have, the head of the name, any other
@@ -62,7 +76,7 @@ def key_of(text: str) -> str:
 def stem(word: str) -> str:
     """The part of a word that its forms share, as far as endings show."""
     word = word.removesuffix("'s").removesuffix("'")
-    word = singular(word)
+    word = _IRREGULAR.get(word) or singular(word)
     for ending in ("ing", "ed", "er", "e", "y", "i"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)]
@@ -77,7 +91,9 @@ def pattern_of(name: str) -> str:
     """A regular expression for a name as whole words, in the singular or plural, without its article."""
     *before, last = re.split(r"[\s-]+", _ARTICLE.sub("", name))
     one = singular(last.lower())
+    one = _IRREGULAR.get(last.lower(), one)
     forms = [f"{re.escape(one)}(?:es|s)?", *([f"{re.escape(one[:-1])}ies"] if one.endswith("y") else [])]
+    forms += [many for many, single in _IRREGULAR.items() if single == one]
     return r"[\s-]+".join([*map(re.escape, before), f"(?:{'|'.join(forms)})"])
 
 

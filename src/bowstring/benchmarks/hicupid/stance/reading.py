@@ -24,6 +24,7 @@ _TURNS = frozenset(["but", "however", "yet", "nevertheless", "still"])
 _CONCEDES = frozenset(["although", "though", "while", "whereas"])
 _ASIDE = ("that said", "even so", "having said", "all the same", "in spite", "despite")
 _OPENS = frozenset((",", ":", "?", "—", "–", "--", "-", "("))  # after it, something is said about a bare mention
+_SUGGESTS = frozenset(("perhaps", "maybe"))
 _NEAR = 2  # clauses after a mention in which a pronoun stands for it
 _LIST = 3  # things named alike
 
@@ -96,6 +97,12 @@ def _in_context(clauses: list[Clause], n: int, place: int) -> Sign:
     clause = clauses[n]
     sign = sign_of(clause, place)
     after = clauses[n + 1] if n + 1 < len(clauses) else None
+    if after is not None and _relative(clause, place, after):
+        said = _said_in(after)
+        if said.weight >= 3 and (said.value < 0 or sign.value >= 0):
+            return said
+    if clause.tokens[0].text in _SUGGESTS and sign.weight < 3 and not clause.has(*_NEGATIVE):
+        return Sign(1, 2, "self", advice=True, governor="suggested")
     if sign.weight >= 2:
         return _asked(clause, sign)
     if (
@@ -117,7 +124,16 @@ def _in_context(clauses: list[Clause], n: int, place: int) -> Sign:
             said = _inherited(before)
             if said.weight:
                 return said
+            if before.end == ":" and not before.has(*_NEGATIVE):
+                return Sign(1, 2, "self", advice=True, governor="suggested")  # 'so: X'
     return _asked(clause, sign)
+
+
+def _relative(clause: Clause, place: int, after: Clause) -> bool:
+    """Whether the next clause is about the user and the mention that ends this one: 'X, which you hate'."""
+    texts = [t.text for t in after.tokens[:2]]
+    kind = after.tokens[1].kind if len(after.tokens) > 1 else ""
+    return texts[0] in ("which", "that") and kind == YOU and place == len(clause.tokens) - 1
 
 
 def _said_in(clause: Clause) -> Sign:

@@ -12,7 +12,17 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from bowstring.benchmarks.hicupid.stance import words as w
-from bowstring.benchmarks.hicupid.stance.clauses import AUXILIARIES, MENTION, PRONOUN, RIVAL, SELF, YOU, Clause, Token
+from bowstring.benchmarks.hicupid.stance.clauses import (
+    AUXILIARIES,
+    MENTION,
+    PLAIN,
+    PRONOUN,
+    RIVAL,
+    SELF,
+    YOU,
+    Clause,
+    Token,
+)
 from bowstring.benchmarks.hicupid.stance.names import AGAINST, FOR
 
 _FAN, _HATER = w.group("fan"), w.group("hater")
@@ -26,6 +36,8 @@ _TURNED_FROM = frozenset(
 )
 _LESS = frozenset(("less", "fewer", "worse", "least"))
 _LOOSE = (w.RECOMMEND, w.OPINE, w.NEGATION)  # governors that a predicate after the mention outweighs
+_SOME = frozenset(("some", "many", "most", "certain", "few"))
+_THEIRS = frozenset(("their", "his", "her", "he", "she", "him"))
 _CHOSEN_OVER = frozenset(("rather than", "instead of", "in place of", "as opposed to", "sooner than", "over"))
 _SKIPPED = 9  # words between a mention and its governor
 _CHAINED = 3  # words between a governor and what governs it
@@ -53,6 +65,11 @@ def sign_of(clause: Clause, at: int) -> Sign:
     tokens = clause.tokens
     if tokens[at].text in (FOR, AGAINST):
         return Sign(1 if tokens[at].text == FOR else -1, 3, "you", governor="worded")
+    if at + 1 < len(tokens) and tokens[at + 1].kind == YOU:  # 'X you hate', 'never met an X you did not like'
+        said = _said_of(tokens, at)
+        if said.weight >= 3:
+            never = any(t.text in ("never", "hardly", "rarely") for t in tokens[:at])
+            return replace(said, value=-said.value if never else said.value)
     top = _topped(clause, at)
     if top.weight:
         return top
@@ -61,7 +78,7 @@ def sign_of(clause: Clause, at: int) -> Sign:
     if found.weight == 2 and found.governor in _LOOSE:
         said = _complement(tokens, at)
         if said.weight:
-            return replace(said, who=found.who, value=said.value * (found.value if found.governor == w.NEGATION else 1))
+            return replace(said, who=found.who, value=said.value * found.value)
     if found.weight >= 2 or (found.weight and found.governor == w.NEGATION and not _predicate_follows(tokens, at)):
         return found
     said = _said_of(tokens, at)
@@ -220,6 +237,10 @@ def _governed(clause: Clause, at: int, compound: int) -> Sign:
             sign = -sign
         elif kind == w.PLACE and not governor:
             placed = _placed(tokens, at)
+            if text.split()[0] in ("leave", "left", "leaves", "leaving") and any(
+                t.text == "for" for t in tokens[at + 1 :]
+            ):
+                placed = -1
             sign, weight, governor = sign * (placed or 1), 3 if placed else 1, kind
         elif kind == w.RECOMMEND and not governor:
             weight, governor = max(weight, 2), w.RECOMMEND
@@ -289,7 +310,19 @@ def _placed(tokens: list[Token], at: int) -> int:
     for n, text in enumerate(after):
         if text in _TURNED_FROM or any(
             text == k
-            for k in ("rest", "miss", "pass", "drawer", "bottom", "last", "cupboard", "attic", "wardrobe", "rack")
+            for k in (
+                "rest",
+                "berth",
+                "miss",
+                "pass",
+                "drawer",
+                "bottom",
+                "last",
+                "cupboard",
+                "attic",
+                "wardrobe",
+                "rack",
+            )
         ):
             return -1
         if (
@@ -309,6 +342,8 @@ def _said_of(tokens: list[Token], at: int) -> Sign:
     weak = NEUTRAL
     if at + 1 < len(tokens) and tokens[at + 1].text in _CHOSEN_OVER:
         return Sign(1, 2, governor="said")
+    if at == 1 and tokens[0].text in _SOME and not any(t.kind in (YOU, SELF) for t in tokens):
+        return NEUTRAL  # 'some X are good'
     for n, token in enumerate(tokens[at + 1 :], at):
         kind, text, before = token.kind, token.text, tokens[n].text if n > at else ""
         if kind == w.NEGATION or kind == w.EXCEPT:
@@ -316,11 +351,17 @@ def _said_of(tokens: list[Token], at: int) -> Sign:
         elif kind in (w.GOOD, w.LIKE, w.PLEASE):
             if text in ("into", "person", "man", "woman", "type"):
                 continue
+            if n + 2 < len(tokens) and tokens[n + 2].text in _THEIRS | {"up"}:
+                who = who or ("others" if any(t.text in _THEIRS for t in tokens[n + 2 : n + 4]) else "")
             return Sign(sign, 3, who, governor="said")
         elif text == "out" and before not in _BE | {"not", ""}:
             gap += 1
         elif kind == w.SURELY:
             surely = True
+        elif text in _THEIRS:
+            who = who or "others"
+        elif text == "too" and n + 2 < len(tokens) and tokens[n + 2].kind == PLAIN:
+            return Sign(-sign, 2, who, governor="said")
         elif kind == w.ENDURE:
             return Sign(-1, 3, who, governor="said")
         elif kind in (w.BAD, w.DISLIKE, w.DISPLEASE, w.AVOID):
