@@ -136,6 +136,8 @@ def _tagged(raw: list[str]) -> list[Token]:
 def _longs(tokens: list[Token], n: int) -> bool:
     if tokens[n].text.split()[0] == "missing":
         return n + 1 < len(tokens) and tokens[n + 1].text in ("is", "from", "a", "some", "in", "here")
+    if n + 1 < len(tokens) and tokens[n + 1].text in ("in", "at", "on", "out"):
+        return False
     before = [
         t for t in tokens[max(n - 4, 0) : n] if t.text not in ("not", "really", "badly", "never") and t.kind != PLAIN
     ]

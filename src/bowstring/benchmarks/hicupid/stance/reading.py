@@ -24,7 +24,7 @@ _TURNS = frozenset(["but", "however", "yet", "nevertheless", "still"])
 _CONCEDES = frozenset(["although", "though", "while", "whereas"])
 _ASIDE = ("that said", "even so", "having said", "all the same", "in spite", "despite")
 _OPENS = frozenset((",", ":", "?", "—", "–", "--", "-", "("))  # after it, something is said about a bare mention
-_SUGGESTS = frozenset(("perhaps", "maybe"))
+_SUGGESTS = ("perhaps", "maybe", "why not", "how about", "what about")
 _NEAR = 2  # clauses after a mention in which a pronoun stands for it
 _LIST = 3  # things named alike
 
@@ -101,7 +101,11 @@ def _in_context(clauses: list[Clause], n: int, place: int) -> Sign:
         said = _said_in(after)
         if said.weight >= 3 and (said.value < 0 or sign.value >= 0):
             return said
-    if clause.tokens[0].text in _SUGGESTS and sign.weight < 3 and not clause.has(*_NEGATIVE):
+    if (
+        " ".join(t.text for t in clause.tokens[:2]).startswith(_SUGGESTS)
+        and sign.weight < 3
+        and not clause.has(*_NEGATIVE)
+    ):
         return Sign(1, 2, "self", advice=True, governor="suggested")
     if sign.weight >= 2:
         return _asked(clause, sign)
@@ -189,6 +193,8 @@ def _decided(clauses: list[Clause], evidence: list[Evidence]) -> Stance:
         score += _turned_away(clauses, evidence)
     for value, one in signs:
         score += value * (0.3 if one.clause < turn else 1.0)
+    if turn < 0 and _contradictory(signs):
+        return "open"
     if score <= -0.5:
         return "against"
     if score >= 1.5:
@@ -209,6 +215,12 @@ def _turn(clauses: list[Clause], evidence: list[Evidence]) -> int:
         ):
             found = n
     return found
+
+
+def _contradictory(signs: list[tuple[float, Evidence]]) -> bool:
+    """Whether an answer says of the user both that they like the subject and that they do not, and names it twice."""
+    sides = {value > 0 for value, one in signs if one.named and abs(value) >= 2 and one.sign.who != "others"}
+    return len(sides) == 2
 
 
 def _supposed(clauses: list[Clause], one: Evidence) -> float:

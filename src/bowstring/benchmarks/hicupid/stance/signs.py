@@ -36,6 +36,8 @@ _TURNED_FROM = frozenset(
 )
 _LESS = frozenset(("less", "fewer", "worse", "least"))
 _LOOSE = (w.RECOMMEND, w.OPINE, w.NEGATION)  # governors that a predicate after the mention outweighs
+# 'Skip A for X', 'swap A with X'
+_REPLACED_BY = {w.AVOID: ("for", "to", "into"), w.SWAP: ("for", "to", "into", "with")}
 _SOME = frozenset(("some", "many", "most", "certain", "few"))
 _THEIRS = frozenset(("their", "his", "her", "he", "she", "him"))
 _CHOSEN_OVER = frozenset(("rather than", "instead of", "in place of", "as opposed to", "sooner than", "over"))
@@ -198,7 +200,7 @@ def _governed(clause: Clause, at: int, compound: int) -> Sign:
             "compound",
             "than",
         ):
-            if governor == "" and gap and preposition in ("for", "to", "into", "with" if kind == w.SWAP else ""):
+            if governor == "" and gap and preposition in _REPLACED_BY.get(kind, ()):
                 weight, governor = 3, w.RECOMMEND  # 'skip A for X'
             elif governor == "than" and object_between:
                 pass
@@ -261,6 +263,8 @@ def _governed(clause: Clause, at: int, compound: int) -> Sign:
             gap += 1
             if governor not in ("", "than"):
                 break
+        elif kind == MENTION:
+            pass
         elif text in _CHAIN:
             if not governor and text in _PREPOSITIONS and not preposition:
                 preposition = text
