@@ -126,7 +126,7 @@ def _tagged(raw: list[str]) -> list[Token]:
         tokens.append(Token(word, _kind(raw, at), plural=word in _PLURAL))
         at += 1
     for n, token in enumerate(tokens):
-        if token.text.split()[0] in ("miss", "missed", "missing") and n and _longs(tokens, n):
+        if token.text in ("miss", "missed", "missing") and n and _longs(tokens, n):
             tokens[n] = Token(token.text, words.LIKE)  # 'you miss X', 'what is missing is X'
         if token.text == "but" and token.kind == PLAIN and n and _excepts(tokens, n):
             tokens[n] = Token("but", words.EXCEPT)
@@ -136,7 +136,8 @@ def _tagged(raw: list[str]) -> list[Token]:
 def _longs(tokens: list[Token], n: int) -> bool:
     if tokens[n].text.split()[0] == "missing":
         return n + 1 < len(tokens) and tokens[n + 1].text in ("is", "from", "a", "some", "in", "here")
-    if n + 1 < len(tokens) and tokens[n + 1].text in ("in", "at", "on", "out"):
+    after = " ".join(t.text for t in tokens[n + 1 : n + 3])
+    if after.startswith(("in ", "on ", "out ")) or (after.startswith("at ") and after != "at all"):
         return False
     before = [
         t for t in tokens[max(n - 4, 0) : n] if t.text not in ("not", "really", "badly", "never") and t.kind != PLAIN

@@ -25,6 +25,7 @@ _CONCEDES = frozenset(["although", "though", "while", "whereas"])
 _ASIDE = ("that said", "even so", "having said", "all the same", "in spite", "despite")
 _OPENS = frozenset((",", ":", "?", "—", "–", "--", "-", "("))  # after it, something is said about a bare mention
 _SUGGESTS = ("perhaps", "maybe", "why not", "how about", "what about")
+_OVER = ("no longer", "any more", "anymore", "chapter", "closed that door", "those days", "moved on", "behind you")
 _NEAR = 2  # clauses after a mention in which a pronoun stands for it
 _LIST = 3  # things named alike
 
@@ -117,6 +118,10 @@ def _in_context(clauses: list[Clause], n: int, place: int) -> Sign:
         said = _said_in(after)
         if said.weight:
             return said
+    if not sign.weight and after is not None and after.tokens[0].text == "which":
+        said = _said_in(after)
+        if said.weight:
+            return said
     bare = sum(t.kind == " " for t in clause.tokens) <= 2 and not clause.has(YOU, SELF)
     if bare and not sign.weight and after is not None and not after.mentions() and clause.end in _OPENS:
         said = _said_in(after)
@@ -189,6 +194,7 @@ def _decided(clauses: list[Clause], evidence: list[Evidence]) -> Stance:
         signs.append((value, one))
         strong = strong or abs(value) >= 2
     turn = _turn(clauses, evidence)
+    score += _ended(clauses, evidence)
     if turn < 0:
         score += _turned_away(clauses, evidence)
     for value, one in signs:
@@ -234,6 +240,17 @@ def _supposed(clauses: list[Clause], one: Evidence) -> float:
     return one.sign.value * one.sign.weight * 0.1
 
 
+def _ended(clauses: list[Clause], evidence: list[Evidence]) -> float:
+    """Less than 0 if the answer says that what the user had with the subject is over."""
+    for one in evidence:
+        if one.named and one.sign.value >= 0:
+            for clause in clauses[one.clause : one.clause + 3]:
+                text = " ".join(t.text for t in clause.tokens)
+                if any(over in text for over in _OVER) and clause.has(YOU, PRONOUN, w.BAD):
+                    return -6.0
+    return 0.0
+
+
 def _turned_away(clauses: list[Clause], evidence: list[Evidence]) -> float:
     """Less than 0 if the answer turns to something else that the user likes: 'X is tempting, but your heart is in Y'."""
     last = max((e.clause for e in evidence), default=-1)
@@ -252,7 +269,7 @@ def _addressed(clauses: list[Clause], evidence: list[Evidence]) -> bool:
     near = {m for n in places for m in (n - 1, n, n + 1, n + 2) if 0 <= m < len(clauses)}
     if any(clauses[n].lead in ("if", "whether") for n in places):
         return False
-    return any(clauses[n].has(YOU, SELF, w.RECOMMEND) or clauses[n].imperative() for n in near)
+    return any(clauses[n].has(YOU, SELF) or clauses[n].imperative() for n in near)
 
 
 def _listed(clauses: list[Clause], evidence: list[Evidence]) -> bool:

@@ -40,6 +40,9 @@ _LOOSE = (w.RECOMMEND, w.OPINE, w.NEGATION)  # governors that a predicate after 
 _REPLACED_BY = {w.AVOID: ("for", "to", "into"), w.SWAP: ("for", "to", "into", "with")}
 _SOME = frozenset(("some", "many", "most", "certain", "few"))
 _THEIRS = frozenset(("their", "his", "her", "he", "she", "him"))
+_THINK = frozenset(
+    ("think", "say", "believe", "suppose", "imagine", "guess", "feel", "sure", "convinced", "claim", "see")
+)
 _CHOSEN_OVER = frozenset(("rather than", "instead of", "in place of", "as opposed to", "sooner than", "over"))
 _SKIPPED = 9  # words between a mention and its governor
 _CHAINED = 3  # words between a governor and what governs it
@@ -84,9 +87,18 @@ def sign_of(clause: Clause, at: int) -> Sign:
     if found.weight >= 2 or (found.weight and found.governor == w.NEGATION and not _predicate_follows(tokens, at)):
         return found
     said = _said_of(tokens, at)
+    if _doubted(tokens, at):
+        said = said.times(-1)
     if said.weight > found.weight:
         return replace(said, who=said.who or found.who)
     return found if found.weight else replace(said, who=said.who or found.who)
+
+
+def _doubted(tokens: list[Token], at: int) -> bool:
+    """Whether it is denied that what follows is so: 'I can't say that X suits you'."""
+    return any(
+        a.kind == w.NEGATION and any(t.text in _THINK for t in tokens[n + 1 : n + 3]) for n, a in enumerate(tokens[:at])
+    )
 
 
 def _topped(clause: Clause, at: int) -> Sign:
@@ -238,7 +250,7 @@ def _governed(clause: Clause, at: int, compound: int) -> Sign:
         ):
             sign = -sign
         elif kind == w.PLACE and not governor:
-            placed = _placed(tokens, at)
+            placed = _placed(tokens, at, text.split()[0])
             if text.split()[0] in ("leave", "left", "leaves", "leaving") and any(
                 t.text == "for" for t in tokens[at + 1 :]
             ):
@@ -252,7 +264,7 @@ def _governed(clause: Clause, at: int, compound: int) -> Sign:
             if not governor and not gap and n >= at - 2:
                 weight, governor = max(weight, 2), w.SURELY
         elif kind == w.OTHERS:
-            who = who or "others"
+            who = "others" if n <= 1 else who or "others"  # the subject
             if any(t.text == "let" for t in tokens[max(n - 3, 0) : n]):
                 return Sign(-1, 3, "others", advice=True, governor="let")
             if governor:
@@ -276,6 +288,8 @@ def _governed(clause: Clause, at: int, compound: int) -> Sign:
             if gap > _SKIPPED or chained > _CHAINED:
                 break
         n -= 1
+    if governor == w.RECOMMEND and not who and sign > 0 and not clause.imperative() and clause.end != "?":
+        weight = min(weight, 1)  # 'many towns have X'
     if not weight:
         return NEUTRAL if not who else Sign(0, 0, who)
     advice = (
@@ -304,13 +318,15 @@ def _is_time(tokens: list[Token], at: int) -> bool:
     return any(t.text in ("while", "ages", "yet", "lately", "recently", "long") for t in tokens[at + 1 :])
 
 
-def _placed(tokens: list[Token], at: int) -> int:
+def _placed(tokens: list[Token], at: int, verb: str) -> int:
     """The sign of what follows the object of 'keep', 'leave', 'put' and the like."""
     after = [t.text for t in tokens[at + 1 : at + 6]]
     if any(a.text in ("to", "for") and b.kind == w.OTHERS for a, b in pairwise(tokens[at + 1 : at + 6])):
         return -1
     if any(a == "to" and b in ("them", "her", "him", "those") for a, b in pairwise(after)):
         return -1
+    if verb in ("give", "gives", "gave", "have"):
+        after = [text for text in after if text not in _OUT]
     for n, text in enumerate(after):
         if text in _TURNED_FROM or any(
             text == k
@@ -357,6 +373,8 @@ def _said_of(tokens: list[Token], at: int) -> Sign:
                 continue
             if n + 2 < len(tokens) and tokens[n + 2].text in _THEIRS | {"up"}:
                 who = who or ("others" if any(t.text in _THEIRS for t in tokens[n + 2 : n + 4]) else "")
+            if n + 2 < len(tokens) and tokens[n + 2].kind == w.OTHERS:
+                who = "others"  # 'X will please collectors'
             return Sign(sign, 3, who, governor="said")
         elif text == "out" and before not in _BE | {"not", ""}:
             gap += 1
