@@ -158,6 +158,8 @@ def _as_tagged(raw: list[str], at: int, entry: words.Entry) -> bool:
         )
     if before in _ARTICLES and entry[1] in "RKSAPQJU":
         return False
+    if word == "given":
+        return before in AUXILIARIES or before in _YOU
     if word == "into":
         return before in AUXILIARIES | _YOU | _BEFORE_INTO
     return not (word == "back" and before not in AUXILIARIES | _YOU | {"", "and", "who"})
@@ -179,8 +181,10 @@ def _kind(raw: list[str], at: int) -> str:
             or after in _JOINS | _BEGINS
         ):
             return PRONOUN
-        if after in _AFTER_PRONOUN:
+        if after in _AFTER_PRONOUN or (at and raw[at - 1] == "of"):
             return PRONOUN
+        if any(not entry[0] and entry[1] in "PQ" for entry in words.lexicon().get(after, ())):
+            return PRONOUN  # 'since those delight you'
     return PLAIN
 
 

@@ -84,6 +84,8 @@ def sign_of(clause: Clause, at: int) -> Sign:
         said = _complement(tokens, at)
         if said.weight:
             return replace(said, who=found.who, value=said.value * found.value)
+    if found.governor == w.OPINE:
+        found = replace(found, weight=1)
     if found.weight >= 2 or (found.weight and found.governor == w.NEGATION and not _predicate_follows(tokens, at)):
         return found
     said = _said_of(tokens, at)
@@ -258,6 +260,8 @@ def _governed(clause: Clause, at: int, compound: int) -> Sign:
             sign, weight, governor = sign * (placed or 1), 3 if placed else 1, kind
         elif kind == w.RECOMMEND and not governor:
             weight, governor = max(weight, 2), w.RECOMMEND
+        elif kind == w.RECOMMEND and governor == w.NEGATION:
+            weight = max(weight, 2)  # 'choose nothing like X'
         elif kind == w.OPINE and not governor:
             weight, governor = max(weight, 2), w.OPINE
         elif kind == w.SURELY:
