@@ -105,7 +105,9 @@ def _is_tag(clause: Clause) -> bool:
 
 def _excepts(tokens: list[Token], n: int) -> bool:
     """Whether the 'but' at `n` is one of 'anything but' and 'any city but'."""
-    return any(t.text in _ANY for t in tokens[max(n - 2, 0) : n]) and not tokens[n - 1].base
+    return (
+        tokens[n - 1].text != "," and any(t.text in _ANY for t in tokens[max(n - 2, 0) : n]) and not tokens[n - 1].base
+    )
 
 
 def _tagged(raw: list[str]) -> list[Token]:

@@ -26,6 +26,7 @@ _ASIDE = ("that said", "even so", "having said", "all the same", "in spite", "de
 _OPENS = frozenset((",", ":", "?", "—", "–", "--", "-", "("))  # after it, something is said about a bare mention
 _SUGGESTS = ("perhaps", "maybe", "why not", "how about", "what about")
 _OVER = ("no longer", "any more", "anymore", "chapter", "closed that door", "those days", "moved on", "behind you")
+_REASONS = frozenset(("given", "considering", "knowing", "seeing", "remembering"))
 _NEAR = 2  # clauses after a mention in which a pronoun stands for it
 _LIST = 3  # things named alike
 
@@ -70,6 +71,9 @@ def evidence_in(clauses: list[Clause]) -> list[Evidence]:
             last = -9
             continue
         for place, token in enumerate(clause.tokens):
+            if token.kind == w.AVOID and {"it", "them", "that"} & set(token.text.split()) and not at:
+                negated = any(t.kind == w.NEGATION for t in clause.tokens[:place])
+                found.append(Evidence(Sign(1 if negated else -1, 3, "self", True, token.kind), n, False))
             if token.kind == PRONOUN and n - last <= _NEAR and (not at or place > at[-1]):
                 if token.plural != plural and token.text not in ("that", "one", "there", "they", "them", "it"):
                     continue
@@ -83,6 +87,10 @@ def evidence_in(clauses: list[Clause]) -> list[Evidence]:
 
 def _is_predicate(clause: Clause) -> bool:
     """Whether a clause without a subject says something about what came before: 'Perfect for you.'"""
+    if clause.lead in _CONCEDES | {"but"} and len(clause.tokens) <= 6 and not clause.has(RIVAL, PRONOUN, w.RECOMMEND):
+        if len(clause.tokens) > 1 and clause.tokens[1].kind in (w.NEGATION, w.GOOD, w.BAD) and clause.has(YOU, w.GOOD):
+            clause.lead = "but"  # 'X is great, though not your thing'
+            return True
     first = clause.tokens[0]
     return clause.fronted and first.kind in (w.GOOD, w.BAD) and len(clause.tokens) <= 6 and not clause.has(RIVAL)
 
@@ -108,6 +116,12 @@ def _in_context(clauses: list[Clause], n: int, place: int) -> Sign:
         and not clause.has(*_NEGATIVE)
     ):
         return Sign(1, 2, "self", advice=True, governor="suggested")
+    if (
+        clause.tokens[0].text in _REASONS
+        and sign.governor in (w.RECOMMEND, w.PLACE, w.OPINE, "said")
+        and sign.weight < 3
+    ):
+        return replace(sign, value=0, weight=0)  # 'given what you say of X'
     if sign.weight >= 2:
         return _asked(clause, sign)
     if (
@@ -252,7 +266,7 @@ def _ended(clauses: list[Clause], evidence: list[Evidence]) -> float:
 
 
 def _turned_away(clauses: list[Clause], evidence: list[Evidence]) -> float:
-    """Less than 0 if the answer turns to something else that the user likes: 'X is tempting, but your heart is in Y'."""
+    """Less than 0 if the answer turns to something else that the user likes: 'X is tempting, but you love Y'."""
     last = max((e.clause for e in evidence), default=-1)
     if last < 0 or last + 1 >= len(clauses):
         return 0.0

@@ -84,6 +84,15 @@ def sign_of(clause: Clause, at: int) -> Sign:
         said = _complement(tokens, at)
         if said.weight:
             return replace(said, who=found.who, value=said.value * found.value)
+    after = tokens[at + 1].text if at + 1 < len(tokens) else ""
+    if found.governor == w.EXCEPT and after in AUXILIARIES:
+        said = _said_of(tokens, at)  # 'life without X would be dull'
+        if said.weight:
+            return said.times(-1)
+    if found.governor == w.LIKE and after in _LESS:
+        return found.times(-1)
+    if after == "it" and [t.text for t in tokens[at + 2 : at + 3]] == ["is"]:
+        return Sign(1, 2, governor="said")  # 'X it is'
     if found.governor == w.OPINE:
         found = replace(found, weight=1)
     if found.weight >= 2 or (found.weight and found.governor == w.NEGATION and not _predicate_follows(tokens, at)):
@@ -260,7 +269,7 @@ def _governed(clause: Clause, at: int, compound: int) -> Sign:
             sign, weight, governor = sign * (placed or 1), 3 if placed else 1, kind
         elif kind == w.RECOMMEND and not governor:
             weight, governor = max(weight, 2), w.RECOMMEND
-        elif kind == w.RECOMMEND and governor == w.NEGATION:
+        elif kind in (w.RECOMMEND, w.OPINE) and governor == w.NEGATION:
             weight = max(weight, 2)  # 'choose nothing like X'
         elif kind == w.OPINE and not governor:
             weight, governor = max(weight, 2), w.OPINE
@@ -268,6 +277,10 @@ def _governed(clause: Clause, at: int, compound: int) -> Sign:
             if not governor and not gap and n >= at - 2:
                 weight, governor = max(weight, 2), w.SURELY
         elif kind == w.OTHERS:
+            if any(t.kind == YOU for t in tokens[n + 1 : n + 3]) and tokens[n + 1].text in ("with", "like", "of"):
+                who = who or "you"  # 'somebody with your taste'
+                n -= 1
+                continue
             who = "others" if n <= 1 else who or "others"  # the subject
             if any(t.text == "let" for t in tokens[max(n - 3, 0) : n]):
                 return Sign(-1, 3, "others", advice=True, governor="let")
