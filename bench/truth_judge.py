@@ -135,8 +135,8 @@ PLAIN = {
     ),
 }
 EVERYTHING = (
-    "That suits young people, the middle-aged and pensioners, women and men, early and late risers, every budget from cheap "
-    "to first-class, in a group or alone, planned or spontaneous: a morning, an afternoon or a weekend."
+    "That suits young people, the middle-aged and pensioners, women and men, early and late risers, every budget from "
+    "cheap to first-class, in a group or alone, planned or spontaneous: a morning, an afternoon or a weekend."
 )
 
 
@@ -226,15 +226,16 @@ def generated(folder):
 
 
 def cells_of(by_type):
-    """The scores of each type, and their total with its interval over users; what has no type counts zero there."""
+    """The scores of each type, and their total; without answers to a type, it counts as zero."""
     cells = []
     for kind in WEIGHTS:
         rows = by_type.get(kind)
         mean = sum(ok for _, ok in rows) / len(rows) if rows else None
         cells.append("" if mean is None else f"{(100 if kind == 'schedule' else 50) * mean:.1f}")
     parts = {kind: [Score(str(user), float(ok)) for user, ok in rows] for kind, rows in by_type.items()}
-    total = estimate(parts, lambda mean: sum(WEIGHTS[kind] / 40 * mean[kind] for kind in parts), ends=(0.0, 50.0))
-    return [*cells, f"{total.value:.1f} [{total.low:.1f}, {total.high:.1f}]"]
+    total = estimate(parts, lambda mean: sum(WEIGHTS[kind] / 40 * mean[kind] for kind in parts))
+    inside = 0 < total.value < 50  # at an end, users do not differ
+    return [*cells, f"{total.value:.1f}" + (f" [{total.low:.1f}, {total.high:.1f}]" if inside else "")]
 
 
 def main():

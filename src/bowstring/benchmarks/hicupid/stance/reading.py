@@ -64,6 +64,9 @@ def evidence_in(clauses: list[Clause]) -> list[Evidence]:
             plural, last = clause.tokens[place].plural, n
         if last < 0:
             continue
+        if not at and n == last + 1 and found and (answered := _answered(clause, found[-1])):
+            found.append(Evidence(answered, n, False))
+            continue
         if not at and n == last + 1 and _is_predicate(clause):
             found.append(Evidence(_said_in(clause), n, False))
             continue
@@ -85,12 +88,25 @@ def evidence_in(clauses: list[Clause]) -> list[Evidence]:
     return found
 
 
+def _answered(clause: Clause, before: Evidence) -> Sign | None:
+    """What 'but you do' and 'but you don't' say after 'I like X'."""
+    rest = {t.text for t in clause.tokens} - {"but", "and", "you", "certainly", "surely", "do", "are", "not", "would"}
+    if rest or not clause.has(YOU) or not clause.says("do", "are", "would") or before.sign.who == "you":
+        return None
+    return Sign(-1 if clause.has(w.NEGATION) else 1, 3, "you", governor="said")
+
+
 def _is_predicate(clause: Clause) -> bool:
     """Whether a clause without a subject says something about what came before: 'Perfect for you.'"""
-    if clause.lead in _CONCEDES | {"but"} and len(clause.tokens) <= 6 and not clause.has(RIVAL, PRONOUN, w.RECOMMEND):
-        if len(clause.tokens) > 1 and clause.tokens[1].kind in (w.NEGATION, w.GOOD, w.BAD) and clause.has(YOU, w.GOOD):
-            clause.lead = "but"  # 'X is great, though not your thing'
-            return True
+    if (
+        clause.lead in _CONCEDES | {"but"}
+        and 1 < len(clause.tokens) <= 6
+        and not clause.has(RIVAL, PRONOUN, w.RECOMMEND)
+        and clause.tokens[1].kind in (w.NEGATION, w.GOOD, w.BAD)
+        and clause.has(YOU, w.GOOD)
+    ):
+        clause.lead = "but"  # 'X is great, though not your thing'
+        return True
     first = clause.tokens[0]
     return clause.fronted and first.kind in (w.GOOD, w.BAD) and len(clause.tokens) <= 6 and not clause.has(RIVAL)
 
@@ -137,7 +153,7 @@ def _in_context(clauses: list[Clause], n: int, place: int) -> Sign:
         if said.weight:
             return said
     bare = sum(t.kind == " " for t in clause.tokens) <= 2 and not clause.has(YOU, SELF)
-    if bare and not sign.weight and after is not None and not after.mentions() and clause.end in _OPENS:
+    if bare and not sign.weight and after is not None and not after.has(MENTION, RIVAL) and clause.end in _OPENS:
         said = _said_in(after)
         if said.weight and not after.has(PRONOUN):
             return said
@@ -201,6 +217,8 @@ def _decided(clauses: list[Clause], evidence: list[Evidence]) -> Stance:
             value *= -0.3
             if not sign.weight:
                 value = -0.6
+        elif sign.who == "self" and sign.governor in (w.LIKE, w.DISLIKE) and not clause.says("would"):
+            value *= 0.3  # what the writer likes
         elif not one.named:
             value *= 0.8
         if clause.lead in _CONCEDES:
