@@ -233,7 +233,7 @@ def cells_of(by_type):
         mean = sum(ok for _, ok in rows) / len(rows) if rows else None
         cells.append("" if mean is None else f"{(100 if kind == 'schedule' else 50) * mean:.1f}")
     parts = {kind: [Score(str(user), float(ok)) for user, ok in rows] for kind, rows in by_type.items()}
-    total = estimate(parts, lambda mean: sum(WEIGHTS[kind] / 40 * mean[kind] for kind in parts))
+    total = estimate(parts, lambda mean: sum(WEIGHTS[kind] / 40 * mean[kind] for kind in parts), ends=(0.0, 50.0))
     inside = 0 < total.value < 50  # at an end, users do not differ
     return [*cells, f"{total.value:.1f}" + (f" [{total.low:.1f}, {total.high:.1f}]" if inside else "")]
 
