@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from bowstring.benchmarks.loading import load_cupid, load_hicupid
 from tests.support.command import bowstring
@@ -74,6 +75,90 @@ def test_the_simulated_user_hints_at_one_thing_at_a_time_and_forgets_nothing(tmp
     assert ran.code == 0, ran.err
     assert quality(tmp_path / "s")["flaws"] == {"the closing message forgets an item": 1}
     assert "flaws found: 1 the closing message forgets an item" in ran.out
+
+
+def test_the_simulated_user_knows_the_checklist_and_not_the_preference(tmp_path):
+    """Nothing that reaches its prompt has the preference, also where a template of the user's has a place for it."""
+    words = tmp_path / "words" / "cupid" / "synthesis"
+    words.mkdir(parents=True)
+    (words / "user_simulator.yaml").write_text(
+        "system_prompt: 'You play a user who works with an AI assistant. You want {preference}: {checklist}'\n"
+    )
+    for more in ([], ["--prompts", str(tmp_path / "words")]):
+        with Server(Writer().answer) as server:
+            ran = bowstring(*cupid(server, tmp_path / f"s{len(more)}", "--personas", "1", *more))
+        assert ran.code == 0, ran.err
+        said = [json.dumps(r.body["messages"]) for r in server.requests]
+        simulated = [text for text in said if "You play a user" in text]
+        preferences = {s.preference for i in load_cupid(str(tmp_path / f"s{len(more)}")).instances for s in i.sessions}
+        assert len(preferences) > 5
+        assert all(any(p in text for text in said) for p in preferences), "the control: it is in other prompts"
+        assert len(simulated) > 20
+        assert not [p for p in preferences for text in simulated if p in text]
+        assert all("Is the opening" in text for text in simulated)
+
+
+def spoilt_sessions(change):
+    """A writer whose first attempt at the sessions is changed."""
+    writer = Writer()
+
+    def spoil(what, n):
+        if what != "sessions" or n:
+            return None
+        scenarios = yaml.safe_load(writer._sessions(spoil.messages, {}))["scenarios"]
+        return yaml.safe_dump({"scenarios": change(scenarios)}, width=1000)
+
+    writer.spoil = spoil
+
+    def answer(messages, body):
+        spoil.messages = messages
+        return writer.answer(messages, body)
+
+    return answer
+
+
+def resource_that_tells(scenarios):
+    scenarios[2]["resource"] = f"Notes: {scenarios[2]['preference']} Thank you."
+    return scenarios
+
+
+def last_resource_that_tells_the_old(scenarios):
+    """The last request is also that of the instances whose preference is the old one."""
+    main = scenarios[-1]["context_factor"]
+    scenarios[-1]["resource"] = f"Notes: {next(s['preference'] for s in scenarios if s['context_factor'] == main)}"
+    return scenarios
+
+
+def preference_that_stays(scenarios):
+    main = scenarios[-1]["context_factor"]
+    old = next(s["preference"] for s in scenarios if s["context_factor"] == main)
+    for s in scenarios:
+        if s["context_factor"] == main and s["preference"] != old:
+            s["preference"] = old.replace("Texts must", "The text should always")
+    return scenarios
+
+
+@pytest.mark.parametrize(
+    ("change", "flaw"),
+    [
+        (resource_that_tells, "the pasted resource leaks the preference"),
+        (last_resource_that_tells_the_old, "the pasted resource leaks the preference"),
+        (preference_that_stays, "the changed preference is the old one"),
+    ],
+)
+def test_sessions_that_tell_or_do_not_change_the_preference_are_asked_for_again(tmp_path, change, flaw):
+    with Server(spoilt_sessions(change)) as server:
+        ran = bowstring(*cupid(server, tmp_path / "s", "--personas", "1", "--concurrency", "1"))
+    assert ran.code == 0, ran.err
+    assert quality(tmp_path / "s")["flaws"] == {flaw: 1}
+
+
+def test_an_assistant_that_is_the_writer_is_warned_about_in_one_line(tmp_path):
+    for more, warned in ([], 1), (["--assistant", "openai/weak"], 0), (["--assistant", "openai/m"], 1):
+        ran = bowstring("synth", "cupid", "--model", "openai/m", "--dry-run", *more, cwd=tmp_path)
+        assert ran.code == 0, ran.err
+        assert ran.err.count("--assistant is the same model as --model") == warned
+        assert len(ran.err.splitlines()) == warned
 
 
 def test_roles_of_the_cupid_pipeline_go_to_their_models(tmp_path):

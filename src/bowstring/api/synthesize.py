@@ -243,6 +243,8 @@ def prepare_synthesis(
     folder = options.out or _SETS / name
     if not options.preview:
         check_out(folder, configuration)
+    for line in synthesis.remarks(models):
+        tell(line)
     return PreparedSynthesis(of, synthesis, settings, options, pipeline, models, prices, configuration, folder, watch)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from bowstring.benchmarks.interface import Noun
 from bowstring.datasets.display import Block
+from bowstring.models.interface import Model
 from bowstring.prompts import PromptFolder
 from bowstring.synthesis.making import Maker
 from bowstring.synthesis.quality import Quality
@@ -88,6 +89,10 @@ class Synthesis(Protocol):
 
     def estimates(self, settings: Any) -> Sequence[Estimate]:
         """The estimated usage per thing, by role."""
+        ...
+
+    def remarks(self, models: Mapping[str, Model]) -> Sequence[str]:
+        """What the user should know about the choice of models before anything is asked, a line each."""
         ...
 
     def pipeline(self, settings: Any, seeds: Sequence[str], prompts: PromptFolder) -> Pipeline: ...

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from bowstring.datasets.personal import find_personal_data
 from bowstring.history.bm25 import FUNCTION_WORDS, singular, words
+from bowstring.synthesis.statements import states_attitude
 
 _SAME = 0.8  # share of words in common from which two texts count as the same
 _ADDED = 6  # words that an answer may add to another and still count as the same
@@ -21,14 +22,17 @@ _LEAKED = 0.5  # share of a preference's words in a request that should not ment
 _QUOTED = 0.8  # share of a checklist item's words in a message that should only hint at it
 _NAMED = 0.5  # share of an entity's words in a question that should not name it
 _MOST_SENTENCES = 6
-_IRREGULAR = {"has": "have", "is": "am", "does": "do", "goes": "go", "was": "was"}
-_SHORT_FORMS = {"i m": "i am", "i ve": "i have", "you re": "you are", "you ve": "you have", "don t": "do not"}
+STATED = "the dialogue states the persona"
 # Words that many entities have in common and that identify none of them.
 _COMMON = frozenset(
     words(
         "food music film movie book game art sport car style class club thing kind type old new modern classic home "
         "local free video model people work day night time group programme project course"
     )
+)
+# Words without a meaning of their own in a wish: 'not', 'more', 'before' and numbers have one.
+_EMPTY = frozenset(
+    words("a an the is are be been being must should shall will would please always that which this it its")
 )
 
 
@@ -37,12 +41,12 @@ class Flaw(NamedTuple):
     seen: str
 
 
-def leaks_preference(request: str, preference: str, allowed: str = "") -> Flaw | None:
-    """Check whether a request reveals the preference; words of the context (`allowed`) may be used."""
+def leaks_preference(text: str, preference: str, allowed: str = "", *, what: str = "request") -> Flaw | None:
+    """Check whether a text reveals the preference; words of the context (`allowed`) may be used."""
     wanted = content_words(preference) - content_words(allowed)
-    share = len(wanted & content_words(request)) / len(wanted) if wanted else 0.0
+    share = len(wanted & content_words(text)) / len(wanted) if wanted else 0.0
     least = _LEAKED if len(wanted) > 2 else 1.0
-    return Flaw("the request leaks the preference", request[:120]) if wanted and share >= least else None
+    return Flaw(f"the {what} leaks the preference", text[:120]) if wanted and share >= least else None
 
 
 def quotes_checklist(message: str, checklist: Iterable[str]) -> Flaw | None:
@@ -56,37 +60,13 @@ def quotes_checklist(message: str, checklist: Iterable[str]) -> Flaw | None:
 
 
 def states_persona(said: Iterable[str], answered: Iterable[str], relation: str, entity: str) -> Flaw | None:
-    """Check whether the user states the persona about themselves, or the assistant states it about them."""
-    thing = r"(?:the |my |a |an |some )?" + re.escape(" ".join(words(entity)))
-    verb = re.escape(_spoken(relation))
-    of_me = rf"\bi (?:\w+ ){{0,2}}?{verb}(?:d|ed)? {thing}\b|\b(?:my favou?rite .{{0,40}}|fan of ){thing}\b"
-    of_you = rf"\byou (?:\w+ ){{0,2}}?{re.sub('^am ', 'are ', verb)}(?:d|ed)? {thing}\b"
-    for pattern, texts in ((of_me, said), (of_you, answered)):
+    """Check whether the user states the persona, or any attitude to its subject, about themselves, or the assistant
+    about them."""
+    for texts, who, whose in ((said, "i", "my"), (answered, "you", "your")):
         for text in texts:
-            if re.search(pattern, _spoken_out(text)):
-                return Flaw("the dialogue states the persona", text[:120])
+            if states_attitude(text, who, whose, relation, entity):
+                return Flaw(STATED, text[:120])
     return None
-
-
-def _spoken(relation: str) -> str:
-    """Return a relation in the first person: 'likes' is 'like', 'has not been to' is 'have not been to'."""
-    first, *rest = words(relation) or [""]
-    if first in _IRREGULAR:
-        first = _IRREGULAR[first]
-    elif first.endswith("ies"):
-        first = first[:-3] + "y"
-    elif re.search(r"(?:ch|sh|ss|x|z|o)es$", first):
-        first = first[:-2]
-    elif first.endswith("s") and not first.endswith("ss"):
-        first = first[:-1]
-    return " ".join([first, *rest])
-
-
-def _spoken_out(text: str) -> str:
-    plain = " ".join(words(text))
-    for short, full in _SHORT_FORMS.items():
-        plain = re.sub(rf"\b{short}\b", full, plain)
-    return plain
 
 
 def gives_away(question: str, entity: str) -> Flaw | None:
@@ -104,6 +84,16 @@ def repeats(question: str, others: Iterable[str]) -> Flaw | None:
         if _alike(own, content_words(other)) >= _SAME:
             return Flaw("the question repeats another", question[:120])
     return None
+
+
+def rewords(one: str, other: str) -> bool:
+    """Check whether two wishes are one sentence, but for small words, endings and punctuation."""
+    return _meant(one) == _meant(other)
+
+
+def _meant(text: str) -> list[str]:
+    plain = re.sub(r"\bcannot\b|n['\u2019]t\b", " not", text)
+    return [singular(word) for word in words(plain) if word not in _EMPTY]
 
 
 def indistinct(personalized: str, general: str) -> Flaw | None:

@@ -20,12 +20,17 @@ from bowstring.benchmarks.synthesis import Estimate, OfflineGenerator, Watch
 from bowstring.datasets.display import Block, Heading, Line
 from bowstring.errors import UsageError
 from bowstring.files.writing import write_file
+from bowstring.models.interface import Model
 from bowstring.prompts import PromptFolder
 from bowstring.settings import check_settings, option
 from bowstring.synthesis.quality import Quality, leaks_preference
 from bowstring.synthesis.settings import SEED
 
 _SHOWN_MESSAGES = 6
+_SAME_ASSISTANT = (
+    "warning: --assistant is the same model as --model. A strong assistant leaves little feedback to learn from; name "
+    "a weaker model with --assistant NAME (the authors: one of 8B)"
+)
 Protocol = Literal["published", "bowstring"]
 
 
@@ -100,7 +105,11 @@ class CupidRoles:
 
     model: Any = field(default=None, metadata=option("Model that generates the data."))
     assistant: Any = field(
-        default=None, metadata=option("Model of the assistant in the conversations.", shown_default="--model")
+        default=None,
+        metadata=option(
+            "Model of the assistant in the conversations; a weak one needs feedback, which is what a log shows.",
+            shown_default="--model",
+        ),
     )
     judge: Any = field(
         default=None, metadata=option("Model that plays the user and writes checklists.", shown_default="--model")
@@ -184,6 +193,9 @@ class CupidSynthesis:
             Estimate("assistant", chats * turns, chats * turns * 400, chats * turns * 160),
             Estimate("judge_user", chats * turns, chats * turns * 1300, chats * turns * 230),
         ]
+
+    def remarks(self, models: Mapping[str, Model]) -> list[str]:
+        return [_SAME_ASSISTANT] if models["assistant"].identity == models["model"].identity else []
 
     def pipeline(self, settings: CupidSynthesisSettings, seeds: Sequence[str], prompts: PromptFolder) -> CupidPipeline:
         if settings.train_personas:

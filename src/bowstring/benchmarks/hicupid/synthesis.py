@@ -19,6 +19,7 @@ from bowstring.benchmarks.interface import Noun
 from bowstring.benchmarks.synthesis import Estimate, OfflineGenerator, Watch
 from bowstring.datasets.display import Block, Heading, Line
 from bowstring.errors import UsageError
+from bowstring.models.interface import Model
 from bowstring.prompts import PromptFolder
 from bowstring.settings import check_settings, option
 from bowstring.synthesis import quality as checks
@@ -201,6 +202,9 @@ class HicupidSynthesis:
         prompt = 300 * s.dimensions * shared + 250 * questions + 200 * table / 20 + 1500
         answers = (70 * s.turns + 60) * s.dimensions * shared + 90 * questions + 25 * table + 900 + 230 * s.schedules
         return [Estimate("model", round(s.dimensions * shared + questions + 5), round(prompt), round(answers))]
+
+    def remarks(self, models: Mapping[str, Model]) -> list[str]:  # noqa: ARG002 - any choice is good
+        return []
 
     def pipeline(
         self, settings: HicupidSynthesisSettings, seeds: Sequence[str], prompts: PromptFolder
