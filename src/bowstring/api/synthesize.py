@@ -129,7 +129,7 @@ class PreparedSynthesis:
         quality.dropped += [r["dropped"] for r in records if "dropped" in r]
         return SynthesisResult(
             self.folder,
-            [r["made"] for r in records if "made" in r],
+            list(self.synthesis.finish([r["made"] for r in records if "made" in r], quality)),
             quality,
             {role: _usage(asker) for role, asker in askers.items()},
             [r for r in records if "failure" in r],
@@ -174,7 +174,7 @@ class PreparedSynthesis:
         checking = getattr(self.pipeline, "checking", _CHECKING)
         made_by = (
             f"Written by {by} with Bowstring's {self.benchmark.title} pipeline: {checking} (quality.json). "
-            "All people in it are invented."
+            f"All people in it are invented.\n\n{made.quality.rates.markdown()}"
         )
         _finish(self.folder, self.configuration, made.quality, made_by=made_by, title=self.folder.name)
         made.written = True
@@ -192,17 +192,19 @@ class PreparedSynthesis:
         """Estimated requests and tokens by role, and the cost if prices are known."""
         found: dict[str, dict[str, Any]] = {}
         for e in self.synthesis.estimates(self.settings):
-            model = self.models[e.role]
+            if e.role not in self.models:
+                continue
+            model, times = self.models[e.role], 1 if e.once else self.n
             price = self.prices.of(model)
             row = found.setdefault(
                 e.role,
                 {"model": model.identity, "requests": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost": None},
             )
-            row["requests"] += e.requests * self.n
-            row["prompt_tokens"] += e.prompt * self.n
-            row["completion_tokens"] += e.completion * self.n
+            row["requests"] += e.requests * times
+            row["prompt_tokens"] += e.prompt * times
+            row["completion_tokens"] += e.completion * times
             if price is not None:
-                row["cost"] = (row["cost"] or 0.0) + price.of(Usage(e.prompt * self.n, 0, e.completion * self.n))
+                row["cost"] = (row["cost"] or 0.0) + price.of(Usage(e.prompt * times, 0, e.completion * times))
         return found
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from bowstring.datasets.personal import find_personal_data
 from bowstring.history.bm25 import FUNCTION_WORDS, singular, words
+from bowstring.synthesis.rates import Rates
 from bowstring.synthesis.statements import states_attitude
 
 _SAME = 0.8  # share of words in common from which two texts count as the same
@@ -22,6 +23,7 @@ _LEAKED = 0.5  # share of a preference's words in a request that should not ment
 _QUOTED = 0.8  # share of a checklist item's words in a message that should only hint at it
 _NAMED = 0.5  # share of an entity's words in a question that should not name it
 _MOST_SENTENCES = 6
+REPEATED_ANSWER = "the general answer is that to another question"
 STATED = "the dialogue states the persona"
 # Words that many entities have in common and that identify none of them.
 _COMMON = frozenset(
@@ -86,6 +88,13 @@ def repeats(question: str, others: Iterable[str]) -> Flaw | None:
     return None
 
 
+def repeats_answer(answer: str, others: Iterable[str]) -> Flaw | None:
+    """Check whether a general answer was given to another question, in nearly the same words."""
+    own = content_words(answer)
+    again = any(_alike(own, content_words(other)) >= _SAME for other in others)
+    return Flaw(REPEATED_ANSWER, answer[:120]) if again else None
+
+
 def rewords(one: str, other: str) -> bool:
     """Check whether two wishes are one sentence, but for small words, endings and punctuation."""
     return _meant(one) == _meant(other)
@@ -140,6 +149,7 @@ class Quality:
     repaired: Counter[str] = field(default_factory=Counter)
     flaws: Counter[str] = field(default_factory=Counter)
     dropped: list[dict[str, str]] = field(default_factory=list)
+    rates: Rates = field(default_factory=Rates)
 
     def drop(self, what: str, key: str, reason: str) -> None:
         self.dropped.append({"what": what, "key": key, "reason": reason})
@@ -147,7 +157,8 @@ class Quality:
     def as_json(self) -> dict[str, Any]:
         counts = {name: dict(sorted(getattr(self, name).items())) for name in ("made", "invalid", "repaired", "flaws")}
         dropped = sorted(self.dropped, key=lambda d: (d["what"], d["key"]))
-        return counts | {"dropped": dropped, "dropped_by_reason": dict(Counter(d["reason"] for d in dropped))}
+        reasons = dict(sorted(Counter(d["reason"] for d in dropped).items()))
+        return counts | {"dropped": dropped, "dropped_by_reason": reasons, "checks": self.rates.as_json()}
 
     def lines(self) -> Sequence[str]:
         """Return the report as sentences."""
@@ -160,7 +171,7 @@ class Quality:
         if self.dropped:
             reasons = Counter(f"{d['what']}: {d['reason']}" for d in self.dropped)
             said.append(f"dropped: {_listed(reasons)}")
-        return said
+        return [*said, *self.rates.lines()]
 
 
 def _listed(counts: Counter[str]) -> str:

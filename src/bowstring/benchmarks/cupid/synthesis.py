@@ -202,6 +202,9 @@ class CupidSynthesis:
             raise UsageError("--train-personas is only for --offline")
         return CupidPipeline(settings, seeds, prompts)
 
+    def finish(self, made: Sequence[list[Instance]], quality: Quality) -> list[list[Instance]]:  # noqa: ARG002
+        return list(made)
+
     def write(self, made: Sequence[list[Instance]], folder: Path) -> None:
         write_parquet([instance for of_one in made for instance in of_one], folder)
 
