@@ -33,10 +33,16 @@ def request(messages: list[dict[str, Any]]) -> str:
     return next(text_of(m) for m in messages if m["role"] == "user")
 
 
-def word(*what: object, n: int = 2) -> str:
+# Of entities: a question has none of these words.
+THINGS = (
+    re.findall(r"\w+", "azure beige coral ebony fawn hazel indigo khaki lilac maroon ochre pearl russet sepia teal"),
+    re.findall(r"\w+", "agate basalt chalk dolomite flint gneiss jasper lapis marble nickel opal pumice quartz slate"),
+)
+
+
+def word(*what: object, n: int = 2, lists: tuple[list[str], list[str]] = (ADJECTIVES, NOUNS)) -> str:
     """Words that depend only on their purpose."""
     digest = hashlib.sha256("/".join(map(str, what)).encode()).digest()
-    lists = (ADJECTIVES, NOUNS)
     return " ".join(lists[k % 2][digest[k] % len(lists[k % 2])] for k in range(n))
 
 
@@ -134,7 +140,7 @@ class Writer:
         rows = [
             {
                 "relation": "likes" if k % 2 else "avoids",
-                "entity": f"{word(text, k, n=4)} {field} {k}",
+                "entity": f"{word(text, k, n=4, lists=THINGS)} {field} {k}",
                 "sentiment": "POS" if k % 2 else "NEG",
             }
             for k in range(n)

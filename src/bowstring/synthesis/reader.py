@@ -21,6 +21,7 @@ from bowstring.records import Prompt
 from bowstring.synthesis.making import Maker
 from bowstring.synthesis.rates import Ability, Check
 
+_BATCH = 10
 NONE = "none"  # as the name of a reader: nothing is read
 
 
@@ -99,11 +100,17 @@ class Reader:
         return None if chosen is None else chosen == 0
 
     async def _try_known(self, kind: str) -> Ability:
+        """Known texts are read in batches until it is clear that too many are wrong."""
         items = self._known[kind]()
-        results = await gather_in_order(*(self._try_one(kind, item) for item in items))
-        ability = Ability.of(kind, results, sum(item.chance for item in items) / len(items))
-        self.rates.abilities[kind] = ability
-        return ability
+        chance = sum(item.chance for item in items) / len(items)
+        results: list[bool | None] = []
+        while len(results) < len(items):
+            batch = items[len(results) : len(results) + _BATCH]
+            results += await gather_in_order(*(self._try_one(kind, item) for item in batch))
+            if not Ability.of(kind, [*results, *[True] * (len(items) - len(results))], chance).able:
+                break
+        self.rates.abilities[kind] = Ability.of(kind, results, chance)
+        return self.rates.abilities[kind]
 
     async def _try_one(self, kind: str, item: Known) -> bool | None:
         found = await gather_in_order(
