@@ -13,9 +13,11 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cache
 
+from bowstring.benchmarks.cupid.compatibility import known_pairs
 from bowstring.benchmarks.hicupid.known import KNOWN
 from bowstring.synthesis.reader import Choice
 
+PAIR_MARK = "Could a single response fulfil both wishes completely?"
 MARKS = ("Exactly one of the statements at the end is true", "Does anybody in the conversation put it into words")
 _OPTION = re.compile(r"^([A-Z])\. (.+)$", re.MULTILINE)
 
@@ -72,6 +74,20 @@ class Reader:
             return guess
         right = self._stated(text, prompt) if kind == "stated" else self._shown(text, options)
         return next((letter for letter, said in options if right and said.startswith(right)), guess)
+
+    def compare(self, prompt: str) -> str:
+        """Whether two wishes exclude each other: as known, or as the writer's changed preferences do."""
+        first, second = re.findall(r"wish: <<<(.*?)>>>", prompt)
+        options = _OPTION.findall(prompt.rsplit(">>>", 1)[1])
+        self.asked["pair"] += 1
+        if self.answer_all is not None:
+            return self.answer_all(options)
+        draw = int.from_bytes(hashlib.sha256(prompt.encode()).digest()[:4], "big")
+        if (draw >> 8) % 1000 >= 1000 * self.able("pair"):
+            return options[draw % len(options)][0]
+        known = {frozenset((one.says, other.says)): excludes for one, other, excludes in known_pairs()}
+        excludes = known.get(frozenset((first, second)), "also" not in first + second)
+        return next(letter for letter, said in options if said.startswith("No" if excludes else "Yes"))
 
     def _stated(self, text: str, prompt: str) -> str:
         fact = re.search(r"This is true of the user: (This person .+?\.) Does", prompt)[1]

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from tests.support.reader import MARKS as READER_MARKS
-from tests.support.reader import Reader, trace
+from tests.support.reader import PAIR_MARK, Reader, trace
 from tests.support.server import text_of
 
 ADJECTIVES = re.findall(
@@ -64,6 +64,8 @@ class Writer:
         whole = f"{first}\n{last}"
         if any(mark in whole for mark in READER_MARKS):
             return self.reader.answer(first)
+        if PAIR_MARK in whole:
+            return self.reader.compare(first)
         for what, mark in MARKS.items():
             if mark in whole:
                 n = self.asked[what]

@@ -182,19 +182,23 @@ class PreparedSynthesis:
     def projected(self, made: SynthesisResult) -> tuple[float, float] | None:
         """The cost of the preview and the projected cost of the whole set: the estimate, scaled by the measured
         cost."""
-        rows = [row["cost"] for row in self.projection().values()]
-        if made.cost is None or not made.items or None in rows:
+        whole, expected = (self._projected_cost(n) for n in (self.n, len(made.items)))
+        if made.cost is None or not made.items or whole is None or expected is None:
             return None
-        expected = sum(rows) * len(made.items) / self.n
-        return made.cost, sum(rows) * made.cost / expected if expected else 0.0
+        return made.cost, whole * made.cost / expected if expected else 0.0
 
-    def projection(self) -> dict[str, dict[str, Any]]:
-        """Estimated requests and tokens by role, and the cost if prices are known."""
+    def _projected_cost(self, n: int) -> float | None:
+        costs = [row["cost"] for row in self.projection(n).values()]
+        return None if None in costs else sum(costs)
+
+    def projection(self, n: int | None = None) -> dict[str, dict[str, Any]]:
+        """Estimated requests and tokens by role, and the cost if prices are known; of `n` things, or of all."""
+        n = self.n if n is None else n
         found: dict[str, dict[str, Any]] = {}
         for e in self.synthesis.estimates(self.settings):
             if e.role not in self.models:
                 continue
-            model, times = self.models[e.role], 1 if e.once else self.n
+            model, times = self.models[e.role], 1 if e.once else n
             price = self.prices.of(model)
             row = found.setdefault(
                 e.role,

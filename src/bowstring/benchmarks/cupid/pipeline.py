@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from bowstring.benchmarks.cupid.attributes import Attributes
 from bowstring.benchmarks.cupid.checkout import ATTRIBUTES, STRUCTURE
+from bowstring.benchmarks.cupid.compatibility import Compatibility
 from bowstring.benchmarks.cupid.pipeline_parts import (
     FactorOut,
     PersonaOut,
@@ -82,12 +83,16 @@ class CupidPipeline:
             may=frozenset({"user_profile", "context_factor", "preference"}),
         )
         self._assistant = get("cupid/synthesis/assistant_simulator")
+        self._open_compatibility = partial(Compatibility, prompts=prompts)
+        self._compatibility: Compatibility | None = None
 
         if self.form.verbatim:
             self.checking = "with the prompts and settings of its authors; flaws were counted and not corrected"
 
     async def make(self, number: int, maker: Maker) -> list[Instance]:
         """The instances of one persona. Raises Dropped if a part could not be generated."""
+        if self._compatibility is None and not self.form.verbatim:
+            self._compatibility = self._open_compatibility(maker)
         key = f"persona {number}"
         rng = random.Random(f"{self.settings.seed}/cupid/{number}")  # noqa: S311 - repeatable on purpose
         persona = await self._make_persona(number, key, maker)
@@ -151,11 +156,17 @@ class CupidPipeline:
                 maker, "model", self._sessions, n_sessions=str(n), user_persona=persona.description, **values
             ),
             read=partial(self.form.read_series, n=n, factors=factors),
-            check=_flaw_of_series,
+            check=partial(self._flaw_of_series, key),
             max_tokens=step.max_tokens,
             temperature=step.temperature,
             verbatim=self.form.verbatim,
         )
+
+    async def _flaw_of_series(self, key: str, series: Series) -> Flaw | None:
+        flaw = _flaw_of_series(series)
+        if flaw is not None or self._compatibility is None:
+            return flaw
+        return await self._compatibility.flaw_of_change(key, series.old, series.new)
 
     async def _make_checklists(self, key: str, series: Series, maker: Maker) -> dict[str, tuple[str, ...]]:
         preferences = list(dict.fromkeys(s.preference for s in series.scenarios))

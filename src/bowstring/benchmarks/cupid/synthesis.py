@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
+from bowstring.benchmarks.cupid.compatibility import EACH
 from bowstring.benchmarks.cupid.data import write_parquet
 from bowstring.benchmarks.cupid.offline import OfflineCupid
 from bowstring.benchmarks.cupid.pipeline import CupidPipeline
@@ -190,6 +191,8 @@ class CupidSynthesis:
         return [
             Estimate("model", 3, 1500 + 60 * s.factors + 40 * s.sessions, 250 + 170 * s.factors + 190 * s.sessions),
             Estimate("judge", s.factors + 1, 260 * (s.factors + 1), 70 * (s.factors + 1)),
+            Estimate("judge", 2, 2 * 260, 2 * 3),  # whether the changed preference excludes the old one
+            Estimate("judge", 4 * EACH, 4 * EACH * 260, 4 * EACH * 3, once=True),
             Estimate("assistant", chats * turns, chats * turns * 400, chats * turns * 160),
             Estimate("judge_user", chats * turns, chats * turns * 1300, chats * turns * 230),
         ]
