@@ -219,11 +219,13 @@ def test_a_run_says_its_number_by_both_protocols(words, tmp_path):
         found = metrics(tmp_path / protocol)
         assert found["protocol"] == protocol
         both = found["protocols"]
-        assert both["bowstring"]["inference.precision"] == {"value": pytest.approx(50.0), "n": 24}
-        assert both["published"]["inference.precision"] == {"value": 0.0, "n": 24}
-        assert both["bowstring"]["generation.score"] == {"value": 7.5, "n": 12}
-        assert both["published"]["generation.score"] == {"value": 7.0, "n": 12}
-        assert found["metrics"]["generation.score"]["value"] == both[protocol]["generation.score"]["value"]
+        assert both["bowstring"]["inference.precision"] == pytest.approx(50.0)
+        assert both["published"]["inference.precision"] == 0.0
+        assert both["bowstring"]["generation.score"] == 7.5
+        assert both["published"]["generation.score"] == 7.0
+        assert found["metrics"]["generation.score"]["value"] == both[protocol]["generation.score"]
+        assert found["protocols_n"][protocol]["inference.precision"] == 24
+        assert found["protocols_n"][protocol]["generation.score"] == 12
         page = (tmp_path / protocol / "report.html").read_text()
         assert "0.0 (n 24)" in page
         assert "7.00 (n 12)" in page

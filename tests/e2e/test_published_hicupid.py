@@ -9,6 +9,7 @@ import pytest
 
 from bowstring.benchmarks.hicupid.published import read_score
 from bowstring.benchmarks.loading import load_hicupid
+from bowstring.runs.folder import with_checksum
 from tests.e2e.test_eval import command, metrics, records
 from tests.e2e.test_eval_hicupid import UPSTREAM
 from tests.support.command import bowstring
@@ -171,9 +172,14 @@ def test_our_own_run_says_the_authors_number_too(tmp_path):
     found, rows = metrics(tmp_path / "r"), records(tmp_path / "r")
     misread = sum("because A" in r["judgement"] for r in rows)
     assert found["differences"]["rules"] == {"the last letter of the line is the verdict": misread}
-    ours, theirs = (found["protocols"][name]["score.total"] for name in ("bowstring", "published"))
-    assert ours == {name: found["metrics"]["score.total"][name] for name in ("value", "n")}
-    assert theirs["value"] != ours["value"]
+    assert found["protocols"]["bowstring"]["score.total"] == found["metrics"]["score.total"]["value"]
+    assert found["protocols"]["published"]["score.total"] != found["protocols"]["bowstring"]["score.total"]
+    assert {of["score.total"] for of in found["protocols_n"].values()} == {60}
+
+    path = tmp_path / "r" / "metrics.json"
+    earlier = {name: value for name, value in json.loads(path.read_text()).items() if name != "protocols_n"}
+    path.write_text(json.dumps(with_checksum(earlier)))
+    assert bowstring("report", tmp_path / "r").code == 0, "a run of an earlier version is still drawn"
 
 
 def test_it_needs_the_authors_prompts_and_one_order(words, tmp_path):

@@ -303,9 +303,13 @@ def estimates_as_json(measures: Mapping[str, Measure], records: Clustered) -> di
     return {name: e.as_json() for name, e in found.items() if e is not None}
 
 
-def values_with_n(estimates: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return only the values of estimates, and how many items each is of."""
-    return {name: {"value": one["value"], "n": one["n"]} for name, one in estimates.items()}
+def by_protocols_as_json(estimates: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    """Return the values by each protocol, and how many items each is of, for metrics.json."""
+
+    def of_each(field: str) -> dict[str, dict[str, Any]]:
+        return {protocol: {name: one[field] for name, one in found.items()} for protocol, found in estimates.items()}
+
+    return {"protocols": of_each("value"), "protocols_n": of_each("n")}
 
 
 def unscored_as_json(metric_set: MetricSet, records: Clustered) -> dict[str, Any]:

@@ -29,10 +29,10 @@ from bowstring.metrics.measures import (
     MetricSet,
     Parts,
     Scale,
+    by_protocols_as_json,
     estimates_as_json,
     mean,
     unscored_as_json,
-    values_with_n,
 )
 from bowstring.records import is_repeated
 from bowstring.runs.runner import Record
@@ -67,7 +67,7 @@ def summarize(records: Sequence[Record], *, protocol: str, analysed: bool) -> di
             name: _mean([r["shown"][name] for r in records if "shown" in r]) for name in ("sessions", "characters")
         },
         "metrics": _metrics(records, protocol),
-        "protocols": {name: _values(records, name) for name in ("bowstring", "published")},
+        **by_protocols_as_json({name: _main(records, name) for name in ("bowstring", "published")}),
         "differences": _differences(records),
         "unscored": unscored_as_json(metrics(protocol), _clustered(records)),
         "variance": variance_of_metrics(metrics(protocol), records, cluster_of),
@@ -78,11 +78,11 @@ def summarize(records: Sequence[Record], *, protocol: str, analysed: bool) -> di
     return found
 
 
-def _values(records: Sequence[Record], protocol: str) -> dict[str, dict[str, Any]]:
-    """The main metrics by a protocol, each with the number of items that it is of."""
+def _main(records: Sequence[Record], protocol: str) -> dict[str, Any]:
+    """The main metrics by a protocol."""
     found, clustered = measures(protocol), _clustered(records)
     main = {name: found[name] for name in metrics(protocol).headline}
-    return values_with_n(estimates_as_json(main, clustered))
+    return estimates_as_json(main, clustered)
 
 
 def _differences(records: Sequence[Record]) -> dict[str, Any]:

@@ -25,10 +25,10 @@ from bowstring.metrics.measures import (
     MetricSet,
     Parts,
     Scale,
+    by_protocols_as_json,
     estimates_as_json,
     mean,
     unscored_as_json,
-    values_with_n,
 )
 from bowstring.records import is_repeated
 from bowstring.runs.runner import Record
@@ -103,7 +103,7 @@ def _by_both_protocols(records: Sequence[Record], judge: str) -> dict[str, Any]:
     for protocol in ("bowstring", "published"):
         found = metrics_by(judge, protocol).measures
         scores = {name: found[name] for name in _SCORES}
-        values[protocol] = values_with_n(_metrics(records, scores))
+        values[protocol] = _metrics(records, scores)
     rules: dict[str, list[str]] = {}
     for record in records:
         if (rule := _rule(record)) is not None:
@@ -111,7 +111,7 @@ def _by_both_protocols(records: Sequence[Record], judge: str) -> dict[str, Any]:
     ordered = dict(sorted(rules.items(), key=lambda item: (-len(item[1]), item[0])))
     counts = {rule: len(keys) for rule, keys in ordered.items()}
     named = {rule: keys[:_SHOWN_KEYS] for rule, keys in ordered.items()}
-    return {"protocols": values, "differences": {"rules": counts, "items": named}}
+    return by_protocols_as_json(values) | {"differences": {"rules": counts, "items": named}}
 
 
 def _rule(record: Mapping[str, Any]) -> str | None:
