@@ -13,7 +13,7 @@ from bowstring.api.evaluate import Subject
 from bowstring.benchmarks.cupid.evaluation import CupidKeywords, CupidSettings, CupidSweepKeywords
 from bowstring.benchmarks.cupid.synthesis import CupidRoles, CupidSynthesisKeywords, CupidSynthesisSettings
 from bowstring.benchmarks.hicupid.evaluation import HicupidKeywords, HicupidSettings, HicupidSweepKeywords
-from bowstring.benchmarks.hicupid.synthesis import HicupidSynthesisKeywords, HicupidSynthesisSettings
+from bowstring.benchmarks.hicupid.synthesis import HicupidRoles, HicupidSynthesisKeywords, HicupidSynthesisSettings
 from bowstring.errors import UsageError
 from bowstring.runs.running import RequestKeywords, RunKeywords, RunOptions
 from bowstring.settings import options_of
@@ -54,7 +54,7 @@ def keyword_type(hint):
         (CupidKeywords, keyword_types(CupidSettings)),
         (CupidSweepKeywords, keyword_types(CupidSettings, several=True)),
         (SynthesisKeywords, keyword_types(SynthesisOptions)),
-        (HicupidSynthesisKeywords, keyword_types(HicupidSynthesisSettings)),
+        (HicupidSynthesisKeywords, keyword_types(HicupidSynthesisSettings, HicupidRoles, without=("model",))),
         (CupidSynthesisKeywords, keyword_types(CupidSynthesisSettings, CupidRoles, without=("model",))),
     ],
     ids=lambda one: getattr(one, "__name__", ""),

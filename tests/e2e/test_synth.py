@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from bowstring.benchmarks.loading import load_cupid, load_hicupid
 from tests.support.command import bowstring
 from tests.support.hub import Hub
+from tests.support.reader import PAIR_MARK, Reader
 from tests.support.server import Server
 from tests.support.writer import CUPID_PARTS, HICUPID_PARTS, Writer
 
@@ -76,6 +78,147 @@ def test_the_simulated_user_hints_at_one_thing_at_a_time_and_forgets_nothing(tmp
     assert "flaws found: 1 the closing message forgets an item" in ran.out
 
 
+def test_the_simulated_user_knows_the_checklist_and_not_the_preference(tmp_path):
+    """Nothing that reaches its prompt has the preference, also where a template of the user's has a place for it."""
+    words = tmp_path / "words" / "cupid" / "synthesis"
+    words.mkdir(parents=True)
+    (words / "user_simulator.yaml").write_text(
+        "system_prompt: 'You play a user who works with an AI assistant. You want {preference}: {checklist}'\n"
+    )
+    for more in ([], ["--prompts", str(tmp_path / "words")]):
+        with Server(Writer().answer) as server:
+            ran = bowstring(*cupid(server, tmp_path / f"s{len(more)}", "--personas", "1", *more))
+        assert ran.code == 0, ran.err
+        said = [json.dumps(r.body["messages"]) for r in server.requests]
+        simulated = [text for text in said if "You play a user" in text]
+        preferences = {s.preference for i in load_cupid(str(tmp_path / f"s{len(more)}")).instances for s in i.sessions}
+        assert len(preferences) > 5
+        assert all(any(p in text for text in said) for p in preferences), "the control: it is in other prompts"
+        assert len(simulated) > 20
+        assert not [p for p in preferences for text in simulated if p in text]
+        assert all("Is the opening" in text for text in simulated)
+
+
+def spoilt_sessions(change):
+    """A writer whose first attempt at the sessions is changed."""
+    writer = Writer()
+
+    def spoil(what, n):
+        if what != "sessions" or n:
+            return None
+        scenarios = yaml.safe_load(writer._sessions(spoil.messages, {}))["scenarios"]
+        return yaml.safe_dump({"scenarios": change(scenarios)}, width=1000)
+
+    writer.spoil = spoil
+
+    def answer(messages, body):
+        spoil.messages = messages
+        return writer.answer(messages, body)
+
+    return answer
+
+
+def resource_that_tells(scenarios):
+    scenarios[2]["resource"] = f"Notes: {scenarios[2]['preference']} Thank you."
+    return scenarios
+
+
+def last_resource_that_tells_the_old(scenarios):
+    """The last request is also that of the instances whose preference is the old one."""
+    main = scenarios[-1]["context_factor"]
+    scenarios[-1]["resource"] = f"Notes: {next(s['preference'] for s in scenarios if s['context_factor'] == main)}"
+    return scenarios
+
+
+def preference_that_stays(scenarios):
+    main = scenarios[-1]["context_factor"]
+    old = next(s["preference"] for s in scenarios if s["context_factor"] == main)
+    for s in scenarios:
+        if s["context_factor"] == main and s["preference"] != old:
+            s["preference"] = old.replace("Texts must", "The text should always")
+    return scenarios
+
+
+@pytest.mark.parametrize(
+    ("change", "flaw"),
+    [
+        (resource_that_tells, "the pasted resource leaks the preference"),
+        (last_resource_that_tells_the_old, "the pasted resource leaks the preference"),
+        (preference_that_stays, "the changed preference is the old one"),
+    ],
+)
+def test_sessions_that_tell_or_do_not_change_the_preference_are_asked_for_again(tmp_path, change, flaw):
+    with Server(spoilt_sessions(change)) as server:
+        ran = bowstring(*cupid(server, tmp_path / "s", "--personas", "1", "--concurrency", "1"))
+    assert ran.code == 0, ran.err
+    assert quality(tmp_path / "s")["flaws"] == {flaw: 1}
+
+
+def changed(found: dict) -> dict:
+    (row,) = found["checks"]["rates"]
+    return row
+
+
+def also(scenarios):
+    """The changed preference can be met together with the old one, in other words than a rule knows."""
+    main = scenarios[-1]["context_factor"]
+    old = next(s["preference"] for s in scenarios if s["context_factor"] == main)
+    for s in scenarios:
+        if s["context_factor"] == main and s["preference"] != old:
+            s["preference"] = "Texts must also thank the reader by name."
+    return scenarios
+
+
+def test_a_change_that_can_be_met_together_with_the_old_preference_is_asked_for_again(tmp_path):
+    with Server(spoilt_sessions(also)) as server:
+        ran = bowstring(*cupid(server, tmp_path / "s", "--personas", "2", "--concurrency", "1"))
+    assert ran.code == 0, ran.err
+    found = quality(tmp_path / "s")
+    assert found["flaws"] == {"the changed preference can be met together with the old one": 1}
+    (known,) = found["checks"]["known_texts"].values()
+    assert (known["value"], known["n"], known["chance"], known["able"]) == (100, 32, 50, True)
+    assert (changed(found)["value"], changed(found)["n"]) == (50, 4), "two orders of two changes"
+    assert (
+        "| changed preference excludes the old one, each order | as first written |"
+        in (tmp_path / "s" / "README.md").read_text()
+    )
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        Reader(able=lambda kind: 0.0),
+        Reader(answer=lambda options: "Yes."),
+        *(
+            Reader(answer=lambda options, w=w: next(o for o, said in options if said.startswith(w)))
+            for w in ("Yes", "No")
+        ),
+    ],
+    ids=["coin", "yes", "always compatible", "always excluding"],
+)
+def test_a_judge_that_cannot_tell_what_excludes_what_is_found_out_and_drops_nothing(tmp_path, judge):
+    writer = Writer(reader=judge)
+    with Server(writer.answer) as server:
+        ran = bowstring(*cupid(server, tmp_path / "s"))
+    assert ran.code == 0, ran.err
+    found = quality(tmp_path / "s")
+    (known,) = found["checks"]["known_texts"].values()
+    assert not known["able"]
+    assert known["low"] <= 50
+    assert found["flaws"] == {}
+    assert found["checks"]["rates"] == []
+    assert "cannot be trusted with this: whether two preferences exclude each other" in ran.out
+    assert len(load_cupid(str(tmp_path / "s")).instances) == 6
+
+
+def test_an_assistant_that_is_the_writer_is_warned_about_in_one_line(tmp_path):
+    for more, warned in ([], 1), (["--assistant", "openai/weak"], 0), (["--assistant", "openai/m"], 1):
+        ran = bowstring("synth", "cupid", "--model", "openai/m", "--dry-run", *more, cwd=tmp_path)
+        assert ran.code == 0, ran.err
+        assert ran.err.count("--assistant is the same model as --model") == warned
+        assert len(ran.err.splitlines()) == warned
+
+
 def test_roles_of_the_cupid_pipeline_go_to_their_models(tmp_path):
     with Server(Writer().answer) as server:
         roles = ["--assistant", server.model("helper"), "--judge", server.model("player")]
@@ -84,7 +227,9 @@ def test_roles_of_the_cupid_pipeline_go_to_their_models(tmp_path):
     by_model = {name: [r for r in server.requests if r.body["model"] == name] for name in ("m", "helper", "player")}
     assert len(by_model["m"]) == 3
     assert all("at most six sentences" in r.body["messages"][0]["content"] for r in by_model["helper"])
-    assert len(by_model["player"]) == len(by_model["helper"]) + 9, "the user, and nine checklists"
+    pairs = [r for r in by_model["player"] if PAIR_MARK in r.body["messages"][0]["content"]]
+    assert len(pairs) == 4 * 16 + 2, "pairs of known preferences and the changed one, in both orders"
+    assert len(by_model["player"]) - len(pairs) == len(by_model["helper"]) + 9, "the user, and nine checklists"
 
 
 def test_hicupid_from_a_model_is_a_set_in_the_published_form(tmp_path):
@@ -238,9 +383,10 @@ def test_a_preview_shows_two_writes_nothing_and_is_kept(tmp_path):
         assert "The preview cost $" in ran.out
         assert "all 4 would cost about $" in ran.out
         assert not (tmp_path / "s").exists()
-        asked = len(server.requests)
+        asked, once = len(server.requests), 4 * 16
         assert bowstring(*args).code == 0
-        assert 0.8 * asked < len(server.requests) - asked < 1.2 * asked, "two of the four were there"
+        rest = len(server.requests) - asked
+        assert 0.8 * (asked - once) < rest < 1.2 * (asked - once), "two of the four were there"
 
 
 def test_a_dry_run_projects_and_asks_nothing(tmp_path):

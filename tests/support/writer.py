@@ -16,6 +16,8 @@ from typing import Any
 
 import yaml
 
+from tests.support.reader import MARKS as READER_MARKS
+from tests.support.reader import PAIR_MARK, Reader, trace
 from tests.support.server import text_of
 
 ADJECTIVES = re.findall(
@@ -31,24 +33,39 @@ def request(messages: list[dict[str, Any]]) -> str:
     return next(text_of(m) for m in messages if m["role"] == "user")
 
 
-def word(*what: object, n: int = 2) -> str:
+# Of entities: a question has none of these words.
+THINGS = (
+    re.findall(r"\w+", "azure beige coral ebony fawn hazel indigo khaki lilac maroon ochre pearl russet sepia teal"),
+    re.findall(r"\w+", "agate basalt chalk dolomite flint gneiss jasper lapis marble nickel opal pumice quartz slate"),
+)
+
+
+def word(*what: object, n: int = 2, lists: tuple[list[str], list[str]] = (ADJECTIVES, NOUNS)) -> str:
     """Words that depend only on their purpose."""
     digest = hashlib.sha256("/".join(map(str, what)).encode()).digest()
-    lists = (ADJECTIVES, NOUNS)
     return " ".join(lists[k % 2][digest[k] % len(lists[k % 2])] for k in range(n))
 
 
+FIELDS = ("age", "gender", "personality", "occupation", "income range")
 CHANGED = "Texts must name one price and end on a question."
 
 
 class Writer:
-    def __init__(self, spoil: Callable[[str, int], str | None] = lambda what, n: None) -> None:
+    def __init__(
+        self, spoil: Callable[[str, int], str | None] = lambda what, n: None, reader: Reader | None = None
+    ) -> None:
+        """`reader` answers for the same model in its other role; one that reads everything by default."""
         self.spoil = spoil
+        self.reader = reader or Reader()
         self.asked: Counter[str] = Counter()
 
     def answer(self, messages: list[dict[str, Any]], body: dict[str, Any]) -> str:
         first, last = text_of(messages[0]), text_of(messages[-1])
         whole = f"{first}\n{last}"
+        if any(mark in whole for mark in READER_MARKS):
+            return self.reader.answer(first)
+        if PAIR_MARK in whole:
+            return self.reader.compare(first)
         for what, mark in MARKS.items():
             if mark in whole:
                 n = self.asked[what]
@@ -125,7 +142,7 @@ class Writer:
         rows = [
             {
                 "relation": "likes" if k % 2 else "avoids",
-                "entity": f"{word(text, k, n=4)} {field} {k}",
+                "entity": f"{word(text, k, n=4, lists=THINGS)} {field} {k}",
                 "sentiment": "POS" if k % 2 else "NEG",
             }
             for k in range(n)
@@ -154,9 +171,10 @@ class Writer:
     def _persona_dialogue(self, messages, body) -> str:
         text = request(messages)
         n = int(re.search(r"exactly (\d+) turns", text)[1])
+        shown = self.dialogue_shows(re.search(r"of this user: they (.+?)\. It must", text)[1])
         turns = [
             {
-                "user": f"I was at it again with the {word(text, k, n=6)} before breakfast.",
+                "user": f"I was at it again with the {word(text, k, n=6)} before breakfast. {shown}",
                 "assistant": f"Then the {word(text, k, 'a', n=6)} might help you along.",
             }
             for k in range(n)
@@ -165,7 +183,10 @@ class Writer:
 
     def _profile_dialogues(self, messages, body) -> str:
         text = request(messages)
-        said = [f"Somebody called me {word(text, k, n=4)} today." for k in range(5)]
+        facts = re.findall(r"^\d\. their (.+?), (.+)$", text, re.MULTILINE)
+        fields = dict(zip(("age", "gender", "personality", "occupation", "income"), FIELDS, strict=True))
+        shown = [self.profile_shows(f"{fields[name]} {value}") for name, value in facts]
+        said = [f"Somebody called me {word(text, k, n=4)} today. {one}" for k, one in enumerate(shown)]
         rows = [{"user": line, "assistant": "That is good to hear, I think."} for line in said]
         return json.dumps({"dialogues": rows})
 
@@ -189,15 +210,33 @@ class Writer:
 
     def _persona_question(self, messages, body) -> str:
         text = request(messages)
+        fact = re.search(r"that its user (.+?)(?:, and besides|\. Write)", text)[1]
+        shown = [fact]
+        if besides := re.search(r"age (.+?), gender .+?,\s+personality .+?, occupation (.+?), income", text):
+            shown += [f"age {besides[1]}", f"occupation {besides[2]}"]
         return json.dumps(
             {
                 "question": f"What would you suggest for a {word(text, 'q', n=6)} evening?",
-                "personalized_answer": f"Since you know it well, take the {word(text, 'p', n=8)} and nothing else.",
-                "general_answer": f"Most people are happy with some {word(text, 'g', n=8)} on such a day.",
+                "personalized_answer": self.gold(shown, f"the {word(text, 'p', n=8)}"),
+                "general_answer": self.general(shown, f"some {word(text, 'g', n=8)}"),
             }
         )
 
     _profile_question = _persona_question
+
+    # What a good author leaves in its texts; tests replace these.
+
+    def dialogue_shows(self, fact: str) -> str:
+        return f"It was the {trace(fact)} affair."
+
+    def profile_shows(self, fact: str) -> str:
+        return f"It was the {trace(fact)} affair."
+
+    def gold(self, facts: list[str], what: str) -> str:
+        return f"Since you know it well, take {what} and {' '.join(map(trace, facts))}."
+
+    def general(self, facts: list[str], what: str) -> str:
+        return f"Most people are happy with {what} on such a day."
 
 
 MARKS = {

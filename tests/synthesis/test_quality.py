@@ -17,6 +17,21 @@ from bowstring.synthesis import quality
         ("My favourite thing is jazz.", "likes", "jazz", True),
         ("I study physics.", "studies", "physics", True),
         ("I watch the old Westerns.", "watches", "old Westerns", True),
+        ("I absolutely adore jazz.", "likes", "jazz", True),
+        ("Honestly, I hate jazz", "dislikes", "jazz", True),
+        ("I can't stand gazpacho.", "dislikes", "gazpacho", True),
+        ("I've never really liked olives.", "dislikes", "olives", True),
+        ("Jazz has always been my thing.", "likes", "jazz", True),
+        ("My love of jazz knows no bounds.", "likes", "jazz", True),
+        ("I'm a huge fan of jazz.", "likes", "jazz", True),
+        ("As a jazz lover, what should I hear?", "likes", "jazz", True),
+        ("I'm really into vintage cars.", "owns", "vintage cars", True),
+        ("I love listening to jazz at night.", "likes", "jazz", True),
+        ("I know my aunt loves jazz.", "likes", "jazz", False),
+        ("I played some jazz for her, and I love her.", "likes", "jazz", False),
+        ("I love the kitchen. Jazz was on.", "likes", "jazz", False),
+        ("I like my tea strong, and the jazz trio played late.", "likes", "jazz", False),
+        ("They put on jazz again, and I stepped out until it was over.", "dislikes", "jazz", False),
         ("My brother likes jazz, not me.", "likes", "jazz", False),
         ("I put down carpet.", "owns", "car", False),
         ("The jazz went on till three.", "likes", "jazz", False),
@@ -28,6 +43,8 @@ def test_a_persona_that_is_stated(said, relation, entity, stated):
 
 def test_an_assistant_may_not_state_it_either():
     assert quality.states_persona([], ["Since you like jazz, try this."], "likes", "jazz")
+    assert quality.states_persona([], ["Given your love of jazz, go."], "likes", "jazz")
+    assert quality.states_persona([], ["You're such a jazz fan!"], "likes", "jazz")
     assert not quality.states_persona([], ["Some people like jazz."], "likes", "jazz")
 
 
@@ -53,6 +70,21 @@ def test_a_request_that_leaks():
     )
     assert quality.leaks_preference("Write to Ana, and be concise.", "Be concise.")
     assert not quality.leaks_preference("Write an email to Ana about the roof tiles.", preference)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("Texts must name one price.", "A text should always name one price", True),
+        ("Texts must name one price.", "Texts must not name one price.", False),
+        ("Don't name a price.", "Name a price.", False),
+        ("Stay under 90 words.", "Stay under 200 words.", False),
+        ("Put the price before the date.", "Put the date before the price.", False),
+        ("Be formal.", "Be informal.", False),
+    ],
+)
+def test_a_wish_that_is_another_in_other_small_words(old, new, same):
+    assert quality.rewords(old, new) == same
 
 
 def test_answers_that_cannot_be_told_apart():

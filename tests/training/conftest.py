@@ -27,6 +27,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def users(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A set of six users with short histories; five of them have questions to train on, 15 in all."""
+    """A set of six users with short histories; most of them have questions to train on."""
     path = tmp_path_factory.mktemp("sets") / "users"
     return write_hicupid(path, users=6, dimensions=2, turns=1, schedules=1, profile_questions=1, share=2)

@@ -31,7 +31,7 @@ def test_chosen_replies_meet_all_rules_and_rejected_ones_do_not(made, split, his
         wanted = truth.stated(preference[key][int(number) - 1])
         wanted_rules.update(wanted)
         assert met(pair.answer, wanted) == list(wanted)
-        assert len(met(pair.rejected, wanted)) < len(wanted)
+        assert len(met(pair.rejected[0], wanted)) < len(wanted)
     held_out = {rule.id for rule in rules().values() if rule.held_out}
     assert bool(wanted_rules & held_out) == (split == "test")
 

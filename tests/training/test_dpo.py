@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from transformers import AutoModelForCausalLM
 from bowstring.benchmarks.hicupid.benchmark import HICUPID
 from bowstring.benchmarks.hicupid.training import hicupid_examples
 from bowstring.benchmarks.loading import load_hicupid
-from bowstring.errors import RunError
+from bowstring.errors import RunError, UsageError
 from bowstring.models.loading import load_weights
 from bowstring.training.objectives import Dpo, to_batch
 from bowstring.training.packs import pack_all, tokenize_groups
@@ -55,6 +56,36 @@ def test_loss_and_gradients_are_those_of_separate_pairs(family, shape, trees):
     assert_same(gradients(model), expected, rounding=1e-3)
 
 
+def test_several_rejected_answers_are_as_many_pairs():
+    """One to three rejected answers behind one question: the loss and the gradients of the pairs, each by itself."""
+    (users,) = random_users(5, answers=4)
+    examples = [replace(e, answers=e.answers[: 2 + n % 3]) for n, e in enumerate(users)]
+    alone = [
+        replace(e, key=f"{e.key}/{n}", answers=(e.answers[0], wrong))
+        for e in examples
+        for n, wrong in enumerate(e.answers[1:])
+    ]
+    start, model = tiny_model("llama"), tiny_model("llama", seed=0)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.02 * torch.randn_like(parameter))
+    wanted = dpo_loss(model, start, alone, beta=0.3)
+    wanted.backward()
+    expected = gradients(model)
+
+    with torch.no_grad():
+        kept = {e.key: [log_probability(start, e.prompt, a).item() for a in e.answers] for e in examples}
+    model.set_attn_implementation(NAME)
+    objective = Dpo(0.3, kept)
+    batches = [to_batch(pack) for pack in pack_all([examples], branches=3, max_length=512, seed=0).packs]
+    assert sum(map(objective.count, batches)) == len(alone) == 9
+    loss = sum(objective.loss(model, batch)[0] for batch in batches) / len(alone)
+    loss.backward()
+    assert abs(wanted.item() - math.log(2)) > 0.01
+    torch.testing.assert_close(loss, wanted, rtol=1e-5, atol=1e-5)
+    assert_same(gradients(model), expected, rounding=1e-3)
+
+
 def test_what_is_said_of_a_step_is_the_mean_over_its_pairs(tmp_path):
     """Three packs in one step, of 3, 2 and 1 pairs, compared with a reference that is off by known amounts."""
     users = random_users(3, 2, 1, answers=2)
@@ -83,6 +114,7 @@ def test_the_first_loss_is_that_of_no_preference_and_the_base_stays_as_it_is(fol
     assert log[0]["loss"] == pytest.approx(math.log(2), abs=1e-6)
     assert {log[0][name] for name in ("margin", "chosen_change", "chosen_reward", "rejected_reward")} == {0.0}
     assert all(line["loss"] != pytest.approx(math.log(2), abs=1e-6) for line in log[1:])
+    assert trained.record["loss"].endswith("the mean over a step's pairs")
     assert not (trained.folder / "reference.json").exists()
     assert (folder / "model.safetensors").read_bytes() == before
 
@@ -95,6 +127,24 @@ def test_a_start_that_is_not_the_references_is_refused(folder, users, tmp_path):
     (tmp_path / "a" / "reference.json").write_text(json.dumps(changed))
     with pytest.raises(RunError, match=r"DPO's first loss is 0\.6444, not ln 2 = 0\.6931"):
         small("dpo", folder, users, tmp_path / "a")
+
+
+def test_wrong_options_are_rejected_from_the_first_step_to_a_resume(folder, users, tmp_path):
+    """The kinds and the file of options are part of what was trained; a resumed training is the same."""
+    given = {"rejected": ("wrong", "general"), "lr": 1e-2}
+    whole = small("dpo", folder, users, tmp_path / "a", **given)
+    assert whole.record["log"][0]["loss"] == pytest.approx(math.log(2), abs=1e-6)
+    assert whole.record["configuration"]["rejected"] == ("wrong", "general")
+    assert whole.record["configuration"]["choices_fingerprint"]
+    with pytest.raises(Interrupted):
+        small("dpo", folder, users, tmp_path / "b", **given, watch=interrupt_at(2), save_every=1)
+    with pytest.raises(UsageError, match="contains another training"):
+        small("dpo", folder, users, tmp_path / "b", lr=1e-2)
+    resumed = small("dpo", folder, users, tmp_path / "b", **given, save_every=1)
+    assert resumed.record["log"] == whole.record["log"]
+    other = small("dpo", folder, users, tmp_path / "c", lr=1e-2)
+    assert "choices_fingerprint" not in other.record["configuration"]
+    assert other.record["log"][-1]["loss"] != whole.record["log"][-1]["loss"]
 
 
 def test_a_models_own_dropout_is_off(folder, users, tmp_path):

@@ -116,7 +116,7 @@ def test_a_judge_that_is_asked_in_other_words_is_noted(tmp_path):
         "eval", "hicupid", "--model", f"hf/{model}", "--judge", f"hf/{model}+{tmp_path / 'a'}", "--limit", 1,
         "--history", "none", "--max-tokens", 2, "--prompts", tmp_path / "words", "--out", tmp_path / "r",
     )  # fmt: skip
-    assert ran.code == 0, ran.err
+    assert ran.code == 1, ran.err  # this judge never ends its answer
     notes = json.loads((tmp_path / "r" / "metrics.json").read_text())["notes"]
     assert any(
         n.endswith("trained with different prompts than it was evaluated with: hicupid/judge_persona") for n in notes

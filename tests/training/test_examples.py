@@ -9,6 +9,8 @@ from bowstring.benchmarks.cupid.benchmark import CUPID
 from bowstring.benchmarks.cupid.data import CupidSet
 from bowstring.benchmarks.cupid.training import cupid_examples
 from bowstring.benchmarks.hicupid.benchmark import HICUPID
+from bowstring.benchmarks.hicupid.choosing.choices import option_source
+from bowstring.benchmarks.hicupid.choosing.options import OUTCOMES
 from bowstring.benchmarks.hicupid.training import hicupid_examples
 from bowstring.benchmarks.loading import load_cupid, load_hicupid
 from bowstring.errors import UsageError
@@ -47,7 +49,7 @@ def test_a_cupid_answer_is_the_gold_preference_under_its_heading_behind_the_log(
         example = found[instance.key]
         assert example.answer == f"### Most Likely Preference\n\n{instance.preference}"
         assert example.owner == instance.persona_id
-        assert example.rejected is None
+        assert not example.rejected
         places = [text(example).index(said(s.dialogue)) for s in instance.sessions]
         assert places == sorted(places)
         assert instance.request in text(example)[places[-1] :]
@@ -68,8 +70,8 @@ def test_a_cupid_pair_is_the_reply_that_satisfied_and_the_first_behind_the_sessi
         n = int(number) - 1
         sessions = by_key[key].sessions
         replies = [m.text for m in sessions[n].dialogue.messages if m.role == "assistant"]
-        assert (pair.answer, pair.rejected) == (replies[-1], replies[0])
-        assert pair.answer != pair.rejected
+        assert (pair.answer, pair.rejected) == (replies[-1], (replies[0],))
+        assert pair.answer not in pair.rejected
         before = [said(s.dialogue) in text(pair) for s in sessions]
         assert all(before[:n])
         assert not any(before[n:])
@@ -104,8 +106,48 @@ def test_hicupid_answers_are_the_personalized_ones_rather_than_the_general(users
         for example in found:
             question = questions[example.key]
             assert example.answer == question.personalized_answer
-            assert example.rejected == (question.general_answer if method == "dpo" else None)
+            assert example.rejected == ((question.general_answer,) if method == "dpo" else ())
             assert example.prompt.messages[-1].text == question.question
+
+
+@pytest.mark.parametrize(
+    ("kinds", "rejected"),
+    [
+        (("wrong_side",), {"wrong_side"}),
+        (("wrong_side", "general"), {"wrong_side", "general"}),
+        (("wrong",), set(OUTCOMES) - {"gold", "general"}),
+    ],
+)
+def test_rejected_answers_are_the_options_of_these_kinds(users, kinds, rejected):
+    data = load_hicupid(str(users), splits=["train"])
+    options = option_source(str(users), list(data.questions()))
+    wanted = {
+        q.key: {one.text for one in options.of(q) if one.kind in rejected}
+        for q in data.questions()
+        if any(one.kind in rejected for one in options.of(q))
+    }
+    made = hicupid_examples(data, settings_for("dpo", rejected=kinds), HICUPID.prompts())
+    assert {e.key: set(e.rejected) for group in made.groups() for e in group} == wanted
+    left_out = len(list(data.questions())) - len(wanted)
+    assert [note for note in made.notes if note.startswith("left out")] == (
+        [f"left out {left_out} questions that have no answer to reject ({', '.join(kinds)})"] if left_out else []
+    )
+
+
+def test_cupid_has_no_other_answers_to_reject(cupid):
+    with pytest.raises(UsageError, match="--rejected does not apply to CUPID"):
+        of_cupid(cupid, "dpo", rejected=("wrong",))
+
+
+def test_a_kind_of_answer_that_does_not_exist_is_an_error(users):
+    data = load_hicupid(str(users), splits=["train"])
+    for kinds, types, said in (
+        (("wrong_way",), (), "--rejected wrong_way: expected general, books_over"),
+        (("wrong_side",), ("schedule",), r"no question has such an answer; these questions have books_over \(\d+\)"),
+        ((), (), "--rejected needs at least one kind"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            hicupid_examples(data, settings_for("dpo", rejected=kinds, types=types), HICUPID.prompts())
 
 
 def test_with_gold_history_a_question_sees_its_evidence_and_nothing_else(users):
@@ -187,7 +229,7 @@ def test_answers_of_cupid_have_all_earlier_sessions_before_them_or_those_of_thei
 def test_sft_on_cupid_trains_preferences_or_answers_or_both(cupid):
     answers = of_cupid(cupid, "sft", task="generation")
     assert answers
-    assert all(answer.rejected is None for answer in answers)
+    assert not any(answer.rejected for answer in answers)
     accepted = {s.dialogue.messages[-2].text for i in cupid.instances for s in i.sessions}
     assert {answer.answer for answer in answers} <= accepted
     preferences = of_cupid(cupid, "sft")

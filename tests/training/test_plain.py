@@ -10,15 +10,16 @@ from tests.support.training import small
 
 @pytest.mark.parametrize("method", ["sft", "dpo"])
 def test_a_window_longer_than_the_text_changes_nothing_but_the_way(method, folder, users, tmp_path):
-    """All examples in one step: nine packs of up to two, or fifteen of one."""
+    """All examples in one step: packs of up to two, or of one."""
     windowed = copy_of(folder, tmp_path / "windowed", sliding_window=4096)
     told: list[str] = []
-    packed = small(method, folder, users, tmp_path / "a", users_per_step=9, lr=1e-2)
-    plain = small(method, windowed, users, tmp_path / "b", users_per_step=9, lr=1e-2, tell=told.append)
+    packed = small(method, folder, users, tmp_path / "a", users_per_step=10, lr=1e-2)
+    plain = small(method, windowed, users, tmp_path / "b", users_per_step=10, lr=1e-2, tell=told.append)
     assert any("examples are trained one at a time: its sliding-window attention" in line for line in told)
     assert plain.record["plain"] == "its sliding-window attention depends on token indices"
     assert packed.record["plain"] is None
-    assert [t.record["counts"]["packs"] for t in (packed, plain)] == [9, 15]
+    counts = plain.record["counts"]
+    assert packed.record["counts"]["packs"] < counts["packs"] == counts["examples"] <= 20
     assert [t.record["counts"]["steps"] for t in (packed, plain)] == [1, 1]
     one, other = (t.record["log"][0] for t in (packed, plain))
     assert other["loss"] == pytest.approx(one["loss"], rel=1e-6)
@@ -31,7 +32,7 @@ def test_a_short_window_is_kept_to(folder, users, tmp_path):
     mistral = {"model_type": "mistral", "architectures": ["MistralForCausalLM"]}
     long, short = (copy_of(folder, tmp_path / f"window {n}", **mistral | {"sliding_window": n}) for n in (4096, 8))
     losses = [
-        small("sft", model, users, tmp_path / name, users_per_step=9).record["log"][0]["loss"]
+        small("sft", model, users, tmp_path / name, users_per_step=10).record["log"][0]["loss"]
         for name, model in (("tree", folder), ("long", long), ("short", short))
     ]
     assert losses[1] == pytest.approx(losses[0], rel=1e-6)

@@ -129,7 +129,7 @@ class PreparedSynthesis:
         quality.dropped += [r["dropped"] for r in records if "dropped" in r]
         return SynthesisResult(
             self.folder,
-            [r["made"] for r in records if "made" in r],
+            list(self.synthesis.finish([r["made"] for r in records if "made" in r], quality)),
             quality,
             {role: _usage(asker) for role, asker in askers.items()},
             [r for r in records if "failure" in r],
@@ -174,7 +174,7 @@ class PreparedSynthesis:
         checking = getattr(self.pipeline, "checking", _CHECKING)
         made_by = (
             f"Written by {by} with Bowstring's {self.benchmark.title} pipeline: {checking} (quality.json). "
-            "All people in it are invented."
+            f"All people in it are invented.\n\n{made.quality.rates.markdown()}"
         )
         _finish(self.folder, self.configuration, made.quality, made_by=made_by, title=self.folder.name)
         made.written = True
@@ -182,27 +182,33 @@ class PreparedSynthesis:
     def projected(self, made: SynthesisResult) -> tuple[float, float] | None:
         """The cost of the preview and the projected cost of the whole set: the estimate, scaled by the measured
         cost."""
-        rows = [row["cost"] for row in self.projection().values()]
-        if made.cost is None or not made.items or None in rows:
+        whole, expected = (self._projected_cost(n) for n in (self.n, len(made.items)))
+        if made.cost is None or not made.items or whole is None or expected is None:
             return None
-        expected = sum(rows) * len(made.items) / self.n
-        return made.cost, sum(rows) * made.cost / expected if expected else 0.0
+        return made.cost, whole * made.cost / expected if expected else 0.0
 
-    def projection(self) -> dict[str, dict[str, Any]]:
-        """Estimated requests and tokens by role, and the cost if prices are known."""
+    def _projected_cost(self, n: int) -> float | None:
+        costs = [row["cost"] for row in self.projection(n).values()]
+        return None if None in costs else sum(costs)
+
+    def projection(self, n: int | None = None) -> dict[str, dict[str, Any]]:
+        """Estimated requests and tokens by role, and the cost if prices are known; of `n` things, or of all."""
+        n = self.n if n is None else n
         found: dict[str, dict[str, Any]] = {}
         for e in self.synthesis.estimates(self.settings):
-            model = self.models[e.role]
+            if e.role not in self.models:
+                continue
+            model, times = self.models[e.role], 1 if e.once else n
             price = self.prices.of(model)
             row = found.setdefault(
                 e.role,
                 {"model": model.identity, "requests": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost": None},
             )
-            row["requests"] += e.requests * self.n
-            row["prompt_tokens"] += e.prompt * self.n
-            row["completion_tokens"] += e.completion * self.n
+            row["requests"] += e.requests * times
+            row["prompt_tokens"] += e.prompt * times
+            row["completion_tokens"] += e.completion * times
             if price is not None:
-                row["cost"] = (row["cost"] or 0.0) + price.of(Usage(e.prompt * self.n, 0, e.completion * self.n))
+                row["cost"] = (row["cost"] or 0.0) + price.of(Usage(e.prompt * times, 0, e.completion * times))
         return found
 
 
@@ -243,6 +249,8 @@ def prepare_synthesis(
     folder = options.out or _SETS / name
     if not options.preview:
         check_out(folder, configuration)
+    for line in synthesis.remarks(models):
+        tell(line)
     return PreparedSynthesis(of, synthesis, settings, options, pipeline, models, prices, configuration, folder, watch)
 
 

@@ -121,7 +121,7 @@ def _examples(
         note = f"the training data includes {', '.join(tests)}, so these splits cannot be used to test the result"
         examples = replace(examples, notes=(*examples.notes, note))
     about = {"data_fingerprint": loaded.fingerprint, "prompts": _used(folder, training.assistant_prompts)}
-    return examples, (), about
+    return examples, (), about | {f"{name}_fingerprint": value for name, value in examples.sources.items()}
 
 
 def _teaching(method: str) -> tuple[Benchmark, Training]:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from bowstring.benchmarks.interface import Noun
 from bowstring.datasets.display import Block
+from bowstring.models.interface import Model
 from bowstring.prompts import PromptFolder
 from bowstring.synthesis.making import Maker
 from bowstring.synthesis.quality import Quality
@@ -18,12 +19,13 @@ Watch = Callable[[int, int], None]  # called with the number of finished things 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Estimated requests, prompt tokens and answer tokens of a role, per thing."""
+    """Estimated requests, prompt tokens and answer tokens of a role, per thing or once per set."""
 
     role: str
     requests: int
     prompt: int
     completion: int
+    once: bool = False
 
 
 class SynthesisSettings(Protocol):
@@ -78,7 +80,7 @@ class Synthesis(Protocol):
     about: str  # one line for help
     thing: Noun  # what is generated one by one
     settings: type[Any]  # of SynthesisSettings
-    roles: type[Any]  # a dataclass of models by role, with by_role(): WriterRole, or more
+    roles: type[Any]  # a dataclass of models by role, with by_role()
     role_titles: Mapping[str, str]  # short titles of the roles of a pipeline
     offline: OfflineGenerator | None
 
@@ -90,7 +92,15 @@ class Synthesis(Protocol):
         """The estimated usage per thing, by role."""
         ...
 
+    def remarks(self, models: Mapping[str, Model]) -> Sequence[str]:
+        """What the user should know about the choice of models before anything is asked, a line each."""
+        ...
+
     def pipeline(self, settings: Any, seeds: Sequence[str], prompts: PromptFolder) -> Pipeline: ...
+
+    def finish(self, made: Sequence[Any], quality: Quality) -> Sequence[Any]:
+        """What is left of the output of a pipeline after checks that need all of it; what they drop is counted."""
+        ...
 
     def write(self, made: Sequence[Any], folder: Path) -> None:
         """Write the output of a pipeline in the published layout."""

@@ -7,12 +7,15 @@ factors = await maker.make("model", "factors", key="persona 3", prompt=prompt, r
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from string import ascii_uppercase
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from bowstring.judging.letters import read_letter
 from bowstring.judging.structured import Unreadable
 from bowstring.models.interface import is_openai
 from bowstring.records import Message, Prompt, Role, Sampling, Trunk
@@ -22,6 +25,7 @@ from bowstring.synthesis.quality import Flaw, Quality
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 TRIES = 3
+_LETTER_TOKENS = 512  # for a letter, and for those who think first
 
 
 class Dropped(Exception):
@@ -59,7 +63,7 @@ class Maker:
         key: str,
         prompt: Prompt,
         read: Callable[[str], T],
-        check: Callable[[T], Flaw | None] = lambda made: None,
+        check: Callable[[T], Flaw | Awaitable[Flaw | None] | None] = lambda made: None,
         max_tokens: int,
         temperature: float = 1.0,
         repair: bool = True,
@@ -83,7 +87,8 @@ class Maker:
                 self.quality.invalid[what] += 1
                 reason = str(error)
                 continue
-            flaw = check(made)
+            checked = check(made)
+            flaw = await checked if isinstance(checked, Awaitable) else checked
             if flaw is None:
                 self.quality.made[what] += 1
                 return made
@@ -120,6 +125,16 @@ class Maker:
             verbatim=verbatim,
         )
 
+    async def choose(self, role: str, key: str, prompt: Callable[[str], Prompt], options: Sequence[str]) -> int | None:
+        """Return the number of the option that a model chooses; None if it names none. They are shown in a random order
+        that depends on the key; the temperature of the set does not apply."""
+        order = random.Random(f"{self._seed}/order/{key}").sample(range(len(options)), len(options))  # noqa: S311
+        letters = ascii_uppercase[: len(options)]
+        shown = "\n".join(f"{letter}. {options[k]}" for letter, k in zip(letters, order, strict=True))
+        sampling = Sampling(_LETTER_TOKENS, 0.0, seed=self._number(key))
+        letter = read_letter((await self.askers[role].ask(prompt(shown), sampling)).text, letters)
+        return None if letter is None else order[letters.index(letter)]
+
     def instruction_role(self, role: str) -> Role:
         """Return the role of messages with instructions, as the authors of a benchmark send them."""
         return "developer" if is_openai(self.askers[role].model) else "system"
@@ -150,10 +165,12 @@ class Maker:
             return made
 
     def _sampling(self, key: str, max_tokens: int, temperature: float) -> Sampling:
-        number = int.from_bytes(hashlib.sha256(f"{self._seed}/{key}".encode()).digest()[:4], "big")
         if self._temperature is not None:
             temperature = self._temperature
-        return Sampling(max_tokens, temperature, seed=number % 2**31)
+        return Sampling(max_tokens, temperature, seed=self._number(key))
+
+    def _number(self, key: str) -> int:
+        return int.from_bytes(hashlib.sha256(f"{self._seed}/{key}".encode()).digest()[:4], "big") % 2**31
 
 
 def validate_entry(model: type[M], raw: Any) -> M:

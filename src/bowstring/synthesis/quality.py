@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 from bowstring.datasets.personal import find_personal_data
 from bowstring.history.bm25 import FUNCTION_WORDS, singular, words
+from bowstring.synthesis.rates import Rates
+from bowstring.synthesis.statements import states_attitude
 
 _SAME = 0.8  # share of words in common from which two texts count as the same
 _ADDED = 6  # words that an answer may add to another and still count as the same
@@ -21,14 +23,18 @@ _LEAKED = 0.5  # share of a preference's words in a request that should not ment
 _QUOTED = 0.8  # share of a checklist item's words in a message that should only hint at it
 _NAMED = 0.5  # share of an entity's words in a question that should not name it
 _MOST_SENTENCES = 6
-_IRREGULAR = {"has": "have", "is": "am", "does": "do", "goes": "go", "was": "was"}
-_SHORT_FORMS = {"i m": "i am", "i ve": "i have", "you re": "you are", "you ve": "you have", "don t": "do not"}
+REPEATED_ANSWER = "the general answer is that to another question"
+STATED = "the dialogue states the persona"
 # Words that many entities have in common and that identify none of them.
 _COMMON = frozenset(
     words(
         "food music film movie book game art sport car style class club thing kind type old new modern classic home "
         "local free video model people work day night time group programme project course"
     )
+)
+# Words without a meaning of their own in a wish: 'not', 'more', 'before' and numbers have one.
+_EMPTY = frozenset(
+    words("a an the is are be been being must should shall will would please always that which this it its")
 )
 
 
@@ -37,12 +43,12 @@ class Flaw(NamedTuple):
     seen: str
 
 
-def leaks_preference(request: str, preference: str, allowed: str = "") -> Flaw | None:
-    """Check whether a request reveals the preference; words of the context (`allowed`) may be used."""
+def leaks_preference(text: str, preference: str, allowed: str = "", *, what: str = "request") -> Flaw | None:
+    """Check whether a text reveals the preference; words of the context (`allowed`) may be used."""
     wanted = content_words(preference) - content_words(allowed)
-    share = len(wanted & content_words(request)) / len(wanted) if wanted else 0.0
+    share = len(wanted & content_words(text)) / len(wanted) if wanted else 0.0
     least = _LEAKED if len(wanted) > 2 else 1.0
-    return Flaw("the request leaks the preference", request[:120]) if wanted and share >= least else None
+    return Flaw(f"the {what} leaks the preference", text[:120]) if wanted and share >= least else None
 
 
 def quotes_checklist(message: str, checklist: Iterable[str]) -> Flaw | None:
@@ -56,37 +62,13 @@ def quotes_checklist(message: str, checklist: Iterable[str]) -> Flaw | None:
 
 
 def states_persona(said: Iterable[str], answered: Iterable[str], relation: str, entity: str) -> Flaw | None:
-    """Check whether the user states the persona about themselves, or the assistant states it about them."""
-    thing = r"(?:the |my |a |an |some )?" + re.escape(" ".join(words(entity)))
-    verb = re.escape(_spoken(relation))
-    of_me = rf"\bi (?:\w+ ){{0,2}}?{verb}(?:d|ed)? {thing}\b|\b(?:my favou?rite .{{0,40}}|fan of ){thing}\b"
-    of_you = rf"\byou (?:\w+ ){{0,2}}?{re.sub('^am ', 'are ', verb)}(?:d|ed)? {thing}\b"
-    for pattern, texts in ((of_me, said), (of_you, answered)):
+    """Check whether the user states the persona, or any attitude to its subject, about themselves, or the assistant
+    about them."""
+    for texts, who, whose in ((said, "i", "my"), (answered, "you", "your")):
         for text in texts:
-            if re.search(pattern, _spoken_out(text)):
-                return Flaw("the dialogue states the persona", text[:120])
+            if states_attitude(text, who, whose, relation, entity):
+                return Flaw(STATED, text[:120])
     return None
-
-
-def _spoken(relation: str) -> str:
-    """Return a relation in the first person: 'likes' is 'like', 'has not been to' is 'have not been to'."""
-    first, *rest = words(relation) or [""]
-    if first in _IRREGULAR:
-        first = _IRREGULAR[first]
-    elif first.endswith("ies"):
-        first = first[:-3] + "y"
-    elif re.search(r"(?:ch|sh|ss|x|z|o)es$", first):
-        first = first[:-2]
-    elif first.endswith("s") and not first.endswith("ss"):
-        first = first[:-1]
-    return " ".join([first, *rest])
-
-
-def _spoken_out(text: str) -> str:
-    plain = " ".join(words(text))
-    for short, full in _SHORT_FORMS.items():
-        plain = re.sub(rf"\b{short}\b", full, plain)
-    return plain
 
 
 def gives_away(question: str, entity: str) -> Flaw | None:
@@ -104,6 +86,23 @@ def repeats(question: str, others: Iterable[str]) -> Flaw | None:
         if _alike(own, content_words(other)) >= _SAME:
             return Flaw("the question repeats another", question[:120])
     return None
+
+
+def repeats_answer(answer: str, others: Iterable[str]) -> Flaw | None:
+    """Check whether a general answer was given to another question, in nearly the same words."""
+    own = content_words(answer)
+    again = any(_alike(own, content_words(other)) >= _SAME for other in others)
+    return Flaw(REPEATED_ANSWER, answer[:120]) if again else None
+
+
+def rewords(one: str, other: str) -> bool:
+    """Check whether two wishes are one sentence, but for small words, endings and punctuation."""
+    return _meant(one) == _meant(other)
+
+
+def _meant(text: str) -> list[str]:
+    plain = re.sub(r"\bcannot\b|n['\u2019]t\b", " not", text)
+    return [singular(word) for word in words(plain) if word not in _EMPTY]
 
 
 def indistinct(personalized: str, general: str) -> Flaw | None:
@@ -150,6 +149,7 @@ class Quality:
     repaired: Counter[str] = field(default_factory=Counter)
     flaws: Counter[str] = field(default_factory=Counter)
     dropped: list[dict[str, str]] = field(default_factory=list)
+    rates: Rates = field(default_factory=Rates)
 
     def drop(self, what: str, key: str, reason: str) -> None:
         self.dropped.append({"what": what, "key": key, "reason": reason})
@@ -157,7 +157,8 @@ class Quality:
     def as_json(self) -> dict[str, Any]:
         counts = {name: dict(sorted(getattr(self, name).items())) for name in ("made", "invalid", "repaired", "flaws")}
         dropped = sorted(self.dropped, key=lambda d: (d["what"], d["key"]))
-        return counts | {"dropped": dropped, "dropped_by_reason": dict(Counter(d["reason"] for d in dropped))}
+        reasons = dict(sorted(Counter(d["reason"] for d in dropped).items()))
+        return counts | {"dropped": dropped, "dropped_by_reason": reasons, "checks": self.rates.as_json()}
 
     def lines(self) -> Sequence[str]:
         """Return the report as sentences."""
@@ -170,7 +171,7 @@ class Quality:
         if self.dropped:
             reasons = Counter(f"{d['what']}: {d['reason']}" for d in self.dropped)
             said.append(f"dropped: {_listed(reasons)}")
-        return said
+        return [*said, *self.rates.lines()]
 
 
 def _listed(counts: Counter[str]) -> str:

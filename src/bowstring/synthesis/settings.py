@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from bowstring.files.writing import check_file
 from bowstring.models.names import AS_OPENAI_HELP
@@ -14,17 +14,6 @@ from bowstring.synthesis.seeds import FIELD
 
 TEMPERATURE = option("Sampling temperature of the writing models.", min=0, max=2)
 SEED = option("Random seed; the same seed gives the same set if models answer the same.")
-
-
-@dataclass(frozen=True, slots=True)
-class WriterRole:
-    """Models by role if one model writes everything: a name or an object."""
-
-    model: Any = field(default=None, metadata=option("Model that generates the data."))
-
-    def by_role(self) -> dict[str, Any]:
-        """Return the models that a pipeline calls, by role."""
-        return {"model": self.model}
 
 
 class SynthesisKeywords(TypedDict, total=False):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import get_args
 
 from bowstring.history.views import Kind
@@ -25,7 +25,7 @@ class Example:
     kind: str  # question or instance type
     prompt: Prompt
     answer: str
-    rejected: str | None = None  # the rejected answer of a DPO pair
+    rejected: tuple[str, ...] = ()  # DPO: the answers that it is preferred to, each of them a pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +34,4 @@ class Examples:
 
     groups: Callable[[], Iterable[Sequence[Example]]]
     notes: tuple[str, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict)  # fingerprints of what was read besides the set

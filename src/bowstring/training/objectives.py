@@ -7,7 +7,9 @@ So a step's loss equals that of its examples in one batch.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Protocol
 
 import torch
@@ -27,7 +29,12 @@ def to_batch(*packs: Pack) -> Batch:
     """Return packs as the tensors of a batch: one sequence, one pack after another."""
     whole = join_packs(packs)
     batch = {name: torch.from_numpy(getattr(whole, name)).long() for name in _ARRAYS}
-    return batch | {"trees": list(whole.trees), "answers": whole.answers, "keys": list(whole.keys)}
+    return batch | {
+        "trees": list(whole.trees),
+        "answers": whole.answers,
+        "keys": list(whole.keys),
+        "sizes": list(whole.sizes),
+    }
 
 
 def log_probabilities(model: Any, batch: Batch, *, without_tree: bool) -> Tensor:
@@ -71,6 +78,17 @@ def by_answer(values: Tensor, batch: Batch) -> Tensor:
     return sums.index_add(0, batch["of"], values)
 
 
+def pairs_of(sizes: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return the places of the chosen and of the rejected answer of every pair. The first answer of an example is the
+    chosen one, and each other answer makes a pair with it."""
+    chosen: list[int] = []
+    rejected: list[int] = []
+    for start, size in zip(accumulate(sizes, initial=0), sizes, strict=False):
+        chosen += [start] * (size - 1)
+        rejected += range(start + 1, start + size)
+    return chosen, rejected
+
+
 class Objective(Protocol):
     def count(self, batch: Batch) -> int:
         """Return the number of terms that a pack's loss sums over."""
@@ -101,31 +119,32 @@ class Sft:
 
 @dataclass(frozen=True, slots=True)
 class Dpo:
-    """The sigmoid loss on pairs; `reference` has the log-probabilities of the initial model, (chosen, rejected) by
-    key."""
+    """The sigmoid loss on pairs; `reference` has the log-probabilities of the initial model by key: of the chosen
+    answer, then of the rejected ones."""
 
     beta: float
-    reference: dict[str, tuple[float, float]]
-
+    reference: Mapping[str, Sequence[float]]
     without_tree: bool = False
 
     def count(self, batch: Batch) -> int:
-        return len(batch["keys"])
+        return sum(batch["sizes"]) - len(batch["sizes"])
 
     def loss(self, model: Any, batch: Batch) -> tuple[Tensor, dict[str, float]]:
         said = log_probabilities(model, batch, without_tree=self.without_tree)
-        pairs = by_answer(said, batch).view(-1, 2)
-        start = torch.tensor([self.reference[key] for key in batch["keys"]], dtype=pairs.dtype, device=pairs.device)
-        rewards = self.beta * (pairs - start)
-        margins = rewards[:, 0] - rewards[:, 1]
+        answers = by_answer(said, batch)
+        before = [value for key in batch["keys"] for value in self.reference[key]]
+        changes = answers - torch.tensor(before, dtype=answers.dtype, device=answers.device)
+        chosen, rejected = pairs_of(batch["sizes"])
+        rewards = self.beta * changes
+        margins = rewards[chosen] - rewards[rejected]
         with torch.no_grad():
-            lengths = by_answer(torch.ones_like(said), batch).view(-1, 2)[:, 0]
+            lengths = by_answer(torch.ones_like(said), batch)
             seen = {
                 "margin": margins.mean(),
                 "accuracy": (margins > 0).float().mean(),
-                "chosen_reward": rewards[:, 0].mean(),
-                "rejected_reward": rewards[:, 1].mean(),
-                "chosen_change": ((pairs[:, 0] - start[:, 0]) / lengths).mean(),
+                "chosen_reward": rewards[chosen].mean(),
+                "rejected_reward": rewards[rejected].mean(),
+                "chosen_change": (changes / lengths)[chosen].mean(),
             }
         return -functional.logsigmoid(margins).sum(), {name: float(value) for name, value in seen.items()}
 

@@ -25,7 +25,7 @@ _LONGEST = 32_768  # maximum tokens of a pack of several examples: fits a long h
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """An example as token ids: one prompt, and one answer to learn or a pair of them (chosen first)."""
+    """An example as token ids: one prompt, and the answer to learn; for DPO, rejected answers after it."""
 
     key: str
     owner: str
@@ -47,6 +47,7 @@ class Pack:
     keep: Ids  # positions in the packed sequence where logits are needed
     targets: Ids  # the next token at each position
     of: Ids  # the branch that token belongs to
+    sizes: tuple[int, ...]  # number of answers of each example
 
     @property
     def answers(self) -> int:
@@ -118,6 +119,7 @@ def join_packs(packs: Sequence[Pack]) -> Pack:
         np.concatenate([p.keep + before for p, before in zip(packs, tokens, strict=False)]),
         np.concatenate([p.targets for p in packs]),
         np.concatenate([p.of + before for p, before in zip(packs, answers, strict=False)]),
+        tuple(size for p in packs for size in p.sizes),
     )
 
 
@@ -138,6 +140,7 @@ def _packed(examples: Sequence[Tokens], tree: Tree) -> Pack:
         _ids(keep),
         _ids([token for answer in answers for token in answer]),
         _ids([n for n, answer in enumerate(answers) for _ in answer]),
+        tuple(len(tokens.answers) for tokens in examples),
     )
 
 
@@ -180,10 +183,6 @@ def tokenize_groups(groups: Iterable[Sequence[Example]], render: Rendering) -> I
     for group in groups:
         prompts = render.all_tokens([example.prompt for example in group])
         yield [
-            Tokens(e.key, e.owner, tuple(ids), tuple(tuple(render.answer(t)) for t in _texts(e)))
+            Tokens(e.key, e.owner, tuple(ids), tuple(tuple(render.answer(t)) for t in (e.answer, *e.rejected)))
             for e, ids in zip(group, prompts, strict=True)
         ]
-
-
-def _texts(example: Example) -> tuple[str, ...]:
-    return (example.answer,) if example.rejected is None else (example.answer, example.rejected)

@@ -17,9 +17,9 @@ from bowstring.training.objectives import by_answer, log_probabilities
 from bowstring.training.trainer import collate
 
 
-def reference(trainer: Any, folder: Path, *, without_tree: bool) -> dict[str, tuple[float, float]]:
-    """Return (chosen, rejected) by key for all training pairs. Processes share the work and exchange results in the
-    folder."""
+def reference(trainer: Any, folder: Path, *, without_tree: bool) -> dict[str, list[float]]:
+    """Return the log-probabilities of all answers of each example, by key, in their order. Processes share the work and
+    exchange results in the folder."""
     whole = folder / "reference.json"
     args = trainer.args
     if not whole.is_file():
@@ -34,16 +34,18 @@ def reference(trainer: Any, folder: Path, *, without_tree: bool) -> dict[str, tu
                 batch = collate([data[n] for n in range(start, min(start + size, len(data)))])
                 if batch["counts"] and not mine.keys() >= set(batch["keys"]):  # later epochs repeat the same pairs
                     batch = trainer._prepare_inputs(batch)
-                    pairs = by_answer(log_probabilities(model, batch, without_tree=without_tree), batch).view(-1, 2)
-                    mine = dict(zip(batch["keys"], pairs.tolist(), strict=True)) | mine
+                    answers = by_answer(log_probabilities(model, batch, without_tree=without_tree), batch)
+                    by_key = (part.tolist() for part in torch.split(answers, batch["sizes"]))
+                    mine = dict(zip(batch["keys"], by_key, strict=True)) | mine
         part = folder / f".reference-{args.process_index}.json"
         part.write_text(json.dumps(mine))
         trainer.accelerator.wait_for_everyone()
         if args.process_index == 0:
             parts = [folder / f".reference-{n}.json" for n in range(args.world_size)]
-            found = {key: pair for p in parts for key, pair in json.loads(p.read_text()).items()}
+            found = {key: values for p in parts for key, values in json.loads(p.read_text()).items()}
             write_file(whole, json.dumps(found))
             for p in parts:
                 p.unlink()
         trainer.accelerator.wait_for_everyone()
-    return {key: (better, worse) for key, (better, worse) in json.loads(whole.read_text()).items()}
+    values: dict[str, list[float]] = json.loads(whole.read_text())
+    return values

@@ -11,6 +11,7 @@ from bowstring.errors import UsageError, check_choice
 from bowstring.settings import check_settings, option, options_of, split_keywords
 
 Method = Literal["sft", "dpo", "judge", "matcher"]
+GENERAL = "general"  # the answer for everybody, which DPO's pairs reject by default
 EVALUATORS = ("judge", "matcher")  # the methods that train evaluators
 Normalise = Literal["token", "answer"]
 Precision = Literal["auto", "bf16", "float32"]
@@ -48,6 +49,7 @@ class TrainKeywords(TypedDict, total=False):
     branches: int
     users_per_step: int
     normalise: Normalise
+    rejected: Sequence[str]
     epochs: float
     lr: float
     rank: int
@@ -124,6 +126,14 @@ class TrainSettings:
     normalise: Normalise = field(
         default="token", metadata=option("Average the loss over answer tokens, or over answers.")
     )
+    rejected: tuple[str, ...] = field(
+        default=(GENERAL,),
+        metadata=option(
+            "DPO: answers that the gold answer is preferred to; repeatable. The general answer, wrong options of a set "
+            "that has them (wrong_side, wrong_person, ...), or wrong: all of these.",
+            metavar="KIND",
+        ),
+    )
     epochs: float = field(default=1.0, metadata=option("Passes over the data.", above=0))
     lr: float = field(default=1e-4, metadata=option("Peak learning rate, after the warm-up.", above=0))
     rank: int = field(default=256, metadata=option("Rank of the LoRA adapter.", min=1))
@@ -153,6 +163,8 @@ class TrainSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if not self.rejected:
+            raise UsageError("--rejected needs at least one kind of answer")
         if self.method == "dpo" and self.dropout:
             raise UsageError(
                 "--dropout must be 0 for DPO: it compares log-probabilities with those of the initial model"
@@ -174,12 +186,13 @@ _EVALUATOR = {"hold_out", "types"}
 
 def relevant_settings(method: Method) -> set[str]:
     """Return the settings that affect a method."""
-    common = {one.name for one in fields(TrainSettings)} - _ASSISTANT - _EVALUATOR - {"beta", "normalise", "task"}
+    special = _ASSISTANT | _EVALUATOR | {"beta", "rejected", "normalise", "task"}
+    common = {one.name for one in fields(TrainSettings)} - special
     return (
         common
         | {
             "sft": _ASSISTANT | {"normalise", "task"},
-            "dpo": _ASSISTANT | {"beta"},
+            "dpo": _ASSISTANT | {"beta", "rejected"},
             "judge": _EVALUATOR | {"normalise"},
             "matcher": _EVALUATOR | {"normalise"},
         }[method]

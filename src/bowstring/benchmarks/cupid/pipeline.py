@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from bowstring.benchmarks.cupid.attributes import Attributes
 from bowstring.benchmarks.cupid.checkout import ATTRIBUTES, STRUCTURE
+from bowstring.benchmarks.cupid.compatibility import Compatibility
 from bowstring.benchmarks.cupid.pipeline_parts import (
     FactorOut,
     PersonaOut,
@@ -78,16 +79,20 @@ class CupidPipeline:
         self._decomposer = get("cupid/synthesis/preference_decomposer", needs=frozenset({"preferences"}))
         self._user = get(
             "cupid/synthesis/user_simulator",
-            needs=frozenset({"preference", "checklist"}),
-            may=frozenset({"user_profile", "context_factor"}),
+            needs=frozenset({"checklist"}),
+            may=frozenset({"user_profile", "context_factor", "preference"}),
         )
         self._assistant = get("cupid/synthesis/assistant_simulator")
+        self._open_compatibility = partial(Compatibility, prompts=prompts)
+        self._compatibility: Compatibility | None = None
 
         if self.form.verbatim:
             self.checking = "with the prompts and settings of its authors; flaws were counted and not corrected"
 
     async def make(self, number: int, maker: Maker) -> list[Instance]:
         """The instances of one persona. Raises Dropped if a part could not be generated."""
+        if self._compatibility is None and not self.form.verbatim:
+            self._compatibility = self._open_compatibility(maker)
         key = f"persona {number}"
         rng = random.Random(f"{self.settings.seed}/cupid/{number}")  # noqa: S311 - repeatable on purpose
         persona = await self._make_persona(number, key, maker)
@@ -132,9 +137,7 @@ class CupidPipeline:
             key=key,
             prompt=self._prompt(maker, "model", self._factors, n_factors=str(n), user_persona=persona.description),
             read=partial(self.form.read_factors, n=n),
-            check=lambda found: quality.contains_personal_data(
-                t for f in found for t in (f.factor, f.background, f.preference)
-            ),
+            check=partial(_flaw_of_factors, persona),
             max_tokens=step.max_tokens,
             temperature=step.temperature,
             verbatim=self.form.verbatim,
@@ -153,11 +156,17 @@ class CupidPipeline:
                 maker, "model", self._sessions, n_sessions=str(n), user_persona=persona.description, **values
             ),
             read=partial(self.form.read_series, n=n, factors=factors),
-            check=_flaw_of_series,
+            check=partial(self._flaw_of_series, key),
             max_tokens=step.max_tokens,
             temperature=step.temperature,
             verbatim=self.form.verbatim,
         )
+
+    async def _flaw_of_series(self, key: str, series: Series) -> Flaw | None:
+        flaw = _flaw_of_series(series)
+        if flaw is not None or self._compatibility is None:
+            return flaw
+        return await self._compatibility.flaw_of_change(key, series.old, series.new)
 
     async def _make_checklists(self, key: str, series: Series, maker: Maker) -> dict[str, tuple[str, ...]]:
         preferences = list(dict.fromkeys(s.preference for s in series.scenarios))
@@ -190,7 +199,7 @@ class CupidPipeline:
         values = {
             "user_profile": persona.description,
             "context_factor": scenario.context_factor,
-            "preference": scenario.preference,
+            "preference": form.simulated_preference(scenario.preference),
             "checklist": "\n".join(f"{n}. {item}" for n, item in enumerate(checklist, 1)),
         }
         system = Message("system", (self._user.system_text(**values),))
@@ -244,11 +253,29 @@ def _flaw_of_reply(reply: str) -> Flaw | None:
     return quality.too_long(reply) or quality.contains_personal_data([reply])
 
 
-def _flaw_of_series(series: Series) -> Flaw | None:
-    for s in series.scenarios:
-        leak = quality.leaks_preference(s.request_with_factor, s.preference, f"{s.context_factor} {s.task_type}")
+def _flaw_of_factors(persona: PersonaOut, found: Sequence[FactorOut]) -> Flaw | None:
+    """The simulated user reads the persona and the name of the factor: neither may tell what the checklist hides."""
+    for f in found:
+        leak = quality.leaks_preference(persona.description, f.preference, f.factor, what="persona")
+        leak = leak or quality.leaks_preference(f.factor, f.preference, what="context factor")
         if leak is not None:
             return leak
+    return quality.contains_personal_data(t for f in found for t in (f.factor, f.background, f.preference))
+
+
+def _flaw_of_series(series: Series) -> Flaw | None:
+    if quality.rewords(series.old, series.new):
+        return Flaw("the changed preference is the old one", series.new[:120])
+    for s in series.scenarios:
+        # The last request is that of three instances, with the old preference or with the new one.
+        hidden = (s.preference,) if s is not series.scenarios[-1] else (series.old, series.new)
+        context = f"{s.context_factor} {s.task_type}"
+        for preference in hidden:
+            leak = quality.leaks_preference(s.request_with_factor, preference, context)
+            leak = leak or quality.leaks_preference(s.pasted, preference, context, what="pasted resource")
+            leak = leak or quality.leaks_preference(s.request, preference, context, what="request with its resource")
+            if leak is not None:
+                return leak
     requests = [s.request_with_factor for s in series.scenarios]
     repeated = (quality.repeats(r, requests[:n]) for n, r in enumerate(requests))
     return quality.first_flaw(*repeated) or quality.contains_personal_data(s.request for s in series.scenarios)

@@ -76,10 +76,16 @@ class ScenarioOut(BaseModel):
     resource: str | None = None
 
     @property
+    def pasted(self) -> str:
+        """The text that the user pastes into the request; empty if there is none."""
+        resource = (self.resource or "").strip()
+        return "" if resource.lower() in ("n/a", "none", "na") else resource
+
+    @property
     def request(self) -> str:
         """The first message of the session, with the text that the user pastes into it."""
-        resource = (self.resource or "").strip()
-        if resource.lower() in ("", "n/a", "none", "na"):
+        resource = self.pasted
+        if not resource:
             return " ".join(self.request_with_factor.replace("[resource]", "").split())
         if "[resource]" in self.request_with_factor:
             return self.request_with_factor.replace("[resource]", resource).strip()

@@ -153,6 +153,9 @@ class PublishedForm:
             raise Unreadable('expected {"checklist": [...]} with a list of texts')
         return tuple(found)
 
+    def simulated_preference(self, preference: str) -> str:
+        return preference
+
     def opening(self, request: str) -> str:
         sections = {**_OPENING, _MESSAGE: request.strip()}
         return "\n\n".join(f"#### {heading}\n\n{text}" for heading, text in sections.items())

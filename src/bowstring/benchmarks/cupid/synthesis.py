@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
+from bowstring.benchmarks.cupid.compatibility import EACH
 from bowstring.benchmarks.cupid.data import write_parquet
 from bowstring.benchmarks.cupid.offline import OfflineCupid
 from bowstring.benchmarks.cupid.pipeline import CupidPipeline
@@ -20,12 +21,17 @@ from bowstring.benchmarks.synthesis import Estimate, OfflineGenerator, Watch
 from bowstring.datasets.display import Block, Heading, Line
 from bowstring.errors import UsageError
 from bowstring.files.writing import write_file
+from bowstring.models.interface import Model
 from bowstring.prompts import PromptFolder
 from bowstring.settings import check_settings, option
 from bowstring.synthesis.quality import Quality, leaks_preference
 from bowstring.synthesis.settings import SEED
 
 _SHOWN_MESSAGES = 6
+_SAME_ASSISTANT = (
+    "warning: --assistant is the same model as --model. A strong assistant leaves little feedback to learn from; name "
+    "a weaker model with --assistant NAME (the authors: one of 8B)"
+)
 Protocol = Literal["published", "bowstring"]
 
 
@@ -100,7 +106,11 @@ class CupidRoles:
 
     model: Any = field(default=None, metadata=option("Model that generates the data."))
     assistant: Any = field(
-        default=None, metadata=option("Model of the assistant in the conversations.", shown_default="--model")
+        default=None,
+        metadata=option(
+            "Model of the assistant in the conversations; a weak one needs feedback, which is what a log shows.",
+            shown_default="--model",
+        ),
     )
     judge: Any = field(
         default=None, metadata=option("Model that plays the user and writes checklists.", shown_default="--model")
@@ -181,14 +191,22 @@ class CupidSynthesis:
         return [
             Estimate("model", 3, 1500 + 60 * s.factors + 40 * s.sessions, 250 + 170 * s.factors + 190 * s.sessions),
             Estimate("judge", s.factors + 1, 260 * (s.factors + 1), 70 * (s.factors + 1)),
+            Estimate("judge", 2, 2 * 260, 2 * 3),  # whether the changed preference excludes the old one
+            Estimate("judge", 4 * EACH, 4 * EACH * 260, 4 * EACH * 3, once=True),
             Estimate("assistant", chats * turns, chats * turns * 400, chats * turns * 160),
             Estimate("judge_user", chats * turns, chats * turns * 1300, chats * turns * 230),
         ]
+
+    def remarks(self, models: Mapping[str, Model]) -> list[str]:
+        return [_SAME_ASSISTANT] if models["assistant"].identity == models["model"].identity else []
 
     def pipeline(self, settings: CupidSynthesisSettings, seeds: Sequence[str], prompts: PromptFolder) -> CupidPipeline:
         if settings.train_personas:
             raise UsageError("--train-personas is only for --offline")
         return CupidPipeline(settings, seeds, prompts)
+
+    def finish(self, made: Sequence[list[Instance]], quality: Quality) -> list[list[Instance]]:  # noqa: ARG002
+        return list(made)
 
     def write(self, made: Sequence[list[Instance]], folder: Path) -> None:
         write_parquet([instance for of_one in made for instance in of_one], folder)

@@ -71,6 +71,10 @@ class SynthesisForm(Protocol):
 
     def read_checklist(self, text: str) -> tuple[str, ...]: ...
 
+    def simulated_preference(self, preference: str) -> str:
+        """What the simulated user's instruction says where it names the preference."""
+        ...
+
     def opening(self, request: str) -> str:
         """The simulated user's first message, as its own output."""
         ...
@@ -132,6 +136,9 @@ class BowstringForm:
         if len(found) < 2:
             raise Unreadable("expected 2 to 4 items; there is 1")
         return found
+
+    def simulated_preference(self, preference: str) -> str:  # noqa: ARG002 - the user goes by the checklist alone
+        return "(only the checklist says what)"
 
     def opening(self, request: str) -> str:
         return f"#### Your Message\n{request}"

@@ -26,7 +26,7 @@ from bowstring.judging.structured import LABELS, Unreadable, read_labels
 from bowstring.prompts import PromptFolder
 from bowstring.training.evaluators import EvaluatorData, HeldOut, Labels, check_types, hold_out
 from bowstring.training.examples import TRAINED_VIEWS, Example, Examples, count_tokens
-from bowstring.training.settings import TrainSettings
+from bowstring.training.settings import GENERAL, TrainSettings
 
 _CUT_OFF = 16  # replies after which sessions end in any case
 _NAMES = {value: label for label, value in zip(COVERAGE_LABELS, LABELS.values(), strict=True)}
@@ -59,6 +59,8 @@ def cupid_examples(data: CupidSet, settings: TrainSettings, folder: PromptFolder
         raise UsageError("--drop-irrelevant does not apply to CUPID; try --history gold")
     if settings.instruction != "system":
         raise UsageError("--instruction does not apply to CUPID")
+    if settings.rejected != (GENERAL,):
+        raise UsageError("--rejected does not apply to CUPID: the rejected reply is the first one of a session")
     view = parse_view(settings.history, kinds=TRAINED_VIEWS, units=("session",))
     instances = [i for i in data.instances if not settings.types or i.type in settings.types][: settings.limit]
     if not instances:
@@ -77,7 +79,7 @@ def cupid_examples(data: CupidSet, settings: TrainSettings, folder: PromptFolder
         raise UsageError(f"{data.name} has no session with both an unsatisfactory and a satisfactory reply{where}")
     if settings.method == "dpo":
         return Examples(lambda: pairs)
-    answers = [[replace(example, rejected=None) for example in group] for group in pairs]
+    answers = [[replace(example, rejected=()) for example in group] for group in pairs]
     if settings.task == "generation":
         return Examples(lambda: answers)
     return Examples(lambda: chain(_preferences(instances, view, prompts), answers))
@@ -123,7 +125,7 @@ def _pairs(
                 continue
             taken.add(known)
             key = f"{instance.key}/{n + 1}"
-            yield [Example(key, instance.persona_id, instance.type, prompt, replies[-1], replies[0])]
+            yield [Example(key, instance.persona_id, instance.type, prompt, replies[-1], (replies[0],))]
 
 
 def matcher_examples(coverage: Sequence[Coverage], settings: TrainSettings, folder: PromptFolder) -> EvaluatorData:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypedDict
 
 from bowstring.benchmarks.hicupid.batches import in_batches
+from bowstring.benchmarks.hicupid.known import EACH, KNOWN
 from bowstring.benchmarks.hicupid.offline import OfflineHicupid, truth_of
 from bowstring.benchmarks.hicupid.options import ChoicesWriter
 from bowstring.benchmarks.hicupid.pipeline import HicupidPipeline
+from bowstring.benchmarks.hicupid.reader import READER
 from bowstring.benchmarks.hicupid.truth import FILE as TRUTH
 from bowstring.benchmarks.hicupid.types import Question
 from bowstring.benchmarks.hicupid.users import SetWriter, Sizes, User
@@ -19,11 +21,13 @@ from bowstring.benchmarks.interface import Noun
 from bowstring.benchmarks.synthesis import Estimate, OfflineGenerator, Watch
 from bowstring.datasets.display import Block, Heading, Line
 from bowstring.errors import UsageError
+from bowstring.models.interface import Model
 from bowstring.prompts import PromptFolder
 from bowstring.settings import check_settings, option
 from bowstring.synthesis import quality as checks
 from bowstring.synthesis.quality import Quality
-from bowstring.synthesis.settings import SEED, TEMPERATURE, WriterRole
+from bowstring.synthesis.reader import NONE
+from bowstring.synthesis.settings import SEED, TEMPERATURE
 
 _USERS_IN_MEMORY = 50
 _SHOWN_MESSAGES = 6
@@ -44,6 +48,8 @@ class HicupidSynthesisKeywords(TypedDict, total=False):
     no_clash: float
     temperature: float
     seed: int
+    draws: int
+    reader: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,10 @@ class HicupidSynthesisSettings:
     )
     temperature: float = field(default=1.0, metadata=TEMPERATURE)
     seed: int = field(default=0, metadata=SEED)
+    draws: int = field(
+        default=5,
+        metadata=option("Readings of each text by --reader, on which it is used or not.", min=2, max=15),
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -103,7 +113,25 @@ class HicupidSynthesisSettings:
         )
 
     def configuration(self) -> dict[str, Any]:
-        return {**asdict(self.sizes), "temperature": self.temperature, "seed": self.seed}
+        return {**asdict(self.sizes), "temperature": self.temperature, "seed": self.seed, "draws": self.draws}
+
+
+@dataclass(frozen=True, slots=True)
+class HicupidRoles:
+    """The models: writer, and a reader of what was written."""
+
+    model: Any = field(default=None, metadata=option("Model that generates the data."))
+    reader: Any = field(
+        default=None,
+        metadata=option(
+            "Model that must infer personas from dialogues and answers; none: only words are checked.",
+            shown_default="--model",
+        ),
+    )
+
+    def by_role(self) -> dict[str, Any]:
+        reader = self.model if self.reader is None else self.reader
+        return {"model": self.model} | ({} if reader == NONE else {READER: reader})
 
 
 class HicupidOfflineSet:
@@ -185,8 +213,8 @@ class HicupidSynthesis:
     about = "HiCUPID: users with personas, a profile and schedules, their dialogues, questions and answers."
     thing = Noun("user", "users")
     settings = HicupidSynthesisSettings
-    roles = WriterRole
-    role_titles: Mapping[str, str] = {"model": "writer"}
+    roles = HicupidRoles
+    role_titles: Mapping[str, str] = {"model": "writer", READER: "reader"}
     offline: OfflineGenerator | None = HicupidOfflineGenerator()
 
     def count(self, settings: HicupidSynthesisSettings) -> int:
@@ -200,14 +228,52 @@ class HicupidSynthesis:
         questions = s.dimensions * shared + s.profile_questions
         prompt = 300 * s.dimensions * shared + 250 * questions + 200 * table / 20 + 1500
         answers = (70 * s.turns + 60) * s.dimensions * shared + 90 * questions + 25 * table + 900 + 230 * s.schedules
-        return [Estimate("model", round(s.dimensions * shared + questions + 5), round(prompt), round(answers))]
+        return [
+            Estimate("model", round(s.dimensions * shared + questions + 5), round(prompt), round(answers)),
+            *self._reading(s, settings.draws),
+        ]
+
+    def _reading(self, s: Sizes, draws: int) -> list[Estimate]:
+        """Readings of dialogues, twice as many for what is stated; of two answers; of values and appointments."""
+        dialogues, options = s.dimensions / s.share, 250
+        whole, short = dialogues * (2 * draws + 1), dialogues * 2
+        asked = s.dimensions + s.profile_questions + s.schedules
+        answers = asked * (2 * draws + 3) + (s.schedules + 5) * draws
+        requests = whole + short + answers
+        prompt = whole * (70 * s.turns + options) + short * (35 * s.turns + options) + answers * (options + 80)
+        return [
+            Estimate(READER, round(requests), round(prompt), round(3 * requests)),
+            Estimate(READER, len(KNOWN) * EACH, 2 * EACH * 700 + 2 * EACH * 320, 3 * len(KNOWN) * EACH, once=True),
+        ]
+
+    def remarks(self, models: Mapping[str, Model]) -> list[str]:  # noqa: ARG002 - any choice is good
+        return []
 
     def pipeline(
         self, settings: HicupidSynthesisSettings, seeds: Sequence[str], prompts: PromptFolder
     ) -> HicupidPipeline:
         if settings.no_clash:
             raise UsageError("--no-clash is for --offline; a model writes schedule questions with a clash only")
-        return HicupidPipeline(settings.sizes, settings.seed, seeds, prompts)
+        return HicupidPipeline(settings.sizes, settings.seed, seeds, prompts, settings.draws)
+
+    def finish(self, made: Sequence[User], quality: Quality) -> list[User]:
+        """Drop questions whose general answer is that of an earlier user's question, in the same words."""
+        known: set[frozenset[str]] = set()
+        found = []
+        for user in made:
+            kept: list[Question] = []
+            for q in user.questions:
+                words = frozenset(checks.content_words(q.general_answer))
+                if q.type != "schedule" and words in known:
+                    quality.drop(f"{q.type} question", f"user {user.user_id}, {q.question_id}", checks.REPEATED_ANSWER)
+                else:
+                    kept.append(q)
+                known.add(words)
+            if kept:
+                found.append(replace(user, questions=tuple(kept)))
+            else:
+                quality.drop("user", f"user {user.user_id}", "no question is left")
+        return found
 
     def write(self, made: Sequence[User], folder: Path) -> None:
         with SetWriter(folder) as writer:

@@ -1,7 +1,7 @@
 """Training data of HiCUPID.
 
 SFT     history and question → the personalized answer
-DPO     the personalized answer over the general one
+DPO     the personalized answer over the general one, or over wrong options (--rejected)
 judge   the judge's prompt for an answer → the transcript of the teacher
 
 Whole users are held out from the training of a judge. Users share personas, so a held-out question may be about a
@@ -17,6 +17,7 @@ from itertools import groupby
 from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
 from bowstring.benchmarks.hicupid.reading import load_judgements
+from bowstring.benchmarks.hicupid.rejected import Rejected, rejected_answers
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Judgement, Question
 from bowstring.datasets.dataset import DataSet
 from bowstring.errors import UsageError, check_choice
@@ -58,20 +59,34 @@ def hicupid_examples(data: HicupidSet, settings: TrainSettings, folder: PromptFo
     questions = [q for q in data.questions() if not settings.types or q.type in settings.types][: settings.limit]
     if not questions:
         raise UsageError(f"{data.name} has no questions to train on in {', '.join(data.splits)}")
+    rejected = rejected_answers(data, settings.rejected)
+    notes = []
+    if settings.method == "dpo":
+        paired = [question for question in questions if rejected.of(question)]
+        kinds = ", ".join(settings.rejected)
+        if not paired:
+            raise UsageError(f"--rejected {kinds}: no question has such an answer; {rejected.available(questions)}")
+        if left_out := len(questions) - len(paired):
+            notes.append(f"left out {left_out:,} questions that have no answer to reject ({kinds})")
+        questions = paired
     prompts = HicupidPrompts(
         folder, types=(), shots=0, instruction=settings.instruction, summaries=False, branches=len(questions)
     )
-    maker = _UserExamples(data, settings, view, prompts)
+    maker = _UserExamples(data, settings, view, prompts, rejected)
     by_user = sorted(questions, key=lambda q: q.user_id)
     groups = [list(group) for _, group in groupby(by_user, key=lambda q: q.user_id)]
-    return Examples(lambda: (made for group in groups for made in maker.of(group)), maker.notes())
+    notes += maker.notes()
+    return Examples(lambda: (made for group in groups for made in maker.of(group)), tuple(notes), rejected.sources)
 
 
 class _UserExamples:
     """Examples of a user's questions: all with one history, or in groups with some irrelevant dialogues removed."""
 
-    def __init__(self, data: HicupidSet, settings: TrainSettings, view: View, prompts: HicupidPrompts) -> None:
+    def __init__(
+        self, data: HicupidSet, settings: TrainSettings, view: View, prompts: HicupidPrompts, rejected: Rejected
+    ) -> None:
         self._data, self._settings, self._view, self._prompts = data, settings, view, prompts
+        self._rejected = rejected
 
     def notes(self) -> tuple[str, ...]:
         if not self._settings.drop_irrelevant:
@@ -102,10 +117,10 @@ class _UserExamples:
             prompts = [self._prompts.alone(q, seen) for q, seen in zip(group, shown, strict=True)]
         else:
             prompts = self._prompts.together(group, reader.show(self._view, evidence=(), query=""))
-        paired = self._settings.method == "dpo"
+        rejected = [self._rejected.of(q) if self._settings.method == "dpo" else () for q in group]
         return [
-            Example(q.key, str(q.user_id), q.type, prompt, q.personalized_answer, q.general_answer if paired else None)
-            for q, prompt in zip(group, prompts, strict=True)
+            Example(q.key, str(q.user_id), q.type, prompt, q.personalized_answer, wrong)
+            for q, prompt, wrong in zip(group, prompts, rejected, strict=True)
         ]
 
 

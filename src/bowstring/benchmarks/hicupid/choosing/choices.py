@@ -11,6 +11,7 @@ from bowstring.benchmarks.hicupid.choosing.options import FILE, ChoicesFile, cho
 from bowstring.benchmarks.hicupid.choosing.published import OtherUsersAnswers
 from bowstring.benchmarks.hicupid.choosing.summary import summarize
 from bowstring.benchmarks.hicupid.data import HicupidSet
+from bowstring.benchmarks.hicupid.types import Question
 from bowstring.benchmarks.interface import Context
 from bowstring.errors import UsageError
 from bowstring.judging.forms import Verdicts
@@ -67,6 +68,10 @@ def open_choices(data: HicupidSet, settings: Sequence[HicupidSettings], context:
         return None
     if first.by == "likelihood" and not context.can_score:
         raise UsageError(f"--by likelihood: {context.models.get('model')} {CANNOT_SCORE}")
-    path = choices_file(context.data)
-    source = OtherUsersAnswers(data.questions()) if path is None else ChoicesFile(path, data.questions())
-    return Choices(data, source, first.seed)
+    return Choices(data, option_source(context.data, data.questions()), first.seed)
+
+
+def option_source(source: str, questions: Sequence[Question]) -> OptionSource:
+    """Return where the options of a set come from: the file beside it, or other users' answers."""
+    path = choices_file(source)
+    return OtherUsersAnswers(questions) if path is None else ChoicesFile(path, questions)
