@@ -11,10 +11,12 @@ whose profile is not one of the generator's are left out: the truth of a set has
 
 import argparse
 import json
+import random
 import time
 from collections import defaultdict
 from pathlib import Path
 
+from bowstring.benchmarks.hicupid.mentions import MentionFinder
 from bowstring.benchmarks.hicupid.offline import OfflineHicupid, truth_of
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import Persona, Profile, Question, Schedule
@@ -23,6 +25,7 @@ from bowstring.benchmarks.loading import load_hicupid
 from bowstring.judging.verdicts import read_pairwise, read_satisfaction
 from bowstring.metrics.clusters import Score
 from bowstring.metrics.intervals import estimate
+from bowstring.synthesis.banks import fill
 
 # What an answer that passes adds to the published total, in 40ths: 50 points in a comparison, 100 / 2 for a schedule.
 WEIGHTS = {"persona": 25 * 50, "profile": 5 * 50, "schedule": 10 * 50}
@@ -35,8 +38,8 @@ def question_of(row):
         0,
         row["type"],
         row["question"],
-        row["personalized_answer"],
-        row["general_answer"],
+        row.get("personalized_answer", ""),
+        row.get("general_answer", ""),
         (),
         Persona(**row["persona"]) if row["persona"] else None,
         Profile(**row["profile"]) if row["profile"] else None,
@@ -54,14 +57,14 @@ class Rows:
     """Judges labelled rows, each with the ground truth of its own field."""
 
     def __init__(self):
-        self._known = truth_of(OfflineHicupid(Sizes(1, 25, 1, 1, 1, 1), 0))
+        self._known: dict = truth_of(OfflineHicupid(Sizes(1, 25, 1, 1, 1, 1), 0))
         self._truths = {}
 
     def truth_of(self, row):
-        key = json.dumps([row["field"], row["clash"]])
+        key = json.dumps([row["type"], row["field"], row["clash"]])
         if key not in self._truths:
             category = row["persona"]["category"] if row["persona"] else ""
-            known = {"entities": {category: row["field"] or {}}}
+            known = {} if row["field"] is None else {"entities": {category: row["field"]}}
             known["no_clash"] = ["0/0"] if row["type"] == "schedule" and not row["clash"] else []
             self._truths[key] = Truth(self._known | known)
         return self._truths[key]
@@ -108,7 +111,7 @@ def labelled(path, rows, show):
         if show and not ok:
             known = row["persona"] or row["schedule"]
             label = "right" if row["right"] else "wrong"
-            print(f"{row['id']} {label} ({row['kind']}) {list(known.values())[1:]}\n    {row['answer']}")
+            print(f"{row['id']} {label} ({row.get('kind', '')}) {list(known.values())[1:]}\n    {row['answer']}")
     median = sorted(seconds)[len(seconds) // 2] * 1e3
     print(f"\n{path}: {left_out} profile rows left out; {median:.2f} ms per answer (median)")
     print("| answers | balanced accuracy | of right | of wrong | n | questions |\n|---|---|---|---|---|---|")
@@ -116,29 +119,123 @@ def labelled(path, rows, show):
         print(f"| {group} | {shown(groups[group])} |")
 
 
+# Answers of somebody who knows the subject and the side, or only one of them, in words of neither the generator.
+PLAIN = {
+    "POS": (
+        "You love {e}, so go for that.",
+        "I'd go with {e} – it's right up your street.",
+        "Since {e} always cheers you up, build the day around it.",
+        "Why not {e}? You can't get enough of it.",
+    ),
+    "NEG": (
+        "You don't like {e}, so try {alt} instead.",
+        "I'd skip {e} – not your thing – and go for {alt}.",
+        "Since {e} always gets you down, choose {alt}.",
+        "Anything but {e}! {alt}, perhaps?",
+    ),
+}
+EVERYTHING = (
+    "That suits young people, the middle-aged and pensioners, women and men, early and late risers, every budget from "
+    "cheap to first-class, in a group or alone, planned or spontaneous: a morning, an afternoon or a weekend."
+)
+
+
+class Cheats:
+    """Answers by somebody who does not know the side, or knows nothing and reads the most mentioned subject."""
+
+    def __init__(self, folder, data, truth):
+        raw = json.loads((Path(folder) / "truth.json").read_text(encoding="utf-8"))
+        self._raw, self._swaps, self._data = raw, truth.swaps, data
+        self._finder = MentionFinder((c, name.lower()) for c, names in raw["entities"].items() for name in names)
+        self._names = {(c, n.lower()): n for c, names in raw["entities"].items() for n in names}
+        self._most = {}
+
+    def most_mentioned(self, question):
+        user = question.user_id
+        if user not in self._most:
+            by_category = defaultdict(list)
+            for (category, name), of in self._finder.mentions(self._data.history(user)).items():
+                by_category[category].append((of.number, self._names[category, name]))
+            self._most[user] = {c: max(found)[1] for c, found in by_category.items()}
+        return self._most[user].get(question.persona.category, question.persona.entity)
+
+    def of(self, question):
+        """Answers by the name of the cheat."""
+        gold, swapped = question.personalized_answer, self._swaps.swapped(question)
+        rng = random.Random(f"cheat/{question.key}")
+        found = {"gold": gold, "swapped": swapped, "coin": rng.choice((gold, swapped))}
+        if question.persona is None:
+            return found | {"list": "That time clashes with " + ", ".join(self._raw["events"]) + "."}
+        persona, category = question.persona, question.persona.category
+        sides = self._raw["patterns"][category]
+        alt, n = rng.choice(self._raw["alternatives"][category]), rng.randrange(4)
+        most, coin = self.most_mentioned(question), rng.choice(("POS", "NEG"))
+        opposite = "NEG" if persona.sentiment == "POS" else "POS"
+        tail = f" {EVERYTHING}" if question.type == "profile" else ""
+
+        def worded(side, e):
+            line = rng.choice(sides[side]["answers"])
+            return fill(line, {"e": e, "alt": alt}) + tail
+
+        def plain(side, e):
+            return fill(PLAIN[side][n], {"e": e, "alt": alt}) + tail
+
+        names = list(self._raw["entities"][category])
+        some = rng.sample([x for x in names if x != persona.entity], 3)
+        four = [persona.entity, *some]
+        rng.shuffle(four)
+        return found | {
+            "gold, plain words": plain(persona.sentiment, persona.entity),
+            "swapped, plain words": plain(opposite, persona.entity),
+            "coin, plain words": plain(coin, persona.entity),
+            "always avoid": worded("NEG", persona.entity),
+            "always avoid, plain words": plain("NEG", persona.entity),
+            "most mentioned, coin": worded(coin, most),
+            "most mentioned, avoid": worded("NEG", most),
+            "most mentioned, coin, plain words": plain(coin, most),
+            "most mentioned, for and against": f"{plain('POS', most)} {plain('NEG', most)}",
+            "right, for and against": f"{plain('POS', persona.entity)} {plain('NEG', persona.entity)}",
+            "list": "You could choose " + ", ".join(names) + f".{tail}",
+            "list of four": f"Go for {four[0]}, {four[1]}, {four[2]} or {four[3]}.{tail}",
+            "list of four to avoid": f"Avoid {four[0]}, {four[1]}, {four[2]} and {four[3]}.{tail}",
+        }
+
+
 def generated(folder):
     """The total, of 50, that an answer of each kind has on a set, as `bowstring eval` weights it."""
-    truth, questions = load_truth(folder), {}
-    for question in load_hicupid(folder).questions():
+    truth, data, questions = load_truth(folder), load_hicupid(folder), {}
+    for question in data.questions():
         questions[question.split, question.user_id, question.question_id] = question
-    scores = defaultdict(lambda: defaultdict(list))
+    cheats = Cheats(folder, data, truth)
+    options, tricks = defaultdict(lambda: defaultdict(list)), defaultdict(lambda: defaultdict(list))
     start, n = time.perf_counter(), 0
     for line in (Path(folder) / "choices.jsonl").read_text(encoding="utf-8").splitlines():
         choice = json.loads(line)
         question = questions[choice["split"], choice["user_id"], choice["question_id"]]
-        by_kind = defaultdict(list)
         for option in choice["options"]:
-            by_kind[option["kind"]].append(passes(truth, question, option["text"]))
+            options[option["kind"]][question.type].append((question.user_id, passes(truth, question, option["text"])))
             n += 1
-        for kind, found in by_kind.items():
-            scores[kind][question.type].append(sum(found) / len(found))
+        for name, answer in cheats.of(question).items():
+            tricks[name][question.type].append((question.user_id, passes(truth, question, answer)))
+            n += 1
     print(f"\n{folder}: {n} answers in {time.perf_counter() - start:.1f} s")
-    print("| answers | persona | profile | schedule | total of 50 |\n|---|---|---|---|---|")
-    for kind, by_type in scores.items():
-        means = {t: sum(by_type[t]) / len(by_type[t]) for t in WEIGHTS if by_type[t]}
-        cells = [f"{50 * means[t] if t != 'schedule' else 100 * means[t]:.1f}" if t in means else "" for t in WEIGHTS]
-        total = sum(WEIGHTS[t] * means.get(t, 0.0) for t in WEIGHTS) / 40
-        print(f"| {kind} | {' | '.join(cells)} | {total:.1f} |")
+    for title, scores in (("options", options), ("cheats", tricks)):
+        print(f"\n| {title} | persona | profile | schedule | total of 50 |\n|---|---|---|---|---|")
+        for kind, by_type in scores.items():
+            print(f"| {kind} | {' | '.join(cells_of(by_type))} |")
+
+
+def cells_of(by_type):
+    """The scores of each type, and their total; without answers to a type, it counts as zero."""
+    cells = []
+    for kind in WEIGHTS:
+        rows = by_type.get(kind)
+        mean = sum(ok for _, ok in rows) / len(rows) if rows else None
+        cells.append("" if mean is None else f"{(100 if kind == 'schedule' else 50) * mean:.1f}")
+    parts = {kind: [Score(str(user), float(ok)) for user, ok in rows] for kind, rows in by_type.items()}
+    total = estimate(parts, lambda mean: sum(WEIGHTS[kind] / 40 * mean[kind] for kind in parts), ends=(0.0, 50.0))
+    inside = 0 < total.value < 50  # at an end, users do not differ
+    return [*cells, f"{total.value:.1f}" + (f" [{total.low:.1f}, {total.high:.1f}]" if inside else "")]
 
 
 def main():

@@ -457,7 +457,10 @@ def test_wrong_usage_is_one_line_and_exit_code_2(fair_run, tmp_path):
     for arguments, message in [
         ((), "Missing argument 'RUN'"),
         ((tmp_path / "empty",), "is not a run"),
-        ((run, "--checks", "vibes"), "--checks vibes: expected one or more of gold, general, no-history, length"),
+        (
+            (run, "--checks", "vibes"),
+            "--checks vibes: expected one or more of gold, general, controls, no-history, length",
+        ),
         ((run, "--checks", ","), "--checks : expected one or more of gold"),
         ((run, "--checks", "length", "--matcher", "embedded"), "--matcher: the run had no separate matcher"),
         ((run, "--checks", "second-judge"), "--checks second-judge needs --second-judge NAME"),

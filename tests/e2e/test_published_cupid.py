@@ -156,7 +156,7 @@ def test_what_ends_the_authors_program_is_named(words, tmp_path):
     def too_long(request):
         last = text_of(request.body["messages"][-1])
         if request.body["model"] == "m" and "Haldane" in last and "Guess" in last:
-            return Reply(400, b'{"error": {"message": "maximum context length is 10 tokens"}}')
+            return Reply(400, b'{"error": {"code": "context_length_exceeded", "message": "at most 10 tokens"}}')
         return None
 
     _, found, ran = run(words, tmp_path / "r", answer, too_long)
@@ -166,6 +166,47 @@ def test_what_ends_the_authors_program_is_named(words, tmp_path):
     rule = "the authors' program ends: the context was too long for inference"
     assert found["differences"]["rules"] == {rule: len(ended)}
     assert f"{rule} ({len(ended)} instances)" in " ".join(ran.out.split())
+
+
+def failing(message, *, inference):
+    """Refuse the model's requests about one persona: those for an inference, or those for a response."""
+
+    def refuse(request):
+        last = text_of(request.body["messages"][-1])
+        if request.body["model"] == "m" and "Haldane" in last and ("Guess" in last) == inference:
+            return Reply(400, json.dumps({"error": {"message": message}}).encode())
+        return None
+
+    return refuse
+
+
+def test_a_long_context_that_is_not_reported_in_openais_words_is_any_failure(words, tmp_path):
+    """The authors' code looks for one word in the error; other servers than OpenAI's do not write it."""
+    faults = failing("This model's maximum context length is 10 tokens", inference=True)
+    _, found, _ = run(words, tmp_path / "r", answer, faults)
+    lost = [r["published"] for r in records(tmp_path / "r") if "dropped" in r["published"]]
+    assert lost
+    assert lost == [{"dropped": "the request for an inference failed"}] * len(lost)
+    assert found["metrics"]["generation.score"]["n"] == 12 - len(lost)
+    assert not any("program ends" in rule for rule in found["differences"]["rules"])
+
+
+@pytest.mark.parametrize(("task", "kind"), [("generation", "dropped"), ("both", "ends")])
+def test_a_response_that_fails_ends_their_program_only_beside_an_inference(words, tmp_path, task, kind):
+    faults = failing("bad request", inference=False)
+    _, found, _ = run(words, tmp_path / "r", answer, faults, "--task", task)
+    lost = [r["published"] for r in records(tmp_path / "r") if r["published"].keys() & {"dropped", "ends"}]
+    assert lost
+    assert lost == [{kind: "the request for a response failed"}] * len(lost)
+    assert found["metrics"]["generation.score"]["n"] == 12 - len(lost)
+
+
+def test_an_item_that_no_request_can_hold_leaves_the_sums_without_a_match(words, tmp_path):
+    half = changed(judge=lambda text: text.replace("Is it blue", r"\ud83d Is it blue"))
+    server, found, _ = run(words, tmp_path / "r", half)
+    assert found["metrics"]["inference.precision"]["value"] == found["metrics"]["inference.recall"]["value"] == 0.0
+    assert found["metrics"]["inference.precision"]["n"] == 24
+    assert not [r for r in server.requests if "The checklist:" in json.dumps(r.body)]
 
 
 def test_a_run_says_its_number_by_both_protocols(words, tmp_path):
@@ -178,12 +219,18 @@ def test_a_run_says_its_number_by_both_protocols(words, tmp_path):
         found = metrics(tmp_path / protocol)
         assert found["protocol"] == protocol
         both = found["protocols"]
-        assert both["bowstring"]["inference.precision"] == pytest.approx(50.0)
-        assert both["published"]["inference.precision"] == 0.0
-        assert both["bowstring"]["generation.score"] == 7.5
-        assert both["published"]["generation.score"] == 7.0
-        assert found["metrics"]["generation.score"]["value"] == both[protocol]["generation.score"]
+        assert both["bowstring"]["inference.precision"] == {"value": pytest.approx(50.0), "n": 24}
+        assert both["published"]["inference.precision"] == {"value": 0.0, "n": 24}
+        assert both["bowstring"]["generation.score"] == {"value": 7.5, "n": 12}
+        assert both["published"]["generation.score"] == {"value": 7.0, "n": 12}
+        assert found["metrics"]["generation.score"]["value"] == both[protocol]["generation.score"]["value"]
+        page = (tmp_path / protocol / "report.html").read_text()
+        assert "0.0 (n 24)" in page
+        assert "7.00 (n 12)" in page
         rules = found["differences"]["rules"]
         assert rules["labels in other words count as not covered"] == 12
         assert rules["a score is cut at its point"] == 12
-        assert "by the rules of the other protocol" in ran.out
+        other = "published" if protocol == "bowstring" else "bowstring"
+        score = "7.00" if other == "published" else "7.50"
+        assert f"of the other protocol ({other}): inference.f1" in " ".join(ran.out.split())
+        assert f"generation.score {score} (n 12)" in " ".join(ran.out.split())

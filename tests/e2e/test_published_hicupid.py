@@ -85,6 +85,7 @@ def sent(server):
         ("Better Response: B, because A ignores the trip", 1.0, 0.0),
         ("Better Response: A, it is better", 0.0, 1.0),  # the b of better
         ("Better Response:\nA", 0.5, 0.5),
+        ("Better Response: T\u0130e", 0.5, 0.5),  # without case, a dotted I is an i
         ("Both are fine.", 0.5, 0.5),
     ],
 )
@@ -111,6 +112,8 @@ def test_what_cannot_be_read_is_a_tie_and_counts(words, tmp_path):
     tied = sum(r["type"] != "schedule" for r in rows)
     assert values["tie"] == pytest.approx(100 * tied / 60), "schedule questions are pooled in"
     assert found["protocols"]["bowstring"] == {}
+    total = found["metrics"]["score.total"]["value"]
+    assert f"{total:.1f} (n 60)" in (tmp_path / "r" / "report.html").read_text(), "also where one has no value"
     assert found["differences"]["rules"] == {
         "a verdict that cannot be read is a tie": tied,
         "a verdict that cannot be read is NO": 60 - tied,
@@ -128,8 +131,9 @@ def test_our_own_run_says_the_authors_number_too(tmp_path):
     found, rows = metrics(tmp_path / "r"), records(tmp_path / "r")
     misread = sum("because A" in r["judgement"] for r in rows)
     assert found["differences"]["rules"] == {"the last letter of the line is the verdict": misread}
-    assert found["protocols"]["bowstring"]["score.total"] == found["metrics"]["score.total"]["value"]
-    assert found["protocols"]["published"]["score.total"] != found["protocols"]["bowstring"]["score.total"]
+    ours, theirs = (found["protocols"][name]["score.total"] for name in ("bowstring", "published"))
+    assert ours == {name: found["metrics"]["score.total"][name] for name in ("value", "n")}
+    assert theirs["value"] != ours["value"]
 
 
 def test_it_needs_the_authors_prompts_and_one_order(words, tmp_path):

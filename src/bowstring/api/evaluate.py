@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from bowstring.benchmarks import registry
-from bowstring.benchmarks.controls import controls_as_json
+from bowstring.benchmarks.controls import FOLDER as CONTROLS_FOLDER
+from bowstring.benchmarks.controls import stored_controls
 from bowstring.benchmarks.interface import Benchmark, Context
 from bowstring.benchmarks.loading import load
 from bowstring.benchmarks.of_run import open_run
@@ -258,7 +259,7 @@ def _prepare(
         longer = "raise --judge-tokens" if hasattr(one, "judge_tokens") else ""
         blocks = (
             about_run(benchmark, loaded, standing, items, configuration),
-            partial(_controls, benchmark, items),
+            partial(_controls, benchmark, items, options.store_path.parent / CONTROLS_FOLDER),
             partial(published_beside, benchmark, published),
         )
         evaluations.append(
@@ -357,10 +358,13 @@ def _like(run: EndedRun, name: str | None, given: dict[str, Any]) -> tuple[str, 
 def _controls(
     benchmark: Benchmark,
     items: Items,
+    folder: Path,
     metrics: Mapping[str, Any],  # noqa: ARG001 - a block may use them
     records: Sequence[Record],
 ) -> dict[str, Any]:
-    found = controls_as_json(benchmark.controls(items, records))
+    found = stored_controls(
+        folder, benchmark.controls_basis(items, records), lambda: benchmark.controls(items, records)
+    )
     return {"controls": found} if found else {}
 
 

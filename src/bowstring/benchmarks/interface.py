@@ -181,6 +181,11 @@ class Benchmark(ABC):
         of a result. `items` is the evaluation that made the records. Empty: there are none for this judge."""
         return ()
 
+    def controls_basis(self, items: Items, records: Sequence[Record]) -> Mapping[str, Any] | None:  # noqa: ARG002
+        """All that the controls depend on, as JSON: those of the same basis are computed once per store. None: they are
+        computed for every run."""
+        return None
+
     def synthesis(self) -> Synthesis | None:
         """Generation of data, with models and offline."""
         return None

@@ -62,9 +62,10 @@ def by_other_protocol(metrics: Mapping[str, Any], metrics_of: Callable[[str], Me
         return []
     other = "published" if metrics.get("protocol") != "published" else "bowstring"
     scales, values = metrics_of(other), metrics.get("protocols", {}).get(other, {})
-    said = ", ".join(f"{name} {scales.number(value, name)}" for name, value in values.items()) or "no value"
+    said = ", ".join(f"{name} {scales.number(one['value'], name)} (n {one['n']:,})" for name, one in values.items())
     causes = "; ".join(f"{rule} ({n:,} {items.removesuffix('s') if n == 1 else items})" for rule, n in rules.items())
-    return [f"The same answers, scored by the rules of the other protocol ({other}): {said}. The difference: {causes}."]
+    scored = f"The same answers, scored by the rules of the other protocol ({other}): {said or 'no value'}."
+    return [f"{scored} The difference: {causes}."]
 
 
 class View:

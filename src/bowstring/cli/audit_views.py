@@ -13,7 +13,7 @@ from bowstring.benchmarks.auditing import NO_JUDGE
 from bowstring.benchmarks.findings import unclear_note
 from bowstring.benchmarks.of_run import installed_benchmark
 from bowstring.cli.output import counted, plain
-from bowstring.cli.run_views import print_about_notes
+from bowstring.cli.run_views import print_about_notes, print_control_table
 from bowstring.metrics.measures import MetricSet
 from bowstring.runs.about import About, sentence
 
@@ -39,6 +39,8 @@ def print_audit(found: Mapping[str, Any], about: About, to: Console) -> None:
             if one["check"] == check:
                 _print_finding(one, to)
         to.print()
+    judged = {"judge": found["judge"], "settings": {}}
+    print_control_table(found.get("controls", []), benchmark.metrics(judged), to)
     for check, why in found["skipped"].items():
         to.print(f"{check}: skipped: {plain(why)}\n", markup=False)
     if "corrected" in found:

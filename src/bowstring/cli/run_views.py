@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -232,7 +232,10 @@ def _print_splits(m: Mapping[str, Any], metric_set: MetricSet, to: Console) -> N
 
 def _print_controls(m: Mapping[str, Any], metric_set: MetricSet, to: Console) -> None:
     """Print what answers of known quality get from the judge in use."""
-    controls = m.get("controls", [])
+    print_control_table(m.get("controls", []), metric_set, to)
+
+
+def print_control_table(controls: Sequence[Mapping[str, Any]], metric_set: MetricSet, to: Console) -> None:
     names = columns_of_controls(controls)
     if not names:
         return

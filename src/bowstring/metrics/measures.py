@@ -303,6 +303,11 @@ def estimates_as_json(measures: Mapping[str, Measure], records: Clustered) -> di
     return {name: e.as_json() for name, e in found.items() if e is not None}
 
 
+def values_with_n(estimates: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return only the values of estimates, and how many items each is of."""
+    return {name: {"value": one["value"], "n": one["n"]} for name, one in estimates.items()}
+
+
 def unscored_as_json(metric_set: MetricSet, records: Clustered) -> dict[str, Any]:
     """Return what is known of main metrics that have no value because no item could be scored, for metrics.json."""
     listed = list(records)

@@ -127,6 +127,7 @@ class Audit:
             **{
                 name: m[name] for name in ("complete", "n", "failed", "unparsed", "findings", "skipped", "cut", "usage")
             },
+            **({"controls": m["controls"]} if "controls" in m else {}),
             "notes": list(dict.fromkeys([*self.about["notes"], *m["notes"]])),
         }
         folder = RunFolder(self.path)

@@ -29,4 +29,7 @@ def with_audit(metrics: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     except (OSError, ParseError, AttributeError, TypeError) as error:
         raise DataError(f"{path} cannot be read; audit the run again (responses are in the store)") from error
     same = audit["records"] == file_checksum(folder / "records.jsonl")
-    return {**metrics, "validity": metrics.get("validity", {}) | ({"audit": audit} if same else {"outdated": True})}
+    seen = metrics.get("validity", {}) | ({"audit": audit} if same else {"outdated": True})
+    controls = audit.get("controls") if same and audit["judge"] == metrics.get("config", {}).get("judge") else None
+    beside = {"controls": controls} if controls and not metrics.get("controls") else {}
+    return {**metrics, **beside, "validity": seen}

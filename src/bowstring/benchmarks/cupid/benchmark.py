@@ -144,6 +144,12 @@ class Cupid(Benchmark):
         assert isinstance(items, CupidEvaluation)
         return controls_of(items, records)
 
+    def controls_basis(self, items: Items, records: Sequence[Record]) -> Mapping[str, Any] | None:
+        from bowstring.benchmarks.cupid.controls import basis_of
+
+        assert isinstance(items, CupidEvaluation)
+        return basis_of(items, records)
+
     def synthesis(self) -> Synthesis:
         from bowstring.benchmarks.cupid.synthesis import CupidSynthesis
 

@@ -9,9 +9,9 @@ import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
-from bowstring.benchmarks.controls import Control
+from bowstring.benchmarks.controls import Control, Kind, code_fingerprint, scored_control
 from bowstring.benchmarks.cupid.banks import matters
 from bowstring.benchmarks.cupid.drafts import write_draft
 from bowstring.benchmarks.cupid.evaluation import CupidEvaluation
@@ -36,7 +36,7 @@ class _Kind:
     """A control: what it states as the preference, and what it answers; None where it has nothing to say."""
 
     name: str
-    kind: Literal["floor", "ceiling"]
+    kind: Kind
     about: str
     states: Callable[[_Case], str]
     answers: Callable[[_Case], str]
@@ -146,11 +146,26 @@ def controls_of(evaluation: CupidEvaluation, records: Sequence[Record]) -> list[
         return []
     known = {instance.key: instance for instance in evaluation.data.instances}
     instances = [known[r["key"]] for r in records if not is_repeated(r) and r["key"] in known]
+    of_run = metrics("bowstring")
+    main = {n: of_run.measures[n] for n in of_run.headline if n.partition(".")[0] in settings.tasks}
     found = []
     for kind in _KINDS:
         made = [_record(kind, _Case(instance, truth), settings.tasks) for instance in instances]
-        found.append(Control(kind.name, kind.kind, kind.about, _scores(made, settings.tasks)))
+        values = estimates_as_json(main, [(cluster_of(record), record) for record in made])
+        found.append(scored_control(kind.name, kind.kind, kind.about, values, list(main), len(made)))
     return found
+
+
+def basis_of(evaluation: CupidEvaluation, records: Sequence[Record]) -> Mapping[str, Any] | None:
+    """What the controls depend on."""
+    if evaluation.truth is None:
+        return None
+    return {
+        "code": code_fingerprint("bowstring.benchmarks.cupid"),
+        "data": evaluation.data.fingerprint,
+        "tasks": list(evaluation.settings.tasks),
+        "items": [r["key"] for r in records if not is_repeated(r)],
+    }
 
 
 def _record(kind: _Kind, case: _Case, tasks: Sequence[str]) -> Record:
@@ -171,11 +186,3 @@ def _record(kind: _Kind, case: _Case, tasks: Sequence[str]) -> Record:
                 "recall": list(read_labels(truth.labels(instance.checklist, stated), instance.checklist)),
             }
     return record
-
-
-def _scores(made: Sequence[Record], tasks: Sequence[str]) -> Mapping[str, float | None]:
-    """The values of the main metrics; None for those of which nothing could be read."""
-    of_run = metrics("bowstring")
-    main = {n: of_run.measures[n] for n in of_run.headline if n.partition(".")[0] in tasks}
-    values = estimates_as_json(main, [(cluster_of(record), record) for record in made])
-    return {name: values[name]["value"] if name in values else None for name in main}

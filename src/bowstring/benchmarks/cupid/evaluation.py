@@ -360,6 +360,8 @@ class _InstanceRun:
             result["decomposition"] = said = await self.judging.write_checklist(preference)
             items = [str(item) for item in published.read_checklist(said)]
             result["checklist"] = items
+            if not all(map(published.can_be_sent, items)):
+                raise Unreadable("an item of the checklist is not text that can be sent")
             stage = "match"
             texts = result["transcripts"] = Record()
             texts["precision"] = await self.judging.label(items, self.instance.preference)
@@ -373,7 +375,7 @@ class _InstanceRun:
             result |= {"unparsed": "match", "why": str(unreadable)}
         except RequestFailed as failed:
             result["failure"] = failure_of(stage, failed)
-            if stage == "decompose" or (stage == "answer" and failed.kind != "context"):
+            if stage != "match" and not published.is_too_long(failed.reason):
                 raise published.Dropped(f"the request failed: {failed.reason}") from failed
 
     def _read_as_ours(self, result: Record) -> None:

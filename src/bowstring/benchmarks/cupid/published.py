@@ -19,6 +19,7 @@ from typing import Any
 HEADING = "### Most Likely Preference"
 _SCORE_HEADINGS = ("### **Evaluation Score**", "### Evaluation Score")
 UNREAD = object()  # results that cannot be read
+_TOO_LONG = "context_length_exceeded"  # in an error of OpenAI; the authors' code knows a long context by it alone
 _LARGEST = 1e9  # a score beyond it is nothing but a slip, and would be all there is to a mean
 _LABELS = {"Not Covered": 0.0, "Partially Covered": 0.5, "Fully Covered": 1.0}
 
@@ -125,6 +126,16 @@ def read_rating(text: str) -> float:
         return 0.0
 
 
+def can_be_sent(text: str) -> bool:
+    """Whether a text can stand in a request: half of a surrogate pair, from an escape in JSON, cannot."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def is_too_long(reason: str) -> bool:
+    """Whether the authors' code takes the reason of a failed request for a context that is too long."""
+    return _TOO_LONG in reason
+
+
 def outcome(record: Mapping[str, Any], tasks: Sequence[str], *, tuned: bool = False) -> Outcome:
     """Return what an instance adds to the authors' sums, from the texts in its record."""
     predicted: list[float] | None = None
@@ -134,7 +145,7 @@ def outcome(record: Mapping[str, Any], tasks: Sequence[str], *, tuned: bool = Fa
         if "inference" in tasks:
             predicted, true = _inference(record["inference"], len(record["checklist"]), tuned=tuned)
         if "generation" in tasks:
-            score = _generation(record["generation"])
+            score = _generation(record["generation"], alone="inference" not in tasks)
     except Dropped as why:
         return Outcome(dropped=str(why))
     except Ends as why:
@@ -144,30 +155,40 @@ def outcome(record: Mapping[str, Any], tasks: Sequence[str], *, tuned: bool = Fa
 
 def _inference(found: Mapping[str, Any], gold: int, *, tuned: bool) -> tuple[list[float], list[float]]:
     texts = {"decomposition": found.get("decomposition"), **found.get("transcripts", {})} | found.get("first", {})
-    failure = found.get("failure", {})
+    too_long = is_too_long(found.get("failure", {}).get("reason", ""))
     if "response" not in found:
-        if failure.get("kind") == "context":
-            raise Ends("the context was too long for inference")
-        raise Dropped("the request for an inference failed")
+        raise (
+            Ends("the context was too long for inference")
+            if too_long
+            else Dropped("the request for an inference failed")
+        )
     read_preference(found["response"])
     if texts["decomposition"] is None:
-        raise Dropped("the request for a checklist failed")
+        raise (
+            Ends("the context was too long for a checklist")
+            if too_long
+            else Dropped("the request for a checklist failed")
+        )
     items = read_checklist(texts["decomposition"])
     results = {}
     for side in ("precision", "recall"):
         said = texts.get(side)
         results[side] = UNREAD if said is None else read_results(said, tuned=tuned)
-    if any(one is UNREAD for one in results.values()):
+    if any(one is UNREAD for one in results.values()) or not all(can_be_sent(str(item)) for item in items):
         return [0.0] * len(items), [0.0] * gold
     return scores_of(results["precision"], len(items)), scores_of(results["recall"], gold)
 
 
-def _generation(found: Mapping[str, Any]) -> float:
+def _generation(found: Mapping[str, Any], *, alone: bool) -> float:
+    """Return the score. `alone`: without the other task, an instance without a response has no file, and no part in
+    the sums; with it, its file lacks the response."""
+    lacks = Dropped if alone else Ends
     if "response" not in found:
-        long = found.get("failure", {}).get("kind") == "context"
-        raise Ends("the context was too long for a response" if long else "the request for a response failed")
+        if is_too_long(found.get("failure", {}).get("reason", "")):
+            raise Ends("the context was too long for a response")
+        raise lacks("the request for a response failed")
     if found.get("finish") == "refusal":
-        raise Ends("the model refused")
+        raise lacks("the model refused")
     said = found.get("judgement")
     score = 0.0 if said is None else read_rating(said)
     if not abs(score) <= _LARGEST:  # nan is not
@@ -184,7 +205,8 @@ def differences(record: Mapping[str, Any]) -> list[str]:
     if found.get("dropped"):
         # What has no result in either way is no difference.
         ours = _covered(inference) is not None or generation.get("score") is not None
-        return [f"an instance without an inference is left out of both tasks: {found['dropped']}"] if ours else []
+        lacks = "an inference is left out of both tasks" if "inference" in record else "a response is left out"
+        return [f"an instance without {lacks}: {found['dropped']}"] if ours else []
     rules = []
     if "predicted" in found and (rule := _inference_rule(inference, found)):
         rules.append(rule)

@@ -32,6 +32,7 @@ from bowstring.metrics.measures import (
     estimates_as_json,
     mean,
     unscored_as_json,
+    values_with_n,
 )
 from bowstring.records import is_repeated
 from bowstring.runs.runner import Record
@@ -77,11 +78,11 @@ def summarize(records: Sequence[Record], *, protocol: str, analysed: bool) -> di
     return found
 
 
-def _values(records: Sequence[Record], protocol: str) -> dict[str, float]:
-    """The main metrics by a protocol."""
+def _values(records: Sequence[Record], protocol: str) -> dict[str, dict[str, Any]]:
+    """The main metrics by a protocol, each with the number of items that it is of."""
     found, clustered = measures(protocol), _clustered(records)
     main = {name: found[name] for name in metrics(protocol).headline}
-    return {name: one["value"] for name, one in estimates_as_json(main, clustered).items()}
+    return values_with_n(estimates_as_json(main, clustered))
 
 
 def _differences(records: Sequence[Record]) -> dict[str, Any]:

@@ -37,6 +37,7 @@ FAULTS = {
         INFERENCE,
         Answer(INFERENCE, None, status=400, error=_TOO_LONG),
     ),
+    "a context that is too long for a checklist": (CHECKLIST, Answer(CHECKLIST, None, status=400, error=_TOO_LONG)),
     "a context that is too long for a response": (RESPONSE, Answer(RESPONSE, None, status=400, error=_TOO_LONG)),
     "a response that is null": (RESPONSE, Answer(RESPONSE, None)),
     "a request for a response that fails": (RESPONSE, Answer(RESPONSE, None, status=400, error="bad request")),
@@ -62,7 +63,10 @@ class CupidScript:
         choose = Chooser(body, self._case)
         if stage == MATCH:
             return _match(values["checklist"], choose)
-        write = {INFERENCE: _inference, CHECKLIST: _checklist, RESPONSE: _response, JUDGE: _judge}
+        if stage == RESPONSE:
+            # Beside an inference, a response that fails ends the authors' program.
+            return _response(choose, fails=self._case.settings.get("task") == "generation")
+        write = {INFERENCE: _inference, CHECKLIST: _checklist, JUDGE: _judge}
         return write[stage](choose)
 
 
@@ -94,6 +98,8 @@ def _inference(choose: Chooser) -> Answer:
         lambda t: f"\n\n  {t}  \n\n",
         lambda t: t.replace(preference, f"{{{topic}}} — “{preference}” {{}}"),
         lambda t: t.replace(preference, f"{preference}\u2028It may change."),
+        lambda t: f"\ufeff{t}".replace("\n", "\r\n"),
+        lambda t: "",
     ]
     return _answer(INFERENCE, choose, clean, forms)
 
@@ -116,6 +122,12 @@ def _checklist(choose: Chooser) -> Answer:
         lambda t: json.dumps({"checklist": items[0][:9]}),
         lambda t: json.dumps({"checklist": choose.one_of((3, None, True))}),
         lambda t: json.dumps({"checklist": [f" {one}\n" for one in items]}),
+        lambda t: json.dumps({"checklist": [[one] for one in items]}),
+        lambda t: json.dumps({"checklist": [{"question": one, "weight": 1e22} for one in items]}),
+        lambda t: t.replace("Does", r"\u0000\r Does"),
+        lambda t: t.replace("Does", r"\ud83d Does"),  # half of a pair, which no request can hold
+        lambda t: f"\ufeff{t}",
+        lambda t: "",
         lambda t: f"{t}\n",
         lambda t: t[: len(t) // 2],
     ]
@@ -148,20 +160,29 @@ def _match(checklist: str, choose: Chooser) -> Answer:
         lambda t: with_labels(lambda label: 1),
         lambda t: with_labels(lambda label: [label]),
         lambda t: t.replace("Covered", "Covered\\n"),
+        lambda t: t.replace("Covered", "Covered "),
+        lambda t: t.replace("{", '{"results": 3, ', 1),
+        lambda t: json.dumps({"results": {}}),
+        lambda t: json.dumps({"results": ""}),
         lambda t: t[:-1],
     ]
     return _answer(MATCH, choose, clean, forms)
 
 
-def _response(choose: Chooser) -> Answer:
+def _response(choose: Chooser, *, fails: bool) -> Answer:
     clean = f"Here is a draft with {choose.one_of(_TOPICS)}: {choose.number(1, 99999)}."
     forms: list[Callable[[str], str]] = [
         lambda t: f"\n  {t}\n\n",
         lambda t: f"{{{t}}} {{}} {{preference}}",
         lambda t: f"### Evaluation Score\n10\n{t}",
         lambda t: f"{t} 東京 🏹 \u00a0",
+        lambda t: f"\ufeff\r\n{t}\x1b[31m\r\n\u3000",
         lambda t: "…",
+        lambda t: "",
+        lambda t: "   ",
     ]
+    if fails and choose.malformed and choose.number(1, 4) == 1:
+        return Answer(RESPONSE, None, status=400, error="bad request")
     text = choose.text(clean, forms)
     return Answer(RESPONSE, text, finish="length" if choose.malformed and choose.number(0, 3) == 0 else "stop")
 
@@ -184,6 +205,8 @@ def _judge(choose: Chooser) -> Answer:
         lambda t: t.replace(_SCORE, "**Evaluation Score**"),
         lambda t: t.replace(_SCORE, "## Evaluation Score"),
         lambda t: t.replace(_SCORE, "### Evaluation score"),
+        *map(said, (f"[[{score}]]", f"**[[{score}]]**", f"{score} / 10", f"{score}%", f"{score}\n \nGood", "８", "½")),
+        lambda t: t.replace("\n", "\r\n"),
         lambda t: f"{t}\n\n### **Evaluation Score**\n3",
         lambda t: f"Score: {score}",
         lambda t: "",
@@ -198,6 +221,6 @@ def _answer(stage: str, choose: Chooser, clean: str, forms: Sequence[Callable[[s
     kind = choose.number(1, 8)
     if kind == 1:
         return Answer(stage, None)
-    if kind == 2:
-        return Answer(stage, None, status=400, error="bad request")
+    if kind == 2:  # the second is how other servers than OpenAI's say that a context is too long
+        return Answer(stage, None, status=400, error=choose.one_of(("bad request", "maximum context length is 9")))
     return Answer(stage, choose.one_of(forms)(clean), finish="length" if kind == 3 else "stop")

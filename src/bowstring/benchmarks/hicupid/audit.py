@@ -12,13 +12,26 @@ from itertools import groupby
 from typing import Any
 
 from bowstring.benchmarks.auditing import AuditRequest
+from bowstring.benchmarks.controls import Control, controls_as_json
+from bowstring.benchmarks.hicupid import published
+from bowstring.benchmarks.hicupid.controls import (
+    COIN,
+    GENERAL,
+    GOLD,
+    OTHER,
+    SWAPPED,
+    ControlAnswers,
+    coin,
+    controls_of,
+)
 from bowstring.benchmarks.hicupid.evaluation import HicupidSettings
 from bowstring.benchmarks.hicupid.findings import findings_of
 from bowstring.benchmarks.hicupid.judging import SCORES, HicupidJudging, question_of, verdict_of
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts
 from bowstring.benchmarks.hicupid.scores import cluster_of
+from bowstring.benchmarks.hicupid.swaps import Swaps
 from bowstring.benchmarks.hicupid.truth import NAME as TRUTH_NAME
-from bowstring.benchmarks.hicupid.truth import Truth, load_truth
+from bowstring.benchmarks.hicupid.truth import Truth, load_truth, swaps_of
 from bowstring.benchmarks.hicupid.types import Question
 from bowstring.benchmarks.hicupid.validity import KnownPersonas
 from bowstring.benchmarks.judges import ask_judge, plan_judge
@@ -36,6 +49,7 @@ from bowstring.seeding import seeded_number, seeded_sample
 CHECKS = (
     "gold",
     "general",
+    "controls",
     "no-history",
     "length",
     "position",
@@ -45,6 +59,10 @@ CHECKS = (
     "overpersonalization",
     "dislikes",
 )
+
+
+# Variants that are controls too, by the name of the control.
+_VARIANTS = {GOLD: "gold", GENERAL: "general", SWAPPED: SWAPPED, OTHER: OTHER}
 
 
 class HicupidAuditing:
@@ -63,6 +81,7 @@ class HicupidAuditing:
             sample=request.sample,
             run_judge=request.run_judge,
             truths=truths,
+            swaps=swaps_of(request.data),
             openai=request.openai,
             skipped=request.skipped,
         )
@@ -92,6 +111,7 @@ class HicupidAudit:
         sample: int,
         run_judge: str | None,
         truths: Mapping[str, Truth],
+        swaps: Swaps | None,
         openai: Collection[str],
         skipped: Mapping[str, str],
     ) -> None:
@@ -116,6 +136,8 @@ class HicupidAudit:
             role: HicupidJudging(self._prompts, truths.get(role), settings.judging) for role in ("judge", "second")
         }
         self._own = _AuditQuestions(prompts, records, truths.get("judge"), self.checks, settings)
+        self._controls = ControlAnswers([question_of(record) for record in records], swaps)
+        self._judge = TRUTH_NAME if "judge" in truths else None
         self._general = [(r["persona"], r["general_answer"]) for r in answered if r["persona"]]
 
     @property
@@ -142,10 +164,13 @@ class HicupidAudit:
         side, answer = record["answer_is"], record["answer"]
         compared = record["type"] != "schedule"
         found = [] if self.stands else [_Variant("answer", answer, side)]
-        if "gold" in self.checks:
+        if "gold" in self.checks or "controls" in self.checks:
             found.append(_Variant("gold", record["personalized_answer"], side))
-        if "general" in self.checks:
+        if "general" in self.checks or "controls" in self.checks:
             found.append(_Variant("general", record["general_answer"], side))
+        if "controls" in self.checks:
+            answers = self._controls.of(question_of(record))
+            found += [_Variant(name, answers[name], side) for name in (SWAPPED, OTHER) if name in answers]
         if "no-history" in self.checks:
             found.append(_Variant("no-history", None, side))
         if "position" in self.checks and compared and not (self.stands and "swapped_verdict" in record):
@@ -241,7 +266,27 @@ class HicupidAudit:
             "unparsed": sum("judgement" in one and one["verdict"] is None for one in read),
             "findings": [one.as_json() for one in found],
             "skipped": self.skipped,
+            **({"controls": controls_as_json(self._scored_controls(records))} if "controls" in self.checks else {}),
         }
+
+    def _scored_controls(self, records: Sequence[Record]) -> list[Control]:
+        judged: dict[str, list[Record]] = {}
+        for record in records:
+            found = {name: record["variants"][v] for name, v in _VARIANTS.items() if v in record["variants"]}
+            if SWAPPED in found:
+                found[COIN] = found[coin(record["key"])]
+            for name, one in found.items():
+                judged.setdefault(name, []).append(
+                    {"user": record["user"], "type": record["type"], **one} | _published(record["type"], one)
+                )
+        return controls_of(judged, self._judge, self.settings.protocol)
+
+
+def _published(kind: str, judged: Record) -> Record:
+    """The score of a judgement as published, if there is a judgement."""
+    if "judgement" not in judged:
+        return {}
+    return {"published": published.read_score(kind, judged["judgement"], judged["answer_is"])._asdict()}
 
 
 class _AuditQuestions:

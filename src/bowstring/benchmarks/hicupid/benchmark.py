@@ -9,11 +9,12 @@ from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bowstring.benchmarks.auditing import Auditing
+from bowstring.benchmarks.controls import Control
 from bowstring.benchmarks.hicupid import mini, reading, scores, truth
 from bowstring.benchmarks.hicupid.choosing import scores as choice_scores
 from bowstring.benchmarks.hicupid.choosing.scores import by_options, is_choice
 from bowstring.benchmarks.hicupid.data import HicupidSet
-from bowstring.benchmarks.hicupid.evaluation import PUBLISHED_SEARCHES, HicupidSettings, opener
+from bowstring.benchmarks.hicupid.evaluation import PUBLISHED_SEARCHES, HicupidEvaluation, HicupidSettings, opener
 from bowstring.benchmarks.hicupid.layout import HicupidFormat
 from bowstring.benchmarks.hicupid.records import CODEC
 from bowstring.benchmarks.hicupid.validity import compared_lengths
@@ -29,6 +30,7 @@ from bowstring.datasets.reading import Locate, Reading
 from bowstring.metrics.length_control import Comparison
 from bowstring.metrics.measures import MetricSet
 from bowstring.models.names import may_score
+from bowstring.runs.items import Items
 from bowstring.runs.runner import Record
 
 if TYPE_CHECKING:
@@ -134,6 +136,14 @@ class Hicupid(Benchmark):
 
     def judge_note(self, judge: str) -> str | None:
         return truth.NOTE if judge == truth.NAME else None
+
+    def controls(self, items: Items, records: Sequence[Record]) -> Sequence[Control]:
+        assert isinstance(items, HicupidEvaluation)
+        return items.controls(records)
+
+    def controls_basis(self, items: Items, records: Sequence[Record]) -> Mapping[str, Any] | None:
+        assert isinstance(items, HicupidEvaluation)
+        return items.controls_basis(records)
 
     def synthesis(self) -> Synthesis:
         from bowstring.benchmarks.hicupid.synthesis import HicupidSynthesis

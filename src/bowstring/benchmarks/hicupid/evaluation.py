@@ -8,16 +8,19 @@ from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from typing import Any, Literal, TypedDict, get_args
 
+from bowstring.benchmarks.controls import Control, code_fingerprint
 from bowstring.benchmarks.hicupid import published
 from bowstring.benchmarks.hicupid.choosing.asking import By
 from bowstring.benchmarks.hicupid.choosing.choices import Choices, open_choices
+from bowstring.benchmarks.hicupid.controls import ControlAnswers, controls_by_rule
 from bowstring.benchmarks.hicupid.data import HicupidSet
 from bowstring.benchmarks.hicupid.judging import SCORES, HicupidJudging, verdict_of
 from bowstring.benchmarks.hicupid.prompts import HicupidPrompts, Instruction
 from bowstring.benchmarks.hicupid.scores import recall_of, summarize
+from bowstring.benchmarks.hicupid.swaps import Swaps
 from bowstring.benchmarks.hicupid.truth import NAME as TRUTH_NAME
 from bowstring.benchmarks.hicupid.truth import NOTE as TRUTH_NOTE
-from bowstring.benchmarks.hicupid.truth import Truth, load_truth
+from bowstring.benchmarks.hicupid.truth import Truth, load_truth, swaps_of
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question, QuestionType
 from bowstring.benchmarks.interface import Context, Opener
 from bowstring.benchmarks.judges import (
@@ -40,7 +43,7 @@ from bowstring.judging.forms import Verdicts
 from bowstring.metrics.text import bleu, rouge_l
 from bowstring.models.interface import RequestFailed
 from bowstring.prompts import PromptFolder
-from bowstring.records import Known, Planned, Prompt, Sampling, fields_of
+from bowstring.records import Known, Planned, Prompt, Sampling, fields_of, is_repeated
 from bowstring.runs.asking import Asker
 from bowstring.runs.failures import failure_of
 from bowstring.runs.runner import Record, Work
@@ -252,6 +255,7 @@ class HicupidEvaluation:
         judge: str | None = None,
         openai: Collection[str] = (),
         truth: Truth | None = None,
+        swaps: Swaps | None = None,
         choices: Choices | None = None,
     ) -> None:
         self.data = data
@@ -278,6 +282,7 @@ class HicupidEvaluation:
         self._readers, self._search, self._own = readers, search, own
         self._judge = judge
         self._truth = truth
+        self._swaps = swaps
         self._openai = "model" in openai
         self._choices = choices
         self._choosing = (
@@ -461,11 +466,40 @@ class HicupidEvaluation:
         users = dict.fromkeys(str(question.user_id) for question in self.items)
         return (m.text for user in users for d in self._readers.of(user).history for m in d.messages)
 
+    def controls(self, records: Sequence[Record]) -> list[Control]:
+        """Controls on the items of these records; none if nothing is judged, or by a model: an audit has those."""
+        if not self._judges_by_rule:
+            return []
+        keys = {record["key"] for record in records if not is_repeated(record)}
+        questions = [question for question in self.items if question.key in keys]
+        answers = ControlAnswers(self.items, self._swaps)
+        return controls_by_rule(questions, answers, self._judging, self._judge_name, self.settings.protocol)
+
+    def controls_basis(self, records: Sequence[Record]) -> dict[str, Any] | None:
+        """What the controls depend on."""
+        if not self._judges_by_rule:
+            return None
+        return {
+            "code": code_fingerprint("bowstring.benchmarks.hicupid"),
+            "data": self.data.fingerprint,
+            "judge": self._judge_name,
+            "protocol": self.settings.protocol,
+            "others": [self.settings.splits, self.settings.types],
+            "items": [record["key"] for record in records if not is_repeated(record)],
+        }
+
+    @property
+    def _judges_by_rule(self) -> bool:
+        return self._judge is None and self._choices is None and not self.settings.retrieval_only
+
+    @property
+    def _judge_name(self) -> str | None:
+        return self._judge if self._truth is None else TRUTH_NAME
+
     def summarize(self, records: Sequence[Record]) -> dict[str, Any]:
         if self._choices is not None:
             return self._choices.summarize(records, self.settings.types)
-        judge = self._judge if self._truth is None else TRUTH_NAME
-        return summarize(records, judge, protocol=self.settings.protocol)
+        return summarize(records, self._judge_name, protocol=self.settings.protocol)
 
 
 def _asked(group: Sequence[Question]) -> list[Asked]:
@@ -477,6 +511,7 @@ def opener(data: HicupidSet, settings: Sequence[HicupidSettings], context: Conte
     readers = Readers(data, tokens=settings[0].bm25_tokens)
     search = dense_search(settings, context)
     truth = load_truth(context.data) if context.judge == TRUTH_NAME else None
+    swaps = swaps_of(context.data)
     judge = context.models.get("judge")
     choices = open_choices(data, settings, context)
     return lambda one, prompts: HicupidEvaluation(
@@ -489,5 +524,6 @@ def opener(data: HicupidSet, settings: Sequence[HicupidSettings], context: Conte
         judge=judge,
         openai=context.openai,
         truth=truth,
+        swaps=swaps,
         choices=choices,
     )

@@ -20,6 +20,7 @@ from bowstring.benchmarks.findings import (
     rate_of,
     with_meaning,
 )
+from bowstring.benchmarks.hicupid.controls import OTHER, SWAPPED
 from bowstring.benchmarks.hicupid.scores import cluster_of
 from bowstring.benchmarks.hicupid.validity import compared_lengths
 from bowstring.benchmarks.probe_findings import ProbeFindings
@@ -45,6 +46,7 @@ def findings_of(
     makers: dict[str, Callable[[], Iterable[Finding]]] = {
         "gold": lambda: _baseline("gold", audited),
         "general": lambda: [*_baseline("general", audited), *_gain("general", audited)],
+        "controls": lambda: [one for name in (SWAPPED, OTHER) for one in _baseline("controls", audited, name)],
         "no-history": lambda: [*_baseline("no-history", audited), *_gain("no-history", audited)],
         "length": lambda: naming_run_judge(run_judge, _length(whole)),
         "position": lambda: _position(audited),
@@ -83,6 +85,22 @@ _BASELINES: Mapping[tuple[str, str], tuple[str, str]] = {
         "general answer, % of schedule questions satisfied",
         "10 or less (it ignores the calendar)",
     ),
+    (SWAPPED, "compared"): (
+        "gold answer with the opposite stance, score 0–100 (50 = as good as gold)",
+        "25 or less (it is for what the user dislikes, or against what the user likes)",
+    ),
+    (SWAPPED, "satisfied"): (
+        "opposite of the gold answer, % of schedule questions satisfied",
+        "10 or less (it books over the clash, or declines a free time)",
+    ),
+    (OTHER, "compared"): (
+        "gold answer of another user, score 0–100 (50 = as good as gold)",
+        "25 or less (it is for somebody else)",
+    ),
+    (OTHER, "satisfied"): (
+        "gold answer of another user, % of schedule questions satisfied",
+        "10 or less (it names another appointment)",
+    ),
     ("no-history", "compared"): (
         "model without the history, score 0–100 (50 = as good as gold)",
         "25 or less (it knows nothing about the user)",
@@ -94,14 +112,16 @@ _BASELINES: Mapping[tuple[str, str], tuple[str, str]] = {
 }
 
 
-def _baseline(check: str, audited: Sequence[Record]) -> Iterator[Finding]:
+def _baseline(check: str, audited: Sequence[Record], variant: str = "") -> Iterator[Finding]:
+    """The score of a variant, by default that with the name of the check."""
+    of = variant or check
     for kind, types in _KINDS.items():
-        found, lost = _of(audited, check, types)
+        found, lost = _of(audited, of, types)
         if not found and not lost:
             continue
-        name, expected = _BASELINES[check, kind]
+        name, expected = _BASELINES[of, kind]
         scores = rate_of([Score(cluster_of(r), v["score"]) for r, v in found])
-        yield make_finding(check, name, scores, expected, partial(_assess_baseline, check, kind), left_out=lost)
+        yield make_finding(check, name, scores, expected, partial(_assess_baseline, of, kind), left_out=lost)
 
 
 def _assess_baseline(check: str, kind: str, e: Estimate) -> Assessment:
@@ -118,6 +138,13 @@ def _assess_baseline(check: str, kind: str, e: Estimate) -> Assessment:
             "The judge accepts correct answers.",
             "The judge or the gold answers miss conflicts.",
             whether="the judge accepts correct answers",
+        )
+    if check in (SWAPPED, OTHER):
+        return with_meaning(
+            at_most(25 if kind == "compared" else 10, e),
+            "The judge sees that it is wrong for this user.",
+            "An answer that is wrong for this user scores this much; treat it as the floor.",
+            whether="the judge sees that it is wrong for this user",
         )
     if kind == "compared":
         return with_meaning(

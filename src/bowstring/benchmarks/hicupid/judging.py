@@ -32,6 +32,10 @@ class HicupidJudging:
             if self.published:
                 return await ask_as_published(judge, request.text, self.sampling)
             return await ask_judge(judge, request, self.sampling)
+        return self.by_rule(question, answer, side)
+
+    def by_rule(self, question: Question, answer: str, side: str) -> str:
+        """The text of a judge that asks no model."""
         if self.truth is not None:
             if question.type == "schedule":
                 return self.truth.satisfaction(question, answer)

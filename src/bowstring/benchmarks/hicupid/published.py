@@ -29,7 +29,7 @@ def read_score(kind: str, said: str, side: str) -> Read:
         satisfied = _SATISFACTION.search(said)
         return Read(float(satisfied is not None and satisfied[1].upper() == "YES"), satisfied is not None)
     better = _BETTER.search(said)
-    if better is None or better[1].upper() == "TIE":
+    if better is None or better[1].upper() not in ("A", "B"):  # "Tİe" matches, too
         return Read(0.5, better is not None)
     return Read(float(better[1].upper() == side), True)
 

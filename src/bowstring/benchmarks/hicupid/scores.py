@@ -28,6 +28,7 @@ from bowstring.metrics.measures import (
     estimates_as_json,
     mean,
     unscored_as_json,
+    values_with_n,
 )
 from bowstring.records import is_repeated
 from bowstring.runs.runner import Record
@@ -102,7 +103,7 @@ def _by_both_protocols(records: Sequence[Record], judge: str) -> dict[str, Any]:
     for protocol in ("bowstring", "published"):
         found = metrics_by(judge, protocol).measures
         scores = {name: found[name] for name in _SCORES}
-        values[protocol] = {name: one["value"] for name, one in _metrics(records, scores).items()}
+        values[protocol] = values_with_n(_metrics(records, scores))
     rules: dict[str, list[str]] = {}
     for record in records:
         if (rule := _rule(record)) is not None:

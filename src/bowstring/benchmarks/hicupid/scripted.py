@@ -69,6 +69,8 @@ def _compared(stage: str, choose: Chooser) -> Answer:
         *map(last, (f"Better Response: [{better}]", f"Better Response: Answer {better} is good", "Better Response: X")),
         lambda t: f"Better Response: {other}\n{t}",
         lambda t: f"{t}\nBetter Response: {other}",
+        *map(last, (f"Better Response: [[{better}]]", "Better Response: T\u0130e", f"Better Response：{better}")),
+        lambda t: f"```\n{t}\n```".replace("\n", "\r\n"),
         lambda t: f"{t}\n\nI hope that it helps both.",
         lambda t: "",
     ]
@@ -86,6 +88,9 @@ def _satisfied(stage: str, choose: Chooser) -> Answer:
         lambda t: t.replace("Satisfaction: ", "Satisfaction:\n"),
         lambda t: t.replace(said, "Partly"),
         lambda t: f"{t}\nSatisfaction: {choose.one_of(('YES', 'NO'))}",
+        lambda t: t.replace(f": {said}", f": [[{said}]]\x0bknown"),
+        lambda t: t.replace(f": {said}", ": YE\u017f"),
+        lambda t: f"```\n{t}\n```".replace("\n", "\r\n"),
         lambda t: "I cannot say.",
         lambda t: "",
     ]

@@ -21,9 +21,10 @@ from pydantic import BaseModel, ValidationError
 
 from bowstring.benchmarks.hicupid.stance.clash import books, notices
 from bowstring.benchmarks.hicupid.stance.fits import fits
-from bowstring.benchmarks.hicupid.stance.names import Field, key_of, names_pattern
+from bowstring.benchmarks.hicupid.stance.names import Field, fields_of_categories, key_of, names_pattern
 from bowstring.benchmarks.hicupid.stance.reading import Stance, stance_of
 from bowstring.benchmarks.hicupid.stance.worded import wordings_of
+from bowstring.benchmarks.hicupid.swaps import Swaps
 from bowstring.benchmarks.hicupid.types import Persona, Question, Sentiment
 from bowstring.errors import BowstringError, DataError, UsageError
 from bowstring.files.safe_yaml import ParseError
@@ -74,9 +75,10 @@ class Truth:
     """The ground truth of a generated set, read from the file beside it."""
 
     def __init__(self, known: Mapping[str, Any]) -> None:
-        self._fields = {category: Field(subjects) for category, subjects in known["entities"].items()}
+        self._fields = fields_of_categories(known["entities"])
         self._aspects: Mapping[str, Mapping[str, Any]] = known.get("aspects", {})
         self._wordings = {category: wordings_of(sides) for category, sides in known.get("patterns", {}).items()}
+        self.swaps = Swaps(known.get("patterns", {}))
         self._events: tuple[str, ...] = tuple(known.get("events", ()))
         self.no_clash: frozenset[str] = frozenset(known.get("no_clash", ()))
 
@@ -161,6 +163,14 @@ def no_clash_keys(data: str) -> frozenset[str]:
         return load_truth(data).no_clash
     except BowstringError:
         return frozenset()
+
+
+def swaps_of(data: str) -> Swaps | None:
+    """Gold answers with the opposite stance for a folder; None if it has no readable truth."""
+    try:
+        return load_truth(data).swaps
+    except BowstringError:
+        return None
 
 
 def load_truth(data: str) -> Truth:

@@ -11,7 +11,7 @@ from bowstring.synthesis.banks import read_bank
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 _CLAUSE = re.compile(
-    r"(?<=[.!?;:])\s+|,\s+(?=(?:so|and|but|which|while|because|since|although|however|then)\b)|\s+(?=but\b)"
+    r"(?<=[.!?;:])\s+|\s+[–—-]+\s+|,\s+(?=(?:so|and|but|which|while|because|since|although|however|then)\b)|\s+(?=but\b)"
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _MATTERS: Mapping[str, str] = read_bank(__package__, "clash.yaml")
@@ -23,6 +23,7 @@ def _said(name: str) -> re.Pattern[str]:
 
 
 _GONE, _BESIDE, _CLASH = _said("gone"), _said("beside"), _said("clash")
+_ADDED = re.compile(r"\b(?:in addition to|on top of|besides|as well as|along with|alongside)\b", re.IGNORECASE)
 _BOOKED, _REFUSES, _NOT_REFUSED = _said("booked"), _said("refuses"), _said("not_refused")
 _NUMBERS = {word: n for n, word in enumerate(_MATTERS["numbers"].split(), start=1)}
 _TIME = re.compile(
@@ -125,6 +126,8 @@ def notices(answer: str, event: str, when: str) -> str:
     stated = times_in(named) or times_in(saying)
     if stated and time and not stated & time:
         return "set aside"
+    if _ADDED.search(named):
+        return "beside the point"
     if _BESIDE.search(named) and not _CLASH.search(saying):
         return "beside the point"
     return "named"

@@ -11,6 +11,13 @@ from bowstring.benchmarks.hicupid.stance.names import AGAINST, FOR, OTHER, SUBJE
 MENTION, RIVAL, YOU, SELF, PRONOUN, PLAIN = "X", "O", "u", "i", "r", " "
 _CONTRACTIONS = (
     (re.compile(r"[’‘`]"), "'"),
+    (re.compile(r"\b(is|are|was|were|do|does|did|would|could|should|has|have|had)nt\b"), r"\1 not"),
+    (re.compile(r"\bcant\b"), "can not"),
+    (re.compile(r"\bwont\b"), "will not"),
+    (re.compile(r"\bur\b"), "your"),
+    (re.compile(r"\bu\b"), "you"),
+    (re.compile(r"\byoure\b"), "you are"),
+    (re.compile(r"\b(you|i|we|they)ve\b"), r"\1 have"),
     (re.compile(r"\bcannot\b"), "can not"),
     (re.compile(r"\bcan't\b"), "can not"),
     (re.compile(r"\bwon't\b"), "will not"),
@@ -84,7 +91,23 @@ def clauses_of(marked: str) -> list[Clause]:
     for pattern, plain in _CONTRACTIONS:
         text = pattern.sub(plain, text)
     raw = [t.strip() for t in _TOKEN.findall(text)]
-    return _split(_tagged(raw))
+    return [clause for clause in _split(_tagged(raw)) if not _is_tag(clause)]
+
+
+def _is_tag(clause: Clause) -> bool:
+    """Whether a clause only asks for agreement: 'isn't it?', 'right?'."""
+    texts = [t.text for t in clause.tokens]
+    if clause.end != "?" or len(texts) > 4:
+        return False
+    rest = {"you", "it", "they", "i", "we", "that", "there", "not"}
+    return texts in (["right"], ["no"]) or (texts[0] in AUXILIARIES and len(texts) > 1 and set(texts[1:]) <= rest)
+
+
+def _excepts(tokens: list[Token], n: int) -> bool:
+    """Whether the 'but' at `n` is one of 'anything but' and 'any city but'."""
+    return (
+        tokens[n - 1].text != "," and any(t.text in _ANY for t in tokens[max(n - 2, 0) : n]) and not tokens[n - 1].base
+    )
 
 
 def _tagged(raw: list[str]) -> list[Token]:
@@ -104,7 +127,26 @@ def _tagged(raw: list[str]) -> list[Token]:
             continue
         tokens.append(Token(word, _kind(raw, at), plural=word in _PLURAL))
         at += 1
+    for n, token in enumerate(tokens):
+        if token.text in ("miss", "missed", "missing") and n and _longs(tokens, n):
+            tokens[n] = Token(token.text, words.LIKE)  # 'you miss X', 'what is missing is X'
+        if token.text == "but" and token.kind == PLAIN and n and _excepts(tokens, n):
+            tokens[n] = Token("but", words.EXCEPT)
     return tokens
+
+
+def _longs(tokens: list[Token], n: int) -> bool:
+    if tokens[n].text.split()[0] == "missing":
+        return n + 1 < len(tokens) and tokens[n + 1].text in ("is", "from", "a", "some", "in", "here")
+    after = " ".join(t.text for t in tokens[n + 1 : n + 3])
+    if after.startswith(("in ", "on ", "out ")) or (after.startswith("at ") and after != "at all"):
+        return False
+    before = [
+        t for t in tokens[max(n - 4, 0) : n] if t.text not in ("not", "really", "badly", "never") and t.kind != PLAIN
+    ]
+    have = any(t.text in ("have", "has", "had") for t in tokens[max(n - 3, 0) : n])
+    you = any(t.kind == YOU for t in tokens[max(n - 4, 0) : n])
+    return you and (have or (bool(before) and before[-1].kind == YOU))
 
 
 def _as_tagged(raw: list[str], at: int, entry: words.Entry) -> bool:
@@ -116,8 +158,10 @@ def _as_tagged(raw: list[str], at: int, entry: words.Entry) -> bool:
         return (
             before in _YOU or before in _SELF or before in {"to", "not", "would", "do", "really", "who", "they", "all"}
         )
-    if before in _ARTICLES and entry[1] in "RKSAPQ":
+    if before in _ARTICLES and entry[1] in "RKSAPQJU":
         return False
+    if word == "given":
+        return before in AUXILIARIES or before in _YOU
     if word == "into":
         return before in AUXILIARIES | _YOU | _BEFORE_INTO
     return not (word == "back" and before not in AUXILIARIES | _YOU | {"", "and", "who"})
@@ -139,8 +183,10 @@ def _kind(raw: list[str], at: int) -> str:
             or after in _JOINS | _BEGINS
         ):
             return PRONOUN
-        if after in _AFTER_PRONOUN:
+        if after in _AFTER_PRONOUN or (at and raw[at - 1] == "of"):
             return PRONOUN
+        if any(not entry[0] and entry[1] in "PQ" for entry in words.lexicon().get(after, ())):
+            return PRONOUN  # 'since those delight you'
     return PLAIN
 
 
@@ -178,6 +224,10 @@ def _begins_clause(tokens: list[Token], n: int) -> bool:
             "as",
         )
     if word == "as":
+        if any(t.text in ("as", "so") for t in tokens[max(n - 6, 0) : n - 1]) and not any(
+            t.text in _STRONG or t.text == "," for t in tokens[max(n - 6, 0) : n]
+        ):
+            return False  # 'as dull as you find it'
         return before in (",", ".", "?", "!", ";", ":") or after.text in (
             "you",
             "your",
@@ -188,7 +238,7 @@ def _begins_clause(tokens: list[Token], n: int) -> bool:
             "someone",
         )
     if word == "but":
-        return before not in _ANY and tokens[n].kind == PLAIN
+        return tokens[n].kind == PLAIN and not _excepts(tokens, n)
     if word in _JOINS or word == "that":
         if word == "that":
             return n > 0 and tokens[n - 1].kind == MENTION and after.text not in _STRONG and after.text != ","

@@ -18,8 +18,23 @@ from bowstring.history.bm25 import FUNCTION_WORDS, singular
 SUBJECT, SUBJECTS, OTHER, FOR, AGAINST = "\x01", "\x02", "\x03", "\x04", "\x05"
 _ARTICLE = re.compile(r"^(?:the|a|an|my|your|some) ", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
+_IRREGULAR = {
+    "geese": "goose",
+    "mice": "mouse",
+    "feet": "foot",
+    "teeth": "tooth",
+    "men": "man",
+    "women": "woman",
+    "children": "child",
+    "wolves": "wolf",
+    "knives": "knife",
+    "scarves": "scarf",
+    "loaves": "loaf",
+    "leaves": "leaf",
+}
 _REACH = 3  # words between the parts of a cue
-_LEAST, _LONG = 5, 8  # letters of a word that may stand for a name: the head of the name, any other
+_SHORT, _LEAST, _LONG = 4, 5, 8  # letters of a word that may stand for a name: before a head that
+# others have, the head of the name, any other
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +42,7 @@ class Field:
     """The subjects of one category: name -> what goes with it."""
 
     subjects: Mapping[str, Sequence[str]]
+    common: frozenset[str] = frozenset()  # stems that occur in other categories, too
 
     def __hash__(self) -> int:
         return id(self.subjects)
@@ -35,6 +51,19 @@ class Field:
         """The subjects that are named in full in an answer."""
         pattern, owners = _full(self)
         return {owners[key_of(match[0])] for match in pattern.finditer(answer) if key_of(match[0]) in owners}
+
+
+def fields_of_categories(entities: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Field]:
+    """The field of each category, with the words that other categories have."""
+    words = {
+        category: {s for name, cues in subjects.items() for text in (name, *cues) for s in _content(text)}
+        for category, subjects in entities.items()
+    }
+    count = Counter(s for own in words.values() for s in own)
+    return {
+        category: Field(subjects, frozenset(s for s, n in count.items() if n > (s in words[category])))
+        for category, subjects in entities.items()
+    }
 
 
 def key_of(text: str) -> str:
@@ -47,7 +76,7 @@ def key_of(text: str) -> str:
 def stem(word: str) -> str:
     """The part of a word that its forms share, as far as endings show."""
     word = word.removesuffix("'s").removesuffix("'")
-    word = singular(word)
+    word = _IRREGULAR.get(word) or singular(word)
     for ending in ("ing", "ed", "er", "e", "y", "i"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)]
@@ -62,7 +91,9 @@ def pattern_of(name: str) -> str:
     """A regular expression for a name as whole words, in the singular or plural, without its article."""
     *before, last = re.split(r"[\s-]+", _ARTICLE.sub("", name))
     one = singular(last.lower())
+    one = _IRREGULAR.get(last.lower(), one)
     forms = [f"{re.escape(one)}(?:es|s)?", *([f"{re.escape(one[:-1])}ies"] if one.endswith("y") else [])]
+    forms += [many for many, single in _IRREGULAR.items() if single == one]
     return r"[\s-]+".join([*map(re.escape, before), f"(?:{'|'.join(forms)})"])
 
 
@@ -118,10 +149,25 @@ def _parts(field: Field, subject: str) -> _Parts:
     heads = [w for w in _WORD.findall(head) if w not in FUNCTION_WORDS][-1:]
     if len(words) > 1 and words[0].endswith("ing"):  # an activity is told by what it is done with
         heads = words[-1:]
+    if len(heads) == 1 and len(words) > 1 and _shared_head(field, heads[0]):  # 'the keto diet' among other diets
+        before = words[words.index(heads[0]) - 1]
+        if (
+            before not in heads
+            and len(before) >= _SHORT
+            and count[stem(before)] <= 1
+            and stem(before) not in field.common
+        ):
+            single.add(stem(before))
     for word in words:
         if count[stem(word)] <= 1 and len(word) >= (_LEAST if word in heads else _LONG):
             single.add(stem(word))
     return _Parts(tuple(together), frozenset(single), frozenset(proper))
+
+
+def _shared_head(field: Field, head: str) -> bool:
+    """Whether several subjects end with this word, so that it is the word before that tells them apart."""
+    wanted = stem(head)
+    return sum(stem(name.split()[-1].lower()) == wanted for name in field.subjects) > 1
 
 
 def marked(answer: str, field: Field, subject: str) -> str:
@@ -167,7 +213,12 @@ def _partial(
         for first in range(len(at)):
             group = [n for n in at[first:] if n - at[first] < need + _REACH]
             if len({stems[n] for n in group}) >= need:
-                hits.append((*words[group[-1]][:2], SUBJECT))  # words between the parts stay: one may be a 'not'
+                hits.append((*words[group[-1]][:2], SUBJECT))
+                hits += [
+                    (words[n][0], words[n][1] + (answer[words[n][1]] == "-"), "")
+                    for n in group[:-1]
+                    if stems[n] in wanted
+                ]
                 break
     for (start, end, word), stemmed in zip(words, stems, strict=True):
         if stemmed in parts.single or (word[0].isupper() and word.lower().removesuffix("'s") in parts.proper):

@@ -12,10 +12,13 @@ from bowstring.synthesis.banks import read_bank
 TRANSPARENT, EXCEPT, NEGATION = "T", "E", "N"
 LIKE, DISLIKE, SWAP, AVOID, PLACE = "L", "D", "S", "A", "K"
 PLEASE, DISPLEASE, GOOD, BAD, OTHERS, RECOMMEND, EQUAL = "P", "Q", "g", "b", "o", "R", "Y"
+ENDURE, OPINE, SURELY = "U", "J", "y"  # always against; 'find X dull'; an adverb that affirms
 _VERBS = {
     "like": LIKE,
     "dislike": DISLIKE,
     "equal": EQUAL,
+    "endure": ENDURE,
+    "opine": OPINE,
     "swap": SWAP,
     "avoid": AVOID,
     "attribute": PLACE,
@@ -30,8 +33,9 @@ _WORDS = {
     "good": GOOD,
     "bad": BAD,
     "others": OTHERS,
+    "surely": SURELY,
 }
-_ORDER = "TENYSDALKPQgboR"
+_ORDER = "TENUYSDALKPQyJgboR"
 _DOUBLED = re.compile(r"^[^aeiou]*[aeiou][bdgklmnprt]$|(?:mit|fer|gret|bar|ban|op|cel|vet|pel|rol|tal)$")
 
 Entry = tuple[tuple[str, ...], str, bool]  # the words after the first, the kind, whether a verb in its base form
@@ -59,11 +63,13 @@ def lexicon() -> dict[str, list[Entry]]:
     for name, text in raw["words"].items():
         for phrase in _listed(text):
             add(tuple(phrase.split()), _WORDS[name], False)
+    irregular = {
+        verb: forms.split() for text in raw["verbs"].values() for verb, forms in re.findall(r"(\S+) \((.*?)\)", text)
+    }
     for name, text in raw["verbs"].items():
         for phrase in _listed(text):
             first, *rest = re.sub(r" *\(.*?\)", "", phrase).split()
-            irregular = re.findall(r"\((.*?)\)", phrase)
-            for form in inflected(first, irregular[0].split() if irregular else ()):
+            for form in inflected(first, irregular.get(first, ())):
                 add((form, *rest), _VERBS[name], form == first)
     entries: dict[str, list[Entry]] = {}
     for words, (kind, base) in found.items():
