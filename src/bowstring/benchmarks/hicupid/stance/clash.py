@@ -101,7 +101,8 @@ def _stems(event: str) -> tuple[frozenset[str], frozenset[str]]:
 def names_event(text: str, event: str) -> bool:
     """Whether a text names an appointment, in full or by the words that tell it from others."""
     every, telling = _stems(event)
-    said = {stem(word) for word in _WORD.findall(text.lower())}
+    # 'Booked' is what happens to an appointment; it does not name 'a book club evening'.
+    said = {stem(word) for word in _WORD.findall(text.lower()) if word not in ("booked", "booking", "bookings")}
     if every and every <= said:
         return True
     if not telling:
