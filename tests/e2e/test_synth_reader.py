@@ -175,7 +175,8 @@ def test_a_persona_that_is_stated_is_found_by_words_and_in_other_words_by_the_re
     ids=["coin", "yes", "first", "always stated"],
 )
 def test_a_reader_that_cannot_read_is_found_out_and_drops_nothing(reader, right, tmp_path):
-    found = made(tmp_path / "s", Golds(reader=reader))
+    author = Golds(reader=reader)
+    found = made(tmp_path / "s", author)
     assert set(able(found).values()) == {False}
     known = found["checks"]["known_texts"]
     for kind, one in known.items():
@@ -185,7 +186,8 @@ def test_a_reader_that_cannot_read_is_found_out_and_drops_nothing(reader, right,
     assert [row["check"] for row in found["checks"]["rates"]] == [WORDS], "nothing of the set was read"
     assert personas(tmp_path / "s") >= 0.9 * N
     assert found["said"].count("cannot be trusted with this") == 4
-    assert "| 40 | 25% | no |" in (tmp_path / "s" / "README.md").read_text()
+    assert (tmp_path / "s" / "README.md").read_text().count("% | no |") == 4
+    assert author.reader.asked.total() < 4 * 40, "a reader that is bad early is not asked for everything"
 
 
 def test_a_reader_that_can_read_only_facts_decides_only_about_those(tmp_path):
@@ -247,7 +249,7 @@ def test_readings_are_counted_by_role_in_a_dry_run(tmp_path):
 
 
 def test_the_embedded_model_is_at_chance_and_the_product_says_so(tmp_path):
-    """Of profiles and appointments only, so that the little model has little to read."""
+    """Of appointments only, so that the little model has little to read."""
     author = Writer(lambda what, n: "no" if what == "persona_dialogue" else None)
     sizes = ["--users", "1", "--dimensions", "1", "--schedules", "2", "--profile-questions", "0"]
     with Server(author.answer) as server:
@@ -256,7 +258,6 @@ def test_the_embedded_model_is_at_chance_and_the_product_says_so(tmp_path):
     assert ran.code == 0, ran.err
     found = json.loads((tmp_path / "s" / "quality.json").read_text())
     assert set(able(found).values()) == {False}
-    assert len(able(found)) == 2
-    assert ran.out.count("cannot be trusted with this") == 2
+    assert ran.out.count("cannot be trusted with this") == len(able(found)) == 1
     assert len(load_hicupid(str(tmp_path / "s")).questions()) == 2, "nothing was dropped by it"
     assert not author.reader.asked

@@ -17,6 +17,7 @@ from bowstring.benchmarks.hicupid.appointments import WINDOWS
 from bowstring.benchmarks.hicupid.banks import DIMENSIONS, SIDES, dimension, people
 from bowstring.benchmarks.hicupid.batches import in_batches
 from bowstring.benchmarks.hicupid.offline import OfflineHicupid, truth_of
+from bowstring.benchmarks.hicupid.stance.clash import notices
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
 from bowstring.benchmarks.hicupid.types import Persona, Question
 from bowstring.benchmarks.loading import load_cupid, load_hicupid
@@ -107,6 +108,16 @@ def test_lengths_are_near_the_published_ones(users):
     instances = [i for n in range(20) for i in OfflineCupid(3).persona(n).instances]
     logs = [sum(counter.count(m.text for s in i.sessions for m in s.dialogue.messages)) for i in instances]
     assert sum(logs) / len(logs) == pytest.approx(8_200, rel=0.06)
+
+
+def test_persona_questions_and_golds_have_the_published_number_of_words(users):
+    asked = [q for user in users for q in user.questions if q.type == "persona"]
+    published = {"question": 8.4, "personalized_answer": 18.5, "general_answer": 18.5}
+    for field, words in published.items():
+        lengths = [len(getattr(q, field).split()) for q in asked]
+        assert sum(lengths) / len(lengths) == pytest.approx(words, rel=0.05)
+    profile = [len(q.question.split()) for user in users for q in user.questions if q.type == "profile"]
+    assert sum(profile) / len(profile) == pytest.approx(10.6, rel=0.05)
 
 
 def test_attitudes_and_people_are_balanced(users):
@@ -237,6 +248,12 @@ def test_the_truth_knows_gold_from_every_other_option(users):
             assert read_pairwise(truth.pairwise(q, q.general_answer, answer_is="A")) == "B", q
 
 
+def test_a_booking_does_not_name_an_appointment_with_book_in_its_name():
+    event, when = "a book club evening", "6 PM on June 17, 2025"
+    assert notices(f"I have booked a massage for {when}. You will get a message.", event, when) != "named"
+    assert notices(f"You have {event} at {when}, so I have not booked a massage.", event, when) == "named"
+
+
 def question(kind: str, persona: Persona) -> Question:
     return Question("test_2", 1, 1, kind, "?", "", "", (), persona, None, None)
 
@@ -284,6 +301,18 @@ def test_scenes_say_who_does_it_by_slots_alone():
             assert re.search(r"\{A[ms]?\}", scene.said), scene
             assert "{e}" in scene.said
             assert not re.search(r"\b(I|me|my)\b", scene.said), scene
+
+
+def test_times_in_scenes_are_adverbs():
+    # A time is 'at the weekend' or 'when it snowed so suddenly', so no preposition goes before it.
+    lines = [
+        line
+        for of in map(dimension, DIMENSIONS)
+        for side in SIDES
+        for scene in of.scenes[side]
+        for line in (scene.said, scene.reply)
+    ]
+    assert not [line for line in lines if re.search(r"\b(since|until|from|on|of|than|for|by) \{time\}", line)]
 
 
 def test_no_bank_holds_what_looks_like_personal_information():

@@ -42,6 +42,7 @@ WINDOWS = {
         Window("office", 9, 16, weekends=False),
         Window("day", 10, 16, weekends=True),
         Window("evening", 18, 20, weekends=True),
+        Window("weeknight", 18, 20, weekends=False),
     )
 }
 

@@ -11,6 +11,7 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from bowstring.benchmarks.hicupid.banks import SIDES, Dimension, Scene, people
 from bowstring.benchmarks.hicupid.types import Sentiment
@@ -26,6 +27,7 @@ _WHOLE = 0.2  # share of replies that are not shortened
 _ON_THE_SCENE = (
     0.5  # share of remarks about the place or the bystander, where there is one; others are about the subject
 )
+_LONG_WORD = re.compile(r"\w{4,}|\{\w+\}")
 _SENTENCE = re.compile(r"(?<=[.?!]) ")
 
 
@@ -120,12 +122,23 @@ def _setting(of: Dimension, subject: str, rng: random.Random) -> tuple[dict[str,
 
 
 def _answer(of: Dimension, scene: Scene, values: dict[str, str], rng: random.Random) -> str:
-    """The reply of a scene, or a part of it that answers, and a remark: the banks have few replies."""
-    reply = fill(scene.reply, values)
+    """The reply of a scene, or a part of it that answers, and a remark: the banks have few replies.
+
+    The part that has more words of the message is preferred.
+    """
+    reply = scene.reply
     first, *rest = _SENTENCE.split(reply)
     if rest and rng.random() >= _WHOLE:
-        reply = first if scene.said.endswith("?") or rng.random() < 0.5 else " ".join(rest)
-    return f"{reply} {fill(_remark(of, scene, rng), values)}"
+        parts = (first, " ".join(rest))
+        weights = [1 + _shared(scene.said, part) for part in parts]
+        reply = first if scene.said.endswith("?") else rng.choices(parts, weights)[0]
+    return fill(f"{reply} {_remark(of, scene, rng)}", values)
+
+
+@cache
+def _shared(said: str, part: str) -> int:
+    """The number of words, of more than a few letters, and slots that a part of a reply shares with the message."""
+    return len(set(_LONG_WORD.findall(said.lower())) & set(_LONG_WORD.findall(part.lower())))
 
 
 def _remark(of: Dimension, scene: Scene, rng: random.Random) -> str:

@@ -203,8 +203,8 @@ class HicupidPipeline:
             return quality.contains_personal_data(t for turn in made for t in (turn.user, turn.assistant))
 
         async def unshown(made: Sequence[TurnOut]) -> range:
-            if self._reader is None:
-                return range(0)
+            if self._reader is None or not self._sizes.profile_questions:
+                return range(0)  # nothing depends on what they show
             turns = [[(turn.user, turn.assistant)] for turn in made]
             return range(await self._reader.unread_facts(key, profile, others, turns))
 

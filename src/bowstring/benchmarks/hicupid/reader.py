@@ -40,6 +40,7 @@ _UNSTATED_WORDS = Check("persona is not stated in its dialogue, by words")
 _FACTS = Check("profile value, from its dialogue")
 _EVENTS = Check("appointment, from its dialogue")
 READER = "reader"  # the role
+STATED_DRAWS = 3  # there are only two orders of its options
 USELESS_SCHEDULE = Flaw("the answers do not show the clash, or both do", "")
 UNSHOWN = Flaw("the dialogue does not show the persona", "")
 UNSHOWN_PROFILE = Flaw("the dialogues do not show the profile", "")
@@ -114,8 +115,8 @@ class HicupidReader:
         if await self._reader.able(STATEMENTS):
             fact = fact_of(persona.relation, persona.entity)
             one = self._states(whole, fact, stated=False)
-            unstated = await self._reader.read(_UNSTATED, key, [one] * self._draws, first=first)
-            if 2 * unstated <= self._draws:
+            unstated = await self._reader.read(_UNSTATED, key, [one] * STATED_DRAWS, first=first)
+            if 2 * unstated <= STATED_DRAWS:
                 return Flaw(STATED, "")
         if await self._reader.able(DIALOGUES):
             shown = await self._reader.read(_SHOWN, key, choices(whole, self._draws), first=first)

@@ -13,7 +13,7 @@ from bowstring.benchmarks.hicupid.known import EACH, KNOWN
 from bowstring.benchmarks.hicupid.offline import OfflineHicupid, truth_of
 from bowstring.benchmarks.hicupid.options import ChoicesWriter
 from bowstring.benchmarks.hicupid.pipeline import HicupidPipeline
-from bowstring.benchmarks.hicupid.reader import READER
+from bowstring.benchmarks.hicupid.reader import READER, STATED_DRAWS
 from bowstring.benchmarks.hicupid.truth import FILE as TRUTH
 from bowstring.benchmarks.hicupid.types import Question
 from bowstring.benchmarks.hicupid.users import SetWriter, Sizes, User
@@ -234,9 +234,9 @@ class HicupidSynthesis:
         ]
 
     def _reading(self, s: Sizes, draws: int) -> list[Estimate]:
-        """Readings of dialogues, twice as many for what is stated; of two answers; of values and appointments."""
+        """Readings of dialogues, also for what is stated; of two answers; of values and appointments."""
         dialogues, options = s.dimensions / s.share, 250
-        whole, short = dialogues * (2 * draws + 1), dialogues * 2
+        whole, short = dialogues * (draws + 1 + STATED_DRAWS), dialogues * 2
         asked = s.dimensions + s.profile_questions + s.schedules
         answers = asked * (2 * draws + 3) + (s.schedules + 5) * draws
         requests = whole + short + answers

@@ -24,6 +24,12 @@ def _said(name: str) -> re.Pattern[str]:
 
 _GONE, _BESIDE, _CLASH = _said("gone"), _said("beside"), _said("clash")
 _ADDED = re.compile(r"\b(?:in addition to|on top of|besides|as well as|along with|alongside)\b", re.IGNORECASE)
+# What would have to happen to the appointment, and questions about it: it has not happened.
+_SUPPOSED = re.compile(
+    r"\b(?:if|unless|should i|shall i|could i|can i|may i|want me to|have to|need to|would mean|would you|do you want|"
+    r"rather than)\b.*",
+    re.IGNORECASE,
+)
 _BOOKED, _REFUSES, _NOT_REFUSED = _said("booked"), _said("refuses"), _said("not_refused")
 _NUMBERS = {word: n for n, word in enumerate(_MATTERS["numbers"].split(), start=1)}
 _TIME = re.compile(
@@ -95,7 +101,8 @@ def _stems(event: str) -> tuple[frozenset[str], frozenset[str]]:
 def names_event(text: str, event: str) -> bool:
     """Whether a text names an appointment, in full or by the words that tell it from others."""
     every, telling = _stems(event)
-    said = {stem(word) for word in _WORD.findall(text.lower())}
+    # 'Booked' is what happens to an appointment; it does not name 'a book club evening'.
+    said = {stem(word) for word in _WORD.findall(text.lower()) if word not in ("booked", "booking", "bookings")}
     if every and every <= said:
         return True
     if not telling:
@@ -121,7 +128,7 @@ def notices(answer: str, event: str, when: str) -> str:
     booked = _books(answer, event, time)
     if booked:
         return "booked over"
-    if _GONE.search(named):
+    if any(_GONE.search(_SUPPOSED.sub(" ", clause)) for clause in near):
         return "set aside"
     stated = times_in(named) or times_in(saying)
     if stated and time and not stated & time:
