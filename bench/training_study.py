@@ -40,7 +40,7 @@ class Arm:
 SFT: dict[str, Any] = {"lr": 1e-3, "epochs": 3.0, "users_per_step": 3, "dropout": 0.0}
 EVIDENCE: dict[str, Any] = SFT | {"history": "gold", "epochs": 8.0}
 DPO: dict[str, Any] = {"lr": 5e-5, "epochs": 1.0, "users_per_step": 4}
-WRONG: dict[str, Any] = {"rejected": ("wrong",)}
+WRONG: dict[str, Any] = {"rejected": ("wrong",), "lr": 1e-4}
 ARMS = {
     "sft": Arm("SFT with full histories", settings=SFT),
     "dpo": Arm("DPO alone, against the general answer", "dpo", settings=DPO),
@@ -103,7 +103,15 @@ def trained(name: str, data: Path, args: argparse.Namespace) -> Path:
             trained(arm.start, data, args)
     begun = time.monotonic()
     made = bowstring.train(
-        arm.method, data=str(data), model="embedded", out=out, seed=args.seed, checkpointing=False, tell=tell, **given
+        arm.method,
+        data=str(data),
+        model="embedded",
+        out=out,
+        seed=args.seed,
+        checkpointing=False,
+        tokens_at_once=args.tokens_at_once,
+        tell=tell,
+        **given,
     )
     losses = [f"{line['loss']:.3f}" for line in made.record["log"] if line["loss"] is not None]
     some = " ".join(losses[:: max(1, len(losses) // 10)])
@@ -187,6 +195,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--dimensions", type=int, default=25)
     parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--rank", type=int, default=32)
+    parser.add_argument("--tokens-at-once", type=int, help="in one forward pass of a training")
     parser.add_argument("--lr", type=float, help="instead of the arm's")
     parser.add_argument("--epochs", type=float, help="instead of the arm's")
     parser.add_argument("--list", action="store_true", help="print the arms and stop")

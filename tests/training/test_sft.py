@@ -40,6 +40,17 @@ def test_a_steps_loss_and_gradients_are_those_of_separate_examples(family, norma
     assert_same(gradients(model), expected)
 
 
+def test_the_size_of_a_forward_pass_changes_nothing_but_the_way(folder, users, tmp_path):
+    """One pack per pass, and all packs of a step in one."""
+    given = {"users_per_step": 4, "lr": 1e-2}
+    alone, together = (
+        small("sft", folder, users, tmp_path / str(n), **given, tokens_at_once=n).record for n in (1, 100_000)
+    )
+    assert alone["fingerprint"] == together["fingerprint"]
+    for one, other in zip(alone["log"], together["log"], strict=True):
+        assert one == pytest.approx(other, rel=1e-4, abs=1e-6)
+
+
 @pytest.mark.parametrize("normalise", ["token", "answer"])
 def test_steps_over_several_packs_are_those_of_a_batch_of_separate_examples(normalise, tmp_path):
     """Five packs, three per step: the second step has two."""

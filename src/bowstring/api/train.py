@@ -47,8 +47,8 @@ _LEFT = (
 )
 # Tokens of the packs in one forward pass. A GPU uses as many as the published settings allow per example; on a CPU
 # more tokens are not faster, and without checkpointing need more memory than a laptop has.
-_AT_A_TIME = 20_480
-_AT_A_TIME_ELSEWHERE = 4_096
+_AT_ONCE = 20_480
+_AT_ONCE_ELSEWHERE = 4_096
 Tell = Callable[[str], None]
 
 
@@ -98,7 +98,17 @@ def train(
         tell = watch = lambda line: None
     named = {"model": options.model.removeprefix("hf/"), "init_from": init_from, "data": options.data}
     job = _Job(
-        settings, files, examples, held_out, configuration, named, options.out, arguments, options.save_every, tell
+        settings,
+        files,
+        examples,
+        held_out,
+        configuration,
+        named,
+        options.out,
+        arguments,
+        options.save_every,
+        options.tokens_at_once,
+        tell,
     )
     return job.run(watch, fresh=options.fresh, stop_on_collapse=options.stop_on_collapse)
 
@@ -159,6 +169,7 @@ class _Job:
     out: Path
     arguments: Any  # Trainer's
     save_every: int | None
+    tokens_at_once: int | None
     tell: Tell
 
     def run(self, watch: Callable[[Any], None], *, fresh: bool, stop_on_collapse: bool) -> TrainingResult:
@@ -249,7 +260,7 @@ class _Job:
             raise UsageError(f"--users-per-step {per_step}: expected a multiple of {arguments.world_size} processes")
         order = order_packs([pack.owner for pack in packing.packs], per_step, s.epochs, s.seed)
         steps = math.ceil(len(order) / per_step)
-        most = _AT_A_TIME if arguments.device.type == "cuda" else _AT_A_TIME_ELSEWHERE
+        most = self.tokens_at_once or (_AT_ONCE if arguments.device.type == "cuda" else _AT_ONCE_ELSEWHERE)
         together = _together(per_step // arguments.world_size, packing.longest, most)
         arguments.per_device_train_batch_size = together
         arguments.gradient_accumulation_steps = per_step // arguments.world_size // together

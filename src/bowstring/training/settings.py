@@ -37,6 +37,7 @@ class TrainKeywords(TypedDict, total=False):
     revision: str | None
     prompts: str | Path | None
     save_every: int | None
+    tokens_at_once: int | None
     stop_on_collapse: bool
     tensorboard: bool
     fresh: bool
@@ -81,6 +82,14 @@ class TrainOptions:
     save_every: int | None = field(
         default=None,
         metadata=option("Steps between two checkpoints.", min=1, shown_default="a tenth of all steps, at most 50"),
+    )
+    tokens_at_once: int | None = field(
+        default=None,
+        metadata=option(
+            "Tokens in one forward pass, unless a pack is longer. More are faster and need more memory.",
+            min=1,
+            shown_default="20,480 on a GPU, 4,096 elsewhere",
+        ),
     )
     stop_on_collapse: bool = field(default=False, metadata=option("Stop when the chosen answers become unlikely."))
     tensorboard: bool = field(default=False, metadata=option("Also write a TensorBoard log (pip install tensorboard)."))
