@@ -45,18 +45,25 @@ class Member:
 
 
 def cast(
-    of: Dimension, subject: str, side: Sentiment, dealt: Sequence[str], used: Sequence[str], rng: random.Random
+    of: Dimension,
+    subject: str,
+    side: Sentiment,
+    pools: Sequence[Sequence[str]],
+    used: Sequence[str],
+    rng: random.Random,
 ) -> list[Member]:
     """The user's subject first, then those of others. No two share a word, nor a word with the texts in `used`.
 
     The others are drawn like the user's, from the subjects that users have: otherwise a subject would show by itself
-    whether somebody has it. A set of few users has too few of them, so there the rest of the bank is used as well.
+    whether somebody has it. The first pool is drawn from before the next. A set of few users has too few subjects, so
+    there the rest of the bank is used as well.
     """
     words = of.telling_words(" ".join((subject, *used)))
     sides = (side, other_side(side), side, other_side(side))
     agents = [USER, *rng.sample(all_persons(), _SUBJECTS - 1)]
     members = [Member(subject, side, USER)]
-    names = [*rng.choices(dealt, k=_DRAWS), *rng.sample(list(of.subjects), len(of.subjects))]
+    drawn = [name for pool in pools if pool for name in rng.choices(pool, k=_DRAWS)]
+    names = [*drawn, *rng.sample(list(of.subjects), len(of.subjects))]
     for name in names:
         if len(members) == _SUBJECTS:
             break

@@ -53,12 +53,6 @@ class TwinAssignment:
     def persona(self, user: int, dimension: str) -> tuple[str, Sentiment]:
         return self._of[dimension][user]
 
-    def dealt(self, user: int, dimension: str) -> list[str]:
-        """The subjects of all users who are seen, or unseen, like this one; one entry per user."""
-        seen = self.sizes.seen
-        dealt = self._of[dimension][:seen] if user < seen else self._of[dimension][seen:]
-        return [subject for subject, _ in dealt]
-
     def twins(self, user: int) -> tuple[str, int]:
         """The name of the pair of twins that a user belongs to."""
         seen = self.sizes.seen

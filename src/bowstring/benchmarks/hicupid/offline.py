@@ -37,6 +37,30 @@ class OfflineHicupid:
                 f"banks have {available}; expected --share {least_share(sizes, available)} or more"
             )
         self._assigned = TwinAssignment(sizes, seed, {d.name: list(d.subjects) for d in self.dimensions})
+        self._pools = self._pools_of_subjects()
+
+    def _pools_of_subjects(self) -> dict[tuple[str, str, bool], list[str]]:
+        """The subjects of all users, by seen or unseen, dimension and whether its profile question is asked.
+
+        Other people's subjects are drawn from the users who are asked the same. If those for profile questions came
+        from all users, a subject that happens to be asked about often would show by itself that it is the user's own.
+        """
+        found: dict[tuple[str, str, bool], list[str]] = {}
+        for user in range(self.sizes.users):
+            twins = self._assigned.twins(user)
+            asked = self._aspects(twins)
+            for k, of in enumerate(self.dimensions):
+                key = twins[0], of.name, k in asked
+                found.setdefault(key, []).append(self._assigned.persona(user, of.name)[0])
+        return found
+
+    def _aspects(self, twins: tuple[str, int]) -> dict[int, str]:
+        """The aspect of each profile question of a pair of twins, by the number of its dimension."""
+        shared = self._rng("twins", *twins)
+        n = self.sizes.profile_questions
+        aspects = aspects_asked(max(n, 1), shared)
+        numbers = sorted(shared.sample(range(len(self.dimensions)), n))
+        return dict(zip(numbers, aspects, strict=False))
 
     def _rng(self, *what: object) -> random.Random:
         return random.Random("/".join(map(str, (self.seed, *what))))  # noqa: S311 - repeatable on purpose
@@ -46,11 +70,8 @@ class OfflineHicupid:
 
     def user(self, number: int) -> User:
         rng, twins = self._rng("user", number), self._assigned.twins(number)
-        shared = self._rng("twins", *twins)
-        n = self.sizes.profile_questions
-        aspects = aspects_asked(max(n, 1), shared)
-        asked = dict(zip(sorted(shared.sample(range(len(self.dimensions)), n)), aspects, strict=False))
-        temper = next((a for a in aspects if a not in ("time", "budget")), "company")
+        asked = self._aspects(twins)
+        temper = next((a for a in asked.values() if a not in ("time", "budget")), "company")
         life = Life(temper, rng)
         personas = [self._persona(number, of, life, asked.get(k), rng) for k, of in enumerate(self.dimensions)]
         return assemble_user(
@@ -70,7 +91,9 @@ class OfflineHicupid:
         draft = persona_draft(of, subject, shared)
         profile = profile_draft(of, subject, aspect, shared) if aspect else None
         used = [draft.alternative, draft.question, *([profile.alternative, profile.question] if profile else [])]
-        members = cast(of, subject, side, self._assigned.dealt(user, of.name), used, rng)
+        seen = self._assigned.twins(user)[0]
+        pools = [self._pools.get((seen, of.name, asked), []) for asked in (aspect is not None, aspect is None)]
+        members = cast(of, subject, side, pools, used, rng)
         profile_question = None
         if profile and aspect:
             value = life.values[aspect]
