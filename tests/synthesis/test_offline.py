@@ -1,6 +1,7 @@
 """Offline generators: deterministic by seed, like the published sets in size and balance, and hard."""
 
 import json
+import random
 import re
 from collections import Counter
 from datetime import datetime
@@ -16,6 +17,7 @@ from bowstring.benchmarks.cupid.offline import OfflineCupid
 from bowstring.benchmarks.hicupid.appointments import WINDOWS
 from bowstring.benchmarks.hicupid.banks import DIMENSIONS, SIDES, dimension, people
 from bowstring.benchmarks.hicupid.batches import in_batches
+from bowstring.benchmarks.hicupid.conversations import cast
 from bowstring.benchmarks.hicupid.offline import OfflineHicupid, truth_of
 from bowstring.benchmarks.hicupid.stance.clash import notices
 from bowstring.benchmarks.hicupid.truth import Truth, load_truth
@@ -418,3 +420,15 @@ def test_a_set_whose_writing_was_broken_off_is_written_by_the_same_command(write
     write(tmp_path / "whole")
     assert files(tmp_path / "s").keys() == files(tmp_path / "whole").keys()
     assert "unfinished" not in (tmp_path / "s" / "made.json").read_text()
+
+
+def test_the_people_of_a_dialogue_have_different_subjects():
+    """Also where the name of the user's own has no word that tells it apart, and comes up most often."""
+    for name in DIMENSIONS:
+        of = dimension(name)
+        for subject in of.subjects:
+            rng = random.Random(f"{name} {subject}")
+            members = cast(of, subject, "POS", [[subject] * 5, [subject]], [], rng)
+            subjects = [member.subject for member in members]
+            assert subjects[0] == subject
+            assert len(set(subjects)) == len(subjects) > 1

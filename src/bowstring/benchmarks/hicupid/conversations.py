@@ -68,7 +68,8 @@ def cast(
         if len(members) == _SUBJECTS:
             break
         telling = of.telling_words(name)
-        if not telling & words:
+        # A name may have no telling word, such as the 5:2 diet.
+        if not telling & words and name not in {member.subject for member in members}:
             words |= telling
             n = len(members)
             members.append(Member(name, sides[n], agents[n]))
