@@ -38,7 +38,7 @@ class Arm:
 
 
 SFT: dict[str, Any] = {"lr": 1e-3, "epochs": 3.0, "users_per_step": 3, "dropout": 0.0}
-EVIDENCE: dict[str, Any] = SFT | {"history": "gold", "epochs": 8.0}
+EVIDENCE: dict[str, Any] = SFT | {"history": "gold", "epochs": 6.0}
 DPO: dict[str, Any] = {"lr": 5e-5, "epochs": 1.0, "users_per_step": 4}
 WRONG: dict[str, Any] = {"rejected": ("wrong",), "lr": 1e-4}
 ARMS = {
@@ -51,7 +51,7 @@ ARMS = {
     "evidence-wrong": Arm(
         "then DPO on the evidence, against wrong options", "dpo", "evidence", DPO | WRONG | {"history": "gold"}
     ),
-    "curriculum": Arm("SFT on the evidence, then with full histories", "sft", "evidence", SFT),
+    "curriculum": Arm("SFT on the evidence, then with full histories", "sft", "evidence", SFT | {"epochs": 2.0}),
     "curriculum-wrong": Arm("then DPO with full histories, against wrong options", "dpo", "curriculum", DPO | WRONG),
 }
 HISTORIES = ("full", "gold", "last:1k", "none")
@@ -191,7 +191,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--task", nargs="*", choices=tuple(COLUMNS), default=list(COLUMNS), help="none: only train")
     parser.add_argument("--history", nargs="+", default=list(HISTORIES))
     parser.add_argument("--tested", type=int, default=40, help="users per split in the evaluation")
-    parser.add_argument("--users", type=int, default=960)
+    parser.add_argument("--users", type=int, default=600)
     parser.add_argument("--dimensions", type=int, default=25)
     parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--rank", type=int, default=32)
