@@ -90,7 +90,7 @@ def test_the_default_folder_comes_from_the_configuration(tmp_path):
         base = ["eval", "hicupid", "--model", server.model("m")]
         for more in ([], ["--limit", "5"], ["--concurrency", "2"], ["--seed", "1"], ["--temperature", "0.1"]):
             assert bowstring(*base, *more, cwd=tmp_path).code == 0
-    folders = [p for p in (tmp_path / "runs").iterdir() if p.is_dir()]
+    folders = [p.parent for p in (tmp_path / "runs").glob("*/run.json")]
     assert len(folders) == 3, "limit and concurrency change no result; seed and temperature do"
     assert all(p.name.startswith(f"hicupid-openai-m-http-127.0.0.1-{server.port}-v1-") for p in folders)
 

@@ -65,8 +65,11 @@ def of_run(out: Path) -> object:
 def of_set(out: Path) -> object:
     instances = load_cupid(str(out)).instances
     assert not any("I cannot help" in json.dumps(repr(i)) for i in instances), "a refusal is no part of a set"
-    made = re.sub(r"(http://127\.0\.0\.1):\d+", r"\1", (out / "made.json").read_text())  # every trial has its own port
-    return repr(instances), (out / "quality.json").read_bytes(), json.loads(made)
+    # Every trial has its own port.
+    files = [
+        re.sub(r"(http://127\.0\.0\.1):\d+", r"\1", (out / name).read_text()) for name in ("made.json", "quality.json")
+    ]
+    return repr(instances), *map(json.loads, files)
 
 
 def own_answer(messages, body) -> str:
