@@ -18,7 +18,7 @@ import bowstring
 from bowstring.benchmarks.cupid.people import CupidPeople
 from bowstring.benchmarks.hicupid.people import HicupidPeople
 from bowstring.benchmarks.people import Unit
-from bowstring.errors import DataError, UsageError
+from bowstring.errors import DataError, StoreError, UsageError
 from bowstring.web.annotating.checks import generated_checks
 from bowstring.web.annotating.dealing import chosen, deal, shared, units_by_annotator
 from bowstring.web.annotating.opening import open_study
@@ -306,6 +306,18 @@ def test_a_study_that_does_not_name_its_benchmark_is_opened(runs, tmp_path):
     study = open_study([runs / "cupid"], task="coverage", checks=0, db=path)
     assert study.task == TASKS["coverage"]
     study.close()
+
+
+def test_a_study_whose_settings_lack_an_annotator_is_damaged(runs, tmp_path):
+    path = tmp_path / "s.sqlite"
+    open_study([runs / "one"], db=path, annotators="anna,ben").close()
+    with closing(sqlite3.connect(path)) as connection:
+        settings = json.loads(connection.execute("SELECT value FROM study WHERE name = 'settings'").fetchone()[0])
+        settings["annotators"].remove("ben")
+        connection.execute("UPDATE study SET value = ? WHERE name = 'settings'", (json.dumps(settings),))
+        connection.commit()
+    with pytest.raises(StoreError, match=r"is damaged: .*its settings name other annotators than its links"):
+        Study(path)
 
 
 def test_personalized_answers_meet_general_ones(runs, tmp_path):

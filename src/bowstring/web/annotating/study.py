@@ -182,7 +182,10 @@ class Study:
         """The tokens by annotator, in the order of the names."""
         with self._reading() as connection:
             rows = dict(connection.execute("SELECT name, token FROM annotators"))
-        return {name: rows[name] for name in self.about["settings"]["annotators"]}
+        names = self.about["settings"]["annotators"]
+        if set(names) != set(rows):
+            raise ValueError("its settings name other annotators than its links")
+        return {name: rows[name] for name in names}
 
     def progress(self, annotator: str) -> Progress:
         with self._reading() as connection:
