@@ -2,10 +2,13 @@
 
 import json
 
+import pytest
+
 import bowstring as package
 from tests.e2e import test_eval_cupid as cupid
-from tests.e2e.test_eval import metrics, records
+from tests.e2e.test_eval import command, metrics, records
 from tests.e2e.test_published_cupid import import_words
+from tests.e2e.test_published_hicupid import words as hicupid_words  # noqa: F401 - a fixture
 from tests.support.batches import BatchServer
 from tests.support.command import bowstring
 from tests.support.plugin import install, installed, write_diaries
@@ -115,19 +118,34 @@ def once(fault):
 def test_cupids_judge_and_matcher_are_counted_apart_and_the_decomposer_with_its_own_limit(tmp_path):
     out = tmp_path / "r"
 
-    def command(server, out, *more):
+    def with_matcher(server, out, *more):
         return cupid.command(server, out, "--matcher", server.model("matcher"), "--verdicts", "text", *more)
 
     _, ran = run(
-        thinking("judge", "matcher"), out, "--judge-tokens", "2000", "--limit", "2", of=command, answer=cupid.answer
+        thinking("judge", "matcher"),
+        out,
+        "--judge-tokens",
+        "2000",
+        "--limit",
+        "2",
+        of=with_matcher,
+        answer=cupid.answer,
     )
     assert ran.code == 1
     found = metrics(out)
     # a checklist, the same again, and a score: both instances ask for the same
-    assert found["cut"] == {"judge": {"answers": 3, "of": 3, "limits": [1000, 2000]}}
+    purposes = {"checklists": {"answers": 2, "of": 2}, "scores": {"answers": 1, "of": 1}}
+    assert found["cut"] == {"judge": {"answers": 3, "of": 3, "limits": [1000, 2000], "purposes": purposes}}
     assert "judge: all 3 answers were cut at 1,000 or 2,000 tokens; raise --judge-tokens" in found["notes"]
     _, ran = run(
-        thinking("matcher"), tmp_path / "s", "--judge-tokens", "2000", "--limit", "2", of=command, answer=cupid.answer
+        thinking("matcher"),
+        tmp_path / "s",
+        "--judge-tokens",
+        "2000",
+        "--limit",
+        "2",
+        of=with_matcher,
+        answer=cupid.answer,
     )
     assert metrics(tmp_path / "s")["cut"] == {"matcher": {"answers": 4, "of": 4, "limits": [2000]}}
     assert ran.code == 1
@@ -150,7 +168,9 @@ def test_an_error_analysis_that_was_cut_is_counted(tmp_path):
     more = ("--analyse", "--task", "inference", "--judge-tokens", "2000", "--limit", "2", "--verdicts", "text")
     _, ran = run(cut, tmp_path / "r", *more, of=cupid.command, answer=wrong)
     found = metrics(tmp_path / "r")
-    assert found["cut"] == {"judge": {"answers": 2, "of": 5, "limits": [2000]}}
+    of = {"checklists": 1, "labels": 2, "error analyses": 2}
+    purposes = {name: {"answers": n if name == "error analyses" else 0, "of": n} for name, n in sorted(of.items())}
+    assert found["cut"] == {"judge": {"answers": 2, "of": 5, "limits": [2000], "purposes": purposes}}
     assert found["errors"]["kinds"]["unparsed"]["n"] == 2
     assert ran.code == 0, ran.err
 
@@ -166,13 +186,60 @@ def test_a_published_zero_comes_with_what_was_cut(tmp_path):
     assert ran.code == 1
 
 
+def is_asked_for(what):
+    """Whether a request to CUPID's judge, with imported prompts, is for labels or for a score."""
+    return lambda request: {"labels": "The checklist:", "scores": "-> Here"}[what] in request.raw.decode()
+
+
+@pytest.mark.parametrize(("what", "metric"), [("labels", "inference.f1"), ("scores", "generation.score")])
+def test_a_published_zero_of_one_step_fails_a_run_though_the_role_has_other_answers(tmp_path, what, metric):
+    words = import_words(tmp_path)
+    more = ("--protocol", "published", "--prompts", str(words), "--judge-tokens", "2000")
+    cut = thinking("judge", when=is_asked_for(what))
+    _, ran = run(cut, tmp_path / "r", *more, of=cupid.command, answer=cupid.answer)
+    found = metrics(tmp_path / "r")
+    assert found["metrics"][metric]["value"] == 0.0
+    assert metric in found["unread"]
+    step = found["cut"]["judge"]["purposes"][what]
+    assert step["answers"] == step["of"] == found["cut"]["judge"]["answers"] < found["cut"]["judge"]["of"]
+    number = f"{step['of']:,}"
+    assert f"tokens ({number} of {number} {what}); raise --judge-tokens" in ran.err
+    assert ran.code == 1
+
+
+def test_a_published_zero_of_labels_of_one_side_fails_a_run(tmp_path):
+    """Each instance has one cut answer and one whole answer of the matcher: no label counts."""
+    words = import_words(tmp_path)
+    more = ("--protocol", "published", "--prompts", str(words), "--judge-tokens", "2000")
+    cut = thinking("judge", when=lambda r: is_asked_for("labels")(r) and "Is it brief?" not in r.raw.decode())
+    _, ran = run(cut, tmp_path / "r", *more, of=cupid.command, answer=cupid.answer)
+    found = metrics(tmp_path / "r")
+    step = found["cut"]["judge"]["purposes"]["labels"]
+    assert 0 < step["answers"] < step["of"]
+    assert found["unread"] == ["inference.f1", "inference.precision", "inference.recall"]
+    assert "Judging failed. judge:" in ran.err
+    assert ran.code == 1
+
+
+def test_a_published_zero_of_one_question_type_fails_a_run(hicupid_words, tmp_path):  # noqa: F811
+    more = ("--protocol", "published", "--prompts", str(hicupid_words))
+    cut = thinking("judge", when=lambda request: "Satisfaction: ?" in request.raw.decode())
+    _, ran = run(cut, tmp_path / "r", *more, of=command)
+    found = metrics(tmp_path / "r")
+    assert found["metrics"]["score.schedule"]["value"] == 0.0
+    assert found["metrics"]["score.persona"]["value"] > 0
+    assert found["unread"] == ["score.schedule"]
+    assert "(12 of 12 verdicts on schedule questions); raise --judge-tokens" in ran.err
+    assert ran.code == 1
+
+
 def test_summaries_that_are_cut_are_counted(tmp_path):
     cut = thinking("scribe")
 
-    def command(server, out, *more):
+    def with_scribe(server, out, *more):
         return hicupid(server, out, "--history", "summary", "--history-model", server.model("scribe"), *more)
 
-    _, ran = run(cut, tmp_path / "r", of=command)
+    _, ran = run(cut, tmp_path / "r", of=with_scribe)
     found = metrics(tmp_path / "r")
     summaries = found["cut"]["history"]
     assert summaries["answers"] == summaries["of"] > 12

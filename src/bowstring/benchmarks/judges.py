@@ -37,12 +37,12 @@ def note_as_published(settings: Mapping[str, Any], usual: Mapping[str, Any], nam
     return f"asked and scored as published (--protocol published){but}"
 
 
-async def ask_judge(judge: Asker, request: VerdictRequest, sampling: Sampling) -> str:
+async def ask_judge(judge: Asker, request: VerdictRequest, sampling: Sampling, *, purpose: str = "") -> str:
     """Return what the judge said, as text."""
-    return (await ask_formed(judge, request, sampling)).text
+    return (await ask_formed(judge, request, sampling, purpose=purpose)).text
 
 
-async def ask_formed(asker: Asker, request: VerdictRequest, sampling: Sampling) -> Completion:
+async def ask_formed(asker: Asker, request: VerdictRequest, sampling: Sampling, *, purpose: str = "") -> Completion:
     """Return the answer in its form, as text. The model is asked for text after all if it refuses the schema or ignores
     it.
 
@@ -50,11 +50,11 @@ async def ask_formed(asker: Asker, request: VerdictRequest, sampling: Sampling) 
     for JSON again, and does not take it for one of a run that asks for text.
     """
     if request.structured is None or not asker.takes_schema:
-        return await asker.ask(request.text, sampling)
+        return await asker.ask(request.text, sampling, purpose=purpose)
     by_schema, as_text = _settings(request, sampling)
     if asker.has(request.structured, by_schema) or not asker.has(request.text, as_text):
         try:
-            said = await asker.ask(request.structured, by_schema)
+            said = await asker.ask(request.structured, by_schema, purpose=purpose)
         except SchemaRefused:
             pass
         except RequestFailed as failed:
@@ -63,7 +63,7 @@ async def ask_formed(asker: Asker, request: VerdictRequest, sampling: Sampling) 
         else:
             if (lines := request.form.as_lines(said.text)) is not None:
                 return replace(said, text=lines)
-    return await asker.ask(request.text, as_text)
+    return await asker.ask(request.text, as_text, purpose=purpose)
 
 
 def text_as_published(completion: Completion) -> str:
@@ -71,9 +71,9 @@ def text_as_published(completion: Completion) -> str:
     return "None" if _has_no_text(completion) else completion.text
 
 
-async def ask_as_published(judge: Asker, prompt: Prompt, sampling: Sampling) -> str:
+async def ask_as_published(judge: Asker, prompt: Prompt, sampling: Sampling, *, purpose: str = "") -> str:
     """Return what the judge said; raise RequestFailed if its message has no text: the authors' code ends there."""
-    completion = await judge.ask(prompt, sampling)
+    completion = await judge.ask(prompt, sampling, purpose=purpose)
     if _has_no_text(completion):
         raise RequestFailed("rejected", "the judge refused: its message has no text")
     return completion.text

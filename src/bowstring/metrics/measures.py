@@ -68,6 +68,8 @@ class Measure:
     scale: Scale = PERCENT
     # How many scores of each component a record lacks because a request failed or an answer could not be parsed.
     lacks: Callable[[Mapping[str, Any]], Mapping[str, int]] = field(default=lambda record: {})
+    # Whether the value of a record stands for an answer that could not be read: some protocols count it, such as 0.
+    unread: Callable[[Mapping[str, Any]], bool] = field(default=lambda record: False)
     # What a record shares with records of other clusters, such as a persona that several users have.
     group_of: Callable[[Mapping[str, Any]], str | None] = field(default=lambda record: None)
 
@@ -318,6 +320,15 @@ def unscored_as_json(metric_set: MetricSet, records: Clustered) -> dict[str, Any
     names = [name for name in metric_set.headline or metric_set.primary() if name in metric_set.measures]
     found = {name: metric_set.measures[name].unscored(listed) for name in names}
     return {name: asdict(missing) for name, missing in found.items() if missing is not None}
+
+
+def unread_as_json(metric_set: MetricSet, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the main metrics whose values all stand for answers that could not be read, for metrics.json."""
+    names = (name for name in metric_set.headline or metric_set.primary() if name in metric_set.measures)
+    of_main = {name: metric_set.measures[name] for name in names}
+    valued = {name: [r for r in records if measure.parts(r)] for name, measure in of_main.items()}
+    unread = [name for name, own in valued.items() if own and all(map(of_main[name].unread, own))]
+    return {"unread": unread} if unread else {}
 
 
 # For a benchmark that is not installed: its numbers can be printed, but their range is unknown.

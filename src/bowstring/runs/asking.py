@@ -129,12 +129,15 @@ class Asker:
         key = request_key(self.model.identity, prompt, self._vary(sampling))
         return self._usable(key) is not None
 
-    async def ask(self, prompt: Prompt, sampling: Sampling) -> Completion:
-        """Return the model's answer. Raises RequestFailed if there is none, Stopped if the run is ending."""
+    async def ask(self, prompt: Prompt, sampling: Sampling, *, purpose: str = "") -> Completion:
+        """Return the model's answer. Raises RequestFailed if there is none, Stopped if the run is ending.
+
+        `purpose` says what a judge is asked for, such as a score, if it is asked for several things: answers that were
+        cut are counted by it."""
         sampling = self._vary(sampling)
         completion = await self._answer(prompt, sampling)
         self.remarks.add(sampling, completion)
-        self.cut.add(sampling, completion)
+        self.cut.add(sampling, completion, purpose)
         note_source(self._role, completion)
         return completion
 

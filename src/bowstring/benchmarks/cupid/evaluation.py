@@ -446,7 +446,8 @@ class _InstanceRun:
         else:
             try:
                 sampling = judge_sampling(self.settings.judge_tokens)
-                said = (await self.judge.ask(self.prompts.analysis(self.instance, inferred), sampling)).text
+                prompt = self.prompts.analysis(self.instance, inferred)
+                said = (await self.judge.ask(prompt, sampling, purpose="error analyses")).text
             except RequestFailed as failed:  # the inference is valid without it
                 return {"category": None, "failure": failure_of("analyse", failed)}
         return {"said": said, "category": self.prompts.read_category(said)}

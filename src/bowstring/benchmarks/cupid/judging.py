@@ -15,6 +15,9 @@ from bowstring.judging.structured import Unreadable, read_checklist, read_labels
 from bowstring.records import Sampling
 from bowstring.runs.asking import Asker
 
+# What judge and matcher are asked for: answers that were cut are counted by it.
+_CHECKLISTS, _LABELS, _SCORES = "checklists", "labels", "scores"
+
 
 def judge_sampling(tokens: int) -> Sampling:
     return Sampling(max_tokens=tokens, temperature=0.0)
@@ -49,7 +52,7 @@ class CupidJudging:
             return self.truth.judgement(instance, answer)
         if self.judge is None:
             return builtin.rating(answer, instance.checklist)
-        return await ask_judge(self.judge, self.prompts.judge(instance, answer), self._judging)
+        return await ask_judge(self.judge, self.prompts.judge(instance, answer), self._judging, purpose=_SCORES)
 
     async def write_checklist(self, preference: str) -> str:
         """The text of a checklist, as the judge writes it."""
@@ -57,7 +60,7 @@ class CupidJudging:
             return json.dumps({"checklist": self.truth.items(preference)}, ensure_ascii=False)
         if self.judge is None:
             return builtin.decomposition(preference)
-        return await ask_judge(self.judge, self.prompts.decompose(preference), self._listing)
+        return await ask_judge(self.judge, self.prompts.decompose(preference), self._listing, purpose=_CHECKLISTS)
 
     async def label(self, items: Sequence[str], preference: str) -> str:
         """The text of the labels, as the matcher writes it."""
@@ -65,7 +68,7 @@ class CupidJudging:
             return self.truth.labels(items, preference)
         if self.matcher is None:
             return builtin.matching(items, preference)
-        return await ask_judge(self.matcher, self.prompts.match(items, preference), self._judging)
+        return await ask_judge(self.matcher, self.prompts.match(items, preference), self._judging, purpose=_LABELS)
 
     async def decompose(self, preference: str, heard: list[str]) -> tuple[str, ...]:
         """The checklist of a preference. What the judge says is added to `heard`."""
@@ -78,7 +81,7 @@ class CupidJudging:
             if self.judge is None:
                 raise
             again = self.prompts.repair(self.prompts.decompose(preference), said, str(error))
-            heard.append(said := await ask_judge(self.judge, again, self._listing))
+            heard.append(said := await ask_judge(self.judge, again, self._listing, purpose=_CHECKLISTS))
             return read_checklist(said)
 
     async def match(self, items: Sequence[str], preference: str, heard: list[str]) -> tuple[float, ...]:
@@ -90,5 +93,5 @@ class CupidJudging:
             if self.matcher is None:
                 raise
             again = self.prompts.repair(self.prompts.match(items, preference), said, str(error))
-            heard.append(said := await ask_judge(self.matcher, again, self._judging))
+            heard.append(said := await ask_judge(self.matcher, again, self._judging, purpose=_LABELS))
             return read_labels(said, items)

@@ -18,10 +18,11 @@ from typing import Any
 
 HEADING = "### Most Likely Preference"
 _SCORE_HEADINGS = ("### **Evaluation Score**", "### Evaluation Score")
+LABELS, SCORE = "labels", "score"  # of `Outcome.unread`
 UNREAD = object()  # results that cannot be read
 _TOO_LONG = "context_length_exceeded"  # in an error of OpenAI; the authors' code knows a long context by it alone
 _LARGEST = 1e9  # a score beyond it is nothing but a slip, and would be all there is to a mean
-_LABELS = {"Not Covered": 0.0, "Partially Covered": 0.5, "Fully Covered": 1.0}
+_COVERED = {"Not Covered": 0.0, "Partially Covered": 0.5, "Fully Covered": 1.0}
 
 
 class Dropped(Exception):
@@ -39,6 +40,7 @@ class Outcome:
     predicted: Sequence[float] | None = None  # of each inferred item
     true: Sequence[float] | None = None  # of each gold item
     score: float | None = None
+    unread: Sequence[str] = ()  # labels, score: what counts as 0 because its text cannot be read
     dropped: str = ""
     ends: str = ""
 
@@ -47,6 +49,7 @@ class Outcome:
             "predicted": None if self.predicted is None else list(self.predicted),
             "true": None if self.true is None else list(self.true),
             "score": self.score,
+            "unread": list(self.unread) or None,
         }
         reasons = {"dropped": self.dropped, "ends": self.ends}
         return {k: v for k, v in parts.items() if v is not None} | {k: v for k, v in reasons.items() if v}
@@ -110,20 +113,24 @@ def scores_of(results: Any, items: int) -> list[float]:
 
 
 def _score(label: Any) -> float:
-    return _LABELS.get(label, 0.0) if isinstance(label, str) else 0.0
+    return _COVERED.get(label, 0.0) if isinstance(label, str) else 0.0
 
 
 def read_rating(text: str) -> float:
     """Return the score of a judge's text, 0 if it cannot be read; there is no upper limit."""
+    return _rating(text) or 0.0
+
+
+def _rating(text: str) -> float | None:
     text = text.strip()
     heading = next((one for one in _SCORE_HEADINGS if one in text), None)
     if heading is None:
-        return 0.0
+        return None
     said = text.split(heading)[1].strip().split("/")[0].split(".")[0].split("\n\n")[0].replace("**", "")
     try:
         return float(said)
     except ValueError:
-        return 0.0
+        return None
 
 
 def can_be_sent(text: str) -> bool:
@@ -141,19 +148,24 @@ def outcome(record: Mapping[str, Any], tasks: Sequence[str], *, tuned: bool = Fa
     predicted: list[float] | None = None
     true: list[float] | None = None
     score: float | None = None
+    unread = []
     try:
         if "inference" in tasks:
-            predicted, true = _inference(record["inference"], len(record["checklist"]), tuned=tuned)
+            predicted, true, read = _inference(record["inference"], len(record["checklist"]), tuned=tuned)
+            unread += [] if read else [LABELS]
         if "generation" in tasks:
-            score = _generation(record["generation"], alone="inference" not in tasks)
+            said = _generation(record["generation"], alone="inference" not in tasks)
+            unread += [SCORE] if said is None else []
+            score = said or 0.0
     except Dropped as why:
         return Outcome(dropped=str(why))
     except Ends as why:
         return Outcome(ends=str(why))
-    return Outcome(predicted, true, score)
+    return Outcome(predicted, true, score, unread)
 
 
-def _inference(found: Mapping[str, Any], gold: int, *, tuned: bool) -> tuple[list[float], list[float]]:
+def _inference(found: Mapping[str, Any], gold: int, *, tuned: bool) -> tuple[list[float], list[float], bool]:
+    """Return the scores of the inferred and of the gold items, and whether they were read."""
     texts = {"decomposition": found.get("decomposition"), **found.get("transcripts", {})} | found.get("first", {})
     too_long = is_too_long(found.get("failure", {}).get("reason", ""))
     if "response" not in found:
@@ -175,12 +187,12 @@ def _inference(found: Mapping[str, Any], gold: int, *, tuned: bool) -> tuple[lis
         said = texts.get(side)
         results[side] = UNREAD if said is None else read_results(said, tuned=tuned)
     if any(one is UNREAD for one in results.values()) or not all(can_be_sent(str(item)) for item in items):
-        return [0.0] * len(items), [0.0] * gold
-    return scores_of(results["precision"], len(items)), scores_of(results["recall"], gold)
+        return [0.0] * len(items), [0.0] * gold, False
+    return scores_of(results["precision"], len(items)), scores_of(results["recall"], gold), True
 
 
-def _generation(found: Mapping[str, Any], *, alone: bool) -> float:
-    """Return the score. `alone`: without the other task, an instance without a response has no file, and no part in
+def _generation(found: Mapping[str, Any], *, alone: bool) -> float | None:
+    """Return the score; None if it cannot be read. `alone`: without the other task, an instance without a response has no file, and no part in
     the sums; with it, its file lacks the response."""
     lacks = Dropped if alone else Ends
     if "response" not in found:
@@ -190,8 +202,8 @@ def _generation(found: Mapping[str, Any], *, alone: bool) -> float:
     if found.get("finish") == "refusal":
         raise lacks("the model refused")
     said = found.get("judgement")
-    score = 0.0 if said is None else read_rating(said)
-    if not abs(score) <= _LARGEST:  # nan is not
+    score = None if said is None else _rating(said)
+    if score is not None and not abs(score) <= _LARGEST:  # nan is not
         raise Ends(f"the judge's score is {score:g}, and so would be the mean")
     return score
 
@@ -230,7 +242,7 @@ def _inference_rule(inference: Mapping[str, Any], found: Mapping[str, Any]) -> s
     if inference.get("first"):
         return "nothing is asked for again"
     said = " ".join(str(text) for text in inference.get("transcripts", {}).values())
-    exact = sum(said.count(f'"{label}"') for label in _LABELS) >= sum(len(one) for one in ours)
+    exact = sum(said.count(f'"{label}"') for label in _COVERED) >= sum(len(one) for one in ours)
     return "results are added up, whatever they are for" if exact else "labels in other words count as not covered"
 
 

@@ -58,6 +58,7 @@ class PublishedForm(Form):
     predicted: list[Number] = Field(default_factory=list)
     true: list[Number] = Field(default_factory=list)
     score: Number | None = None
+    unread: list[Literal["labels", "score"]] = Field(default_factory=list)
     dropped: StrictStr = ""
     ends: StrictStr = ""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -32,6 +32,7 @@ from bowstring.metrics.measures import (
     by_protocols_as_json,
     estimates_as_json,
     mean,
+    unread_as_json,
     unscored_as_json,
 )
 from bowstring.records import is_repeated
@@ -70,6 +71,7 @@ def summarize(records: Sequence[Record], *, protocol: str, analysed: bool) -> di
         **by_protocols_as_json({name: _main(records, name) for name in ("bowstring", "published")}),
         "differences": _differences(records),
         "unscored": unscored_as_json(metrics(protocol), _clustered(records)),
+        **unread_as_json(metrics(protocol), records),
         "variance": variance_of_metrics(metrics(protocol), records, cluster_of),
         "groups": groups,
     }
@@ -130,15 +132,16 @@ def cluster_of(record: Mapping[str, Any]) -> str:
 def measures(protocol: str) -> dict[str, Measure]:
     """The metrics by our rules or by the authors'."""
     rules = _PUBLISHED if protocol == "published" else _OURS
-    pooled, lacks = rules.pooled, rules.lacks_items
+    pooled, lacks, unread = rules.pooled, rules.lacks_items, partial(rules.unread, published.LABELS)
+    score = mean(rules.rating, scale=rules.rated, lacks=lambda record: "generation" in record)
     return {
-        "inference.precision": Measure(("p",), pooled, lambda m: 100 * m["p"], lacks=lacks),
-        "inference.recall": Measure(("r",), pooled, lambda m: 100 * m["r"], lacks=lacks),
-        "inference.f1": Measure(("p", "r"), pooled, lambda m: 100 * _f1(m["p"], m["r"]), lacks=lacks),
+        "inference.precision": Measure(("p",), pooled, lambda m: 100 * m["p"], lacks=lacks, unread=unread),
+        "inference.recall": Measure(("r",), pooled, lambda m: 100 * m["r"], lacks=lacks, unread=unread),
+        "inference.f1": Measure(("p", "r"), pooled, lambda m: 100 * _f1(m["p"], m["r"]), lacks=lacks, unread=unread),
         "inference.precision_by_instance": mean(partial(_instance_mean, pooled, "p"), 100, lacks=rules.lacks_inference),
         "inference.recall_by_instance": mean(partial(_instance_mean, pooled, "r"), 100, lacks=rules.lacks_inference),
         "inference.f1_by_instance": mean(partial(_instance_f1, pooled), 100, lacks=rules.lacks_inference),
-        "generation.score": mean(rules.rating, scale=rules.rated, lacks=lambda record: "generation" in record),
+        "generation.score": replace(score, unread=partial(rules.unread, published.SCORE)),
         "evidence.recall": mean(lambda record: record.get("evidence_recall"), 100, lacks=lambda record: False),
     }
 
@@ -175,6 +178,7 @@ class _Rules:
     inference: Callable[[Mapping[str, Any]], Parts]  # of inferred items "p" and gold items "r"; empty if it has none
     rating: Callable[[Mapping[str, Any]], float | None]
     rated: Scale
+    unread: Callable[[str, Mapping[str, Any]], bool]  # whether the labels or the score of a record could not be read
 
     def pooled(self, record: Mapping[str, Any]) -> Parts:
         return self.inference(record)
@@ -208,8 +212,12 @@ def _rating_as_published(record: Mapping[str, Any]) -> float | None:
     return score
 
 
-_OURS = _Rules(_inference, _rating, Scale(1.0, 10.0, decimals=2))
-_PUBLISHED = _Rules(_inference_as_published, _rating_as_published, Scale(0.0, 10.0, decimals=2))
+def _unread_as_published(what: str, record: Mapping[str, Any]) -> bool:
+    return what in record.get("published", {}).get("unread", ())
+
+
+_OURS = _Rules(_inference, _rating, Scale(1.0, 10.0, decimals=2), lambda what, record: False)  # noqa: ARG005
+_PUBLISHED = _Rules(_inference_as_published, _rating_as_published, Scale(0.0, 10.0, decimals=2), _unread_as_published)
 
 
 def _instance_mean(pooled: Callable[[Mapping[str, Any]], Parts], side: str, record: Mapping[str, Any]) -> float | None:

@@ -29,9 +29,10 @@ class HicupidJudging:
         """The text of the judge; without an asker, of the truth judge or the builtin judge."""
         if judge is not None:
             request = self.prompts.judge(question, answer, answer_is=side)
+            purpose = f"verdicts on {question.type} questions"
             if self.published:
-                return await ask_as_published(judge, request.text, self.sampling)
-            return await ask_judge(judge, request, self.sampling)
+                return await ask_as_published(judge, request.text, self.sampling, purpose=purpose)
+            return await ask_judge(judge, request, self.sampling, purpose=purpose)
         return self.by_rule(question, answer, side)
 
     def by_rule(self, question: Question, answer: str, side: str) -> str:

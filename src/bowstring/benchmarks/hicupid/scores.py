@@ -28,6 +28,7 @@ from bowstring.metrics.measures import (
     by_protocols_as_json,
     estimates_as_json,
     mean,
+    unread_as_json,
     unscored_as_json,
 )
 from bowstring.records import is_repeated
@@ -86,6 +87,7 @@ def summarize(records: Sequence[Record], judge: str | None = None, protocol: str
         "metrics": _metrics(records, measures),
         **({} if judge is None else _by_both_protocols(records, judge)),
         "unscored": {} if judge is None else unscored_as_json(metric_set, _clustered(records)),
+        **unread_as_json(metric_set, records),
         "variance": variance_of_metrics(metric_set, records, cluster_of),
         "validity": validity_of([r for r in records if not is_repeated(r)], cluster_of),
         "groups": groups,
@@ -222,6 +224,11 @@ def _published_by_type(record: Mapping[str, Any]) -> Parts:
     return {} if value is None else {record["type"]: (value,)}
 
 
+def _unread_as_published(record: Mapping[str, Any]) -> bool:
+    found = record.get("published")
+    return found is not None and not found["parsed"]
+
+
 def _unpublished(record: Mapping[str, Any]) -> bool:
     return "failure" in record
 
@@ -335,13 +342,16 @@ _BY_TRUTH = replace(
 _PUBLISHED = replace(
     METRICS,
     measures={name: measure for name, measure in MEASURES.items() if name != "consistency"}
-    | _family(
-        "score",
-        _SCORE_WEIGHTS,
-        _score_scales(1.0),
-        lambda record: {record["type"]: int(_unpublished(record))},
-        _published_by_type,
-    )
+    | {
+        name: replace(measure, unread=_unread_as_published)
+        for name, measure in _family(
+            "score",
+            _SCORE_WEIGHTS,
+            _score_scales(1.0),
+            lambda record: {record["type"]: int(_unpublished(record))},
+            _published_by_type,
+        ).items()
+    }
     | {
         WIN: _by_persona(mean(partial(_published_rate, 1.0), 100, lacks=_unpublished)),
         TIE: _by_persona(mean(partial(_published_rate, 0.5), 100, lacks=_unpublished)),
