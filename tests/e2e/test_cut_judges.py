@@ -52,6 +52,7 @@ def test_a_run_whose_judge_is_cut_everywhere_fails_and_names_the_cause(tmp_path)
     assert ran.code == 1
     assert f"Judging failed. {note}" in ran.err
     assert f"! {note}" in ran.out
+    assert "answers without text" not in ran.out, "one cause has one note"
     assert "12 unparsed, 12 answers of the judge cut at the token limit" in ran.out
     found = metrics(out)
     assert found["cut"] == {"judge": {"answers": 12, "of": 12, "limits": [512]}}

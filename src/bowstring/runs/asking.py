@@ -136,7 +136,7 @@ class Asker:
         cut are counted by it."""
         sampling = self._vary(sampling)
         completion = await self._answer(prompt, sampling)
-        self.remarks.add(sampling, completion)
+        self.remarks.add(self._role, sampling, completion)
         self.cut.add(sampling, completion, purpose)
         note_source(self._role, completion)
         return completion

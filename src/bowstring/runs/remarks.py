@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from bowstring.files.escaping import one_line
 from bowstring.models.finish_reasons import is_known_finish
-from bowstring.records import Completion, Sampling
+from bowstring.records import MODEL_ROLE, Completion, Sampling
 
 _SETTINGS = ("temperature", "top_k", "top_p", "seed")
 
@@ -28,7 +28,7 @@ class Remarks:
     ends: bool = False  # whether any answer ended before its limit
     estimated: bool = False  # whether tokens are estimated, because the server does not count them
 
-    def add(self, sampling: Sampling, completion: Completion) -> None:
+    def add(self, role: str, sampling: Sampling, completion: Completion) -> None:
         made = completion.provenance
         if made.sent:
             # Protocols spell names differently: top_p is topP in Bedrock's.
@@ -37,7 +37,9 @@ class Remarks:
             self.not_sent.update(name for name in asked if name.replace("_", "") not in sent)
         if made.raw_finish and not is_known_finish(made.raw_finish):
             self.unknown_finishes.add(made.raw_finish)
-        if completion.finish in ("stop", "length") and not completion.text.strip():
+        # Cut answers of other roles than the model have a note of their own, by role.
+        ends = ("stop", "length") if role == MODEL_ROLE else ("stop",)
+        if completion.finish in ends and not completion.text.strip():
             self.empty.add(made.key)
         if made.may_be_thought:
             self.may_be_thoughts.add(made.key)
