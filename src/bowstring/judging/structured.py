@@ -122,11 +122,15 @@ def _to_labels(value: Any, items: Sequence[str]) -> tuple[float, ...]:
     return tuple(labels[places.index(n)] for n in range(len(items)))
 
 
+def label_score(label: Any) -> float | None:
+    """Return how far a label says that an item is covered, in any case and punctuation; None if it is none of ours."""
+    return LABELS.get(" ".join(re.findall(r"[a-z]+", label.lower()))) if isinstance(label, str) else None
+
+
 def _to_label(value: Any) -> float:
-    words = " ".join(re.findall(r"[a-z]+", value.lower())) if isinstance(value, str) else ""
-    if words not in LABELS:
+    if (score := label_score(value)) is None:
         raise Unreadable(f"{value!r:.40} is no label; expected Fully Covered, Partially Covered or Not Covered")
-    return LABELS[words]
+    return score
 
 
 def _places(results: Sequence[dict[str, Any]], items: Sequence[str]) -> list[int]:

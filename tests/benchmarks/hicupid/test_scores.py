@@ -2,9 +2,11 @@
 
 import pytest
 
-from bowstring.benchmarks.hicupid.scores import MEASURES, METRICS, metrics_by, summarize
+from bowstring.benchmarks.hicupid.published import read_score
+from bowstring.benchmarks.hicupid.scores import MEASURES, METRICS, metrics_by, rule_of_difference, summarize
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES
 from bowstring.benchmarks.hicupid.view import HicupidView
+from bowstring.judging.verdicts import read_pairwise, read_satisfaction
 
 
 def total(metric, values):
@@ -69,6 +71,33 @@ def test_what_is_missing_counts_at_most_as_the_judge_could_have_given():
     missing = summarize(records, "truth")["metrics"]["score.total"]["missing"]
     assert missing["bounds"][1] == pytest.approx(50)
     assert summarize(records)["metrics"]["score.total"]["missing"]["bounds"][1] > 50
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "rule"),
+    [
+        ("persona", "Better Response: B, because A is worse", "the last letter of the line is the verdict"),
+        ("persona", "Better Response: A\nNo:\nBetter Response: B", "the first verdict counts"),
+        ("schedule", "Satisfaction: YES, not NO", "the last YES or NO of the line is the verdict"),
+        ("schedule", "Satisfaction: NO\nSatisfaction: YES", "the first verdict counts"),
+        ("persona", "Better: neither", "a verdict that cannot be read is a tie"),
+    ],
+)
+def test_the_rule_of_a_difference_is_the_one_that_made_it(kind, said, rule):
+    own = scored(said, kind)
+    assert own["published"]["score"] != own["score"]
+    assert rule_of_difference(own) == rule
+
+
+def scored(said: str, kind: str) -> dict:
+    """A record of an answer on side B."""
+    if kind == "schedule":
+        satisfied = read_satisfaction(said)
+        score = None if satisfied is None else float(satisfied)
+    else:
+        choice = read_pairwise(said)
+        score = None if choice is None else float(choice == "B")
+    return {"type": kind, "judgement": said, "score": score, "published": read_score(kind, said, "B")._asdict()}
 
 
 def test_bars_and_rates_have_one_denominator():

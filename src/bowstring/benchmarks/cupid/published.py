@@ -118,10 +118,15 @@ def _score(label: Any) -> float:
 
 def read_rating(text: str) -> float:
     """Return the score of a judge's text, 0 if it cannot be read; there is no upper limit."""
-    return _rating(text) or 0.0
+    return rating_of(text) or 0.0
 
 
-def _rating(text: str) -> float | None:
+def has_score_heading(text: str) -> bool:
+    return any(heading in text for heading in _SCORE_HEADINGS)
+
+
+def rating_of(text: str) -> float | None:
+    """Return the score of a judge's text; None if it cannot be read."""
     text = text.strip()
     heading = next((one for one in _SCORE_HEADINGS if one in text), None)
     if heading is None:
@@ -192,8 +197,11 @@ def _inference(found: Mapping[str, Any], gold: int, *, tuned: bool) -> tuple[lis
 
 
 def _generation(found: Mapping[str, Any], *, alone: bool) -> float | None:
-    """Return the score; None if it cannot be read. `alone`: without the other task, an instance without a response has no file, and no part in
-    the sums; with it, its file lacks the response."""
+    """Return the score; None if it cannot be read.
+
+    `alone`: without the other task, an instance without a response has no file, and no part in the sums; with it, its
+    file lacks the response.
+    """
     lacks = Dropped if alone else Ends
     if "response" not in found:
         if is_too_long(found.get("failure", {}).get("reason", "")):
@@ -202,55 +210,7 @@ def _generation(found: Mapping[str, Any], *, alone: bool) -> float | None:
     if found.get("finish") == "refusal":
         raise lacks("the model refused")
     said = found.get("judgement")
-    score = None if said is None else _rating(said)
+    score = None if said is None else rating_of(said)
     if score is not None and not abs(score) <= _LARGEST:  # nan is not
         raise Ends(f"the judge's score is {score:g}, and so would be the mean")
     return score
-
-
-def differences(record: Mapping[str, Any]) -> list[str]:
-    """Return the rules by which an instance adds something else to the authors' numbers than to ours."""
-    found = record.get("published", {})
-    if found.get("ends"):
-        return [f"the authors' program ends: {found['ends']}"]
-    inference, generation = record.get("inference", {}), record.get("generation", {})
-    if found.get("dropped"):
-        # What has no result in either way is no difference.
-        ours = _covered(inference) is not None or generation.get("score") is not None
-        lacks = "an inference is left out of both tasks" if "inference" in record else "a response is left out"
-        return [f"an instance without {lacks}: {found['dropped']}"] if ours else []
-    rules = []
-    if "predicted" in found and (rule := _inference_rule(inference, found)):
-        rules.append(rule)
-    if "score" in found and (rule := _score_rule(generation.get("score"), found["score"])):
-        rules.append(rule)
-    return rules
-
-
-def _covered(inference: Mapping[str, Any]) -> tuple[Sequence[float], Sequence[float]] | None:
-    read = "recall" in inference and "unparsed" not in inference
-    return (inference["precision"], inference["recall"]) if read else None
-
-
-def _inference_rule(inference: Mapping[str, Any], found: Mapping[str, Any]) -> str | None:
-    ours = _covered(inference)
-    if ours is None:
-        return "what cannot be read counts as not covered"
-    sums = [(sum(one), len(one)) for one in ours]
-    if sums == [(sum(found[side]), len(found[side])) for side in ("predicted", "true")]:
-        return None
-    if inference.get("first"):
-        return "nothing is asked for again"
-    said = " ".join(str(text) for text in inference.get("transcripts", {}).values())
-    exact = sum(said.count(f'"{label}"') for label in _COVERED) >= sum(len(one) for one in ours)
-    return "results are added up, whatever they are for" if exact else "labels in other words count as not covered"
-
-
-def _score_rule(ours: float | None, theirs: float) -> str | None:
-    if ours == theirs:
-        return None
-    if ours is None:
-        return "a score that cannot be read counts 0" if theirs == 0 else "a score has no limits"
-    if theirs == 0:
-        return "a score in other words counts 0"
-    return "a score is cut at its point" if int(ours) == theirs else "a score is read in another way"

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowstring.benchmarks.components import variance_of_metrics
-from bowstring.benchmarks.cupid import published
+from bowstring.benchmarks.cupid import protocol_rules, published
 from bowstring.benchmarks.cupid.validity import validity_of
 from bowstring.benchmarks.interface import Noun
 from bowstring.metrics.correlation import correlation
@@ -91,7 +91,7 @@ def _differences(records: Sequence[Record]) -> dict[str, Any]:
     """The instances that count otherwise by the other protocol, by the rule that makes the difference."""
     rules: dict[str, list[str]] = {}
     for record in records:
-        for rule in published.differences(record):
+        for rule in protocol_rules.differences(record):
             rules.setdefault(rule, []).append(record["key"])
     ordered = dict(sorted(rules.items(), key=lambda item: (-len(item[1]), item[0])))
     return {
@@ -216,7 +216,7 @@ def _unread_as_published(what: str, record: Mapping[str, Any]) -> bool:
     return what in record.get("published", {}).get("unread", ())
 
 
-_OURS = _Rules(_inference, _rating, Scale(1.0, 10.0, decimals=2), lambda what, record: False)  # noqa: ARG005
+_OURS = _Rules(_inference, _rating, Scale(1.0, 10.0, decimals=2), lambda what, record: False)
 _PUBLISHED = _Rules(_inference_as_published, _rating_as_published, Scale(0.0, 10.0, decimals=2), _unread_as_published)
 
 

@@ -36,6 +36,12 @@ def read_score(kind: str, said: str, side: str) -> Read:
     return Read(float(better[1].upper() == side), True)
 
 
+def verdict_line(kind: str, said: str) -> str:
+    """Return the text that the score is read from; empty if there is none."""
+    found = (_SATISFACTION if kind == "schedule" else _BETTER).search(said)
+    return found[0] if found else ""
+
+
 def arranged(history: History) -> History:
     """Return the dialogues by their ids, whatever their order in the files: the authors' code groups by them."""
     return tuple(sorted(history, key=lambda dialogue: dialogue.id))

@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bowstring.benchmarks.components import variance_of_metrics
-from bowstring.benchmarks.hicupid import demographics
+from bowstring.benchmarks.hicupid import demographics, published
 from bowstring.benchmarks.hicupid.truth import NAME as TRUTH_NAME
 from bowstring.benchmarks.hicupid.types import QUESTION_TYPES, Profile, Question
 from bowstring.benchmarks.hicupid.validity import validity_of
+from bowstring.judging.verdicts import read_pairwise, read_satisfaction
 from bowstring.labels import COMPARED, LOSE, TIE, WIN
 from bowstring.metrics.clusters import Means
 from bowstring.metrics.fairness import Gap, correct_gaps, largest_gap
@@ -108,7 +109,7 @@ def _by_both_protocols(records: Sequence[Record], judge: str) -> dict[str, Any]:
         values[protocol] = _metrics(records, scores)
     rules: dict[str, list[str]] = {}
     for record in records:
-        if (rule := _rule(record)) is not None:
+        if (rule := rule_of_difference(record)) is not None:
             rules.setdefault(rule, []).append(record["key"])
     ordered = dict(sorted(rules.items(), key=lambda item: (-len(item[1]), item[0])))
     counts = {rule: len(keys) for rule, keys in ordered.items()}
@@ -116,7 +117,7 @@ def _by_both_protocols(records: Sequence[Record], judge: str) -> dict[str, Any]:
     return by_protocols_as_json(values) | {"differences": {"rules": counts, "items": named}}
 
 
-def _rule(record: Mapping[str, Any]) -> str | None:
+def rule_of_difference(record: Mapping[str, Any]) -> str | None:
     """The rule by which a record has another score as published."""
     found = record.get("published")
     if found is None or found["score"] == record.get("score"):
@@ -127,7 +128,10 @@ def _rule(record: Mapping[str, Any]) -> str | None:
         return "a verdict is read where ours reads none"
     if "swapped_verdict" in record:
         return "one order is judged"
-    return "the last letter of the line is the verdict"
+    read = read_satisfaction if record["type"] == "schedule" else read_pairwise
+    if read(published.verdict_line(record["type"], record["judgement"])) != read(record["judgement"]):
+        return "the first verdict counts"
+    return f"the last {'YES or NO' if record['type'] == 'schedule' else 'letter'} of the line is the verdict"
 
 
 def grouped(records: Sequence[Record]) -> dict[str, dict[str, list[Record]]]:
