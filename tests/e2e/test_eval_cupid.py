@@ -344,6 +344,7 @@ def test_upstreams_prompts_are_imported_word_for_word_and_run(tmp_path):
     done = bowstring("prompts", "import", "cupid", tmp_path / "CUPID", "--out", tmp_path / "words")
     assert done.code == 0, done.err
     assert "the built-in prompts are used for: synthesis/persona_generator" in done.out
+    assert f"next: bowstring eval cupid --protocol published --prompts {tmp_path / 'words'} --model" in done.out
     with Server(answer) as server:
         ran = bowstring(*command(server, tmp_path / "r", "--prompts", str(tmp_path / "words")))
         dry = ["--prompts", str(tmp_path / "words"), "--dry-run", "--json", "--fresh"]

@@ -44,6 +44,14 @@ def run(words, out, said=answer, faults=lambda request: None, *more):
     return server, metrics(out), ran
 
 
+@pytest.mark.parametrize("history", ["summary", "bm25/session/5", "last:3", "full"])
+def test_a_history_that_the_authors_code_lacks_is_named(words, tmp_path, history):
+    _, found, _ = run(words, tmp_path / "r", answer, lambda request: None, "--history", history, "--limit", "1")
+    (note,) = [one for one in found["notes"] if one.startswith("asked and scored")]
+    but = "" if history == "full" else f", but with the history {history}, which the authors' code does not have"
+    assert note == f"asked and scored as published (--protocol published){but}"
+
+
 def changed(judge=lambda text: text, model=lambda text: text):
     """The usual answers, changed for one instance in three: by its request, or by what was inferred for it."""
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import random
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -68,12 +69,40 @@ def test_settings_are_those_of_the_authors(words, tmp_path):
         (("--temperature", "0", "--seed", "7"), ", but with temperature 0.0, seed 7"),
         (("--history", "bm25/utterance/5"), ""),
         (("--history", "bm25/utterance/5", "--bm25-tokens", "stems"), ", but with bm25 tokens stems"),
+        (("--history", "gold"), ""),
+        (("--history", "none"), ", but with the history none, which the authors' code does not have"),
+        (("--history", "last:3"), ", but with the history last:3, which the authors' code does not have"),
+        (
+            ("--judge", "builtin"),
+            ", but with the judge builtin, which is not a model; the authors' code has no such judge",
+        ),
     ],
 )
 def test_a_run_with_other_settings_is_not_called_published(words, tmp_path, more, but):
     _, _, found, _ = run(words, tmp_path / "r", digest_answer, "--limit", "2", *more)
     (note,) = [one for one in found["notes"] if one.startswith("asked and scored")]
     assert note == f"asked and scored as published (--protocol published){but}"
+
+
+def note_of(words, out) -> list[str]:
+    _, _, found, _ = run(words, out, digest_answer, "--limit", "2")
+    return [one for one in found["notes"] if "as published" in one or "imported" in one]
+
+
+def test_a_prompt_that_was_changed_since_its_import_is_named(words, tmp_path):
+    mine = tmp_path / "mine"
+    shutil.copytree(words, mine)
+    assert note_of(mine, tmp_path / "r") == ["asked and scored as published (--protocol published)"]
+    judge = mine / "hicupid" / "judge_persona.yaml"
+    judge.write_text(judge.read_text().replace("Better Response", "Please. Better Response"))
+    assert note_of(mine, tmp_path / "s") == [
+        "asked and scored as published (--protocol published), but with prompts that were changed since their import: "
+        "hicupid/judge_persona"
+    ]
+    (mine / "hicupid" / "imported.json").unlink()
+    first, second = note_of(mine, tmp_path / "t")
+    assert first == "asked and scored as published (--protocol published)"
+    assert second.startswith("nothing says how the prompts were imported, so they may have been changed")
 
 
 @pytest.mark.parametrize(("protocol", "by_id"), [("published", True), ("bowstring", False)])

@@ -22,6 +22,7 @@ from bowstring.certification.server import Answer, ScriptedServer, request_hash
 from bowstring.certification.transcripts import Transcript, read_transcripts, write_transcripts
 from bowstring.datasets.dataset import DataSet
 from bowstring.errors import DataError, UsageError
+from bowstring.prompts.importing import write_manifest
 
 Tell = Callable[[str], None]
 
@@ -111,7 +112,8 @@ class _Comparison:
         self._benchmark, self._part, self._data_name = benchmark, part, data_name
         self._checkout, self._server, self._folder, self._tell = checkout, server, folder, tell
         self._words = folder / "prompts"
-        require_part(benchmark, benchmark.import_prompts(checkout, self._words), "prompts to import")
+        done = require_part(benchmark, benchmark.import_prompts(checkout, self._words), "prompts to import")
+        write_manifest(self._words, benchmark.name, done)
         self._prompts = benchmark.prompts(self._words)
 
     def about(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from bowstring.judging.forms import VerdictRequest
@@ -28,13 +28,42 @@ def missing_prompts(name: str) -> str:
     )
 
 
-def note_as_published(settings: Mapping[str, Any], usual: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Return the note of a run as published, with those of its settings that are not the usual ones."""
-    changed = [
-        f"{name.replace('_', ' ')} {value}" for name in names if (value := settings.get(name)) != usual.get(name)
-    ]
-    but = f", but with {', '.join(changed)}" if changed else ""
-    return f"asked and scored as published (--protocol published){but}"
+@dataclass(frozen=True, slots=True)
+class AsPublished:
+    """What a benchmark's authors' code does, for the note of a run as published."""
+
+    fixed: Sequence[str]  # settings that it fixes
+    histories: Sequence[str]  # that it has
+
+    def notes(
+        self,
+        settings: Mapping[str, Any],
+        usual: Mapping[str, Any],
+        *,
+        judge_by_rule: str | None,
+        changed_prompts: Sequence[str] | None,
+    ) -> list[str]:
+        """Return the note of a run as published, with everything that is not so. `judge_by_rule` is a judge that is not
+        a model; `changed_prompts` is None if nothing says how the prompts were imported."""
+        changed = [
+            f"{name.replace('_', ' ')} {value}"
+            for name in self.fixed
+            if (value := settings.get(name)) != usual.get(name)
+        ]
+        but = [f"with {', '.join(changed)}"] if changed else []
+        if settings["history"] not in self.histories:
+            but.append(f"with the history {settings['history']}, which the authors' code does not have")
+        if judge_by_rule is not None:
+            but.append(f"with the judge {judge_by_rule}, which is not a model; the authors' code has no such judge")
+        if changed_prompts:
+            but.append(f"with prompts that were changed since their import: {', '.join(changed_prompts)}")
+        notes = ["asked and scored as published (--protocol published)" + "".join(f", but {one}" for one in but)]
+        if changed_prompts is None:
+            notes.append(
+                "nothing says how the prompts were imported, so they may have been changed; import them again with "
+                "bowstring prompts import"
+            )
+        return notes
 
 
 async def ask_judge(judge: Asker, request: VerdictRequest, sampling: Sampling, *, purpose: str = "") -> str:

@@ -35,13 +35,16 @@ def import_(
     """Import the authors' prompt files (as data, without running code) into a folder for --prompts."""
     from bowstring.benchmarks import registry
     from bowstring.benchmarks.interface import require_part
+    from bowstring.prompts.importing import write_manifest
 
     benchmark = registry.get(name)
     done = require_part(benchmark, benchmark.import_prompts(path, out), "prompts to import")
+    write_manifest(out, benchmark.name, done)
     for file in done.written:
         print(file)
     if done.missing:
         print(f"missing there; the built-in prompts are used for: {', '.join(done.missing)}")
     more = {"eval": "--model … --judge …", "synth": "--model …"}
     for n, command in enumerate(done.commands):
-        print(f"{'next:' if n == 0 else '     '} bowstring {command} {name} --prompts {out} {more[command]}")
+        line = f"bowstring {command} {name} --protocol published --prompts {out} {more[command]}"
+        print(f"{'next:' if n == 0 else '     '} {line}")

@@ -3,6 +3,7 @@ folders."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ import yaml
 from bowstring.errors import DataError, UsageError
 from bowstring.files.safe_yaml import ParseError, parse_safe_yaml
 from bowstring.files.writing import make_folder, write_file
-from bowstring.prompts.templates import Template
+from bowstring.prompts.templates import MANIFEST, Template, text_hash
 
 _LARGEST = 1 << 20
 
@@ -36,6 +37,13 @@ def write_templates(out: Path, benchmark: str, templates: Mapping[str, Mapping[s
         write_file(target, yaml.safe_dump(dict(template), sort_keys=False, allow_unicode=True, width=110))
         written.append(target)
     return written
+
+
+def write_manifest(out: Path, benchmark: str, done: Imported) -> None:
+    """Record the hashes of what was imported: a file that is changed later is noticed (`changed_since_import`)."""
+    names = (file.relative_to(out).with_suffix("").as_posix() for file in done.written)
+    hashes = {name: text_hash(file.read_text(encoding="utf-8")) for name, file in zip(names, done.written, strict=True)}
+    write_file(out / benchmark / MANIFEST, json.dumps({"files": dict(sorted(hashes.items()))}, indent=2) + "\n")
 
 
 def read_source(path: Path) -> str:

@@ -18,8 +18,14 @@ from typing import Any
 
 from bowstring.errors import DataError
 from bowstring.files.safe_yaml import ParseError, parse_safe_yaml
+from bowstring.files.strict_json import parse_strict_json
 
+MANIFEST = "imported.json"  # in the part of a benchmark: hashes of the files that were imported
 _TOKEN = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
+
+
+def text_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +137,7 @@ class PromptFolder:
         unknown = places - needs - may
         if unknown and (needs or may):
             raise DataError(f"prompt {name} has an unknown placeholder {{{min(unknown)}}}")
-        self._used[name] = hashlib.sha256(text.encode()).hexdigest()
+        self._used[name] = text_hash(text)
         return template
 
     def has_override(self, name: str) -> bool:
@@ -145,8 +151,22 @@ class PromptFolder:
             value = parse_safe_yaml(text)
         except ParseError as error:
             raise DataError(f"prompt {name}: not YAML: {error}") from error
-        self._used[name] = hashlib.sha256(text.encode()).hexdigest()
+        self._used[name] = text_hash(text)
         return value
+
+    def changed_since_import(self) -> list[str] | None:
+        """Return which of the user's templates used so far are not as `bowstring prompts import` wrote them; None if
+        nothing says what it wrote."""
+        if self._override is None:
+            return None
+        try:
+            found = parse_strict_json((self._override / self._owner / MANIFEST).read_bytes())
+        except (OSError, ParseError):
+            return None
+        files = found.get("files") if isinstance(found, dict) else None
+        if not isinstance(files, dict):
+            return None
+        return sorted(name for name, own in self._used.items() if self.has_override(name) and files.get(name) != own)
 
     @property
     def fingerprints(self) -> dict[str, str]:

@@ -27,9 +27,9 @@ from bowstring.benchmarks.judges import (
     JUDGE_TOKENS_HELP,
     PROTOCOL_HELP,
     VERDICTS_HELP,
+    AsPublished,
     Protocol,
     known_verdict,
-    note_as_published,
     plan_judge,
 )
 from bowstring.benchmarks.stages import dense_search, own_stages, stage_asker, stage_identities
@@ -56,7 +56,7 @@ from bowstring.settings import check_settings, option
 T = TypeVar("T")
 Task = Literal["inference", "generation", "both"]
 SUMMARY_SAMPLING = Sampling(max_tokens=400, temperature=0.0)
-_AS_PUBLISHED = ("max_tokens", "temperature", "judge_tokens", "retriever")  # settings that the authors' code fixes
+_AS_PUBLISHED = AsPublished(fixed=("max_tokens", "temperature", "judge_tokens", "retriever"), histories=("full",))
 WRONG = 0.5  # recall below this is a wrong inference, which gets an error analysis
 
 
@@ -160,8 +160,11 @@ class CupidEvaluation:
         matcher: str | None = None,
         openai: Collection[str] = (),
         truth: Truth | None = None,
+        judge_by_rule: str | None = None,
     ) -> None:
+        """`judge_by_rule` is the name of a judge that is not a model."""
         self.data = data
+        self._folder, self._judge_by_rule = prompts, judge_by_rule
         self.truth = truth
         self.settings = settings
         self._view = settings.view()
@@ -186,7 +189,12 @@ class CupidEvaluation:
         notes = [*self._prompts.notes(), *([TRUTH_NOTE] if self.truth is not None else [])]
         if self.settings.protocol == "published":
             usual = CupidSettings(history=self.settings.history, protocol="published").configuration()
-            notes.append(note_as_published(self.settings.configuration(), usual, _AS_PUBLISHED))
+            notes += _AS_PUBLISHED.notes(
+                self.settings.configuration(),
+                usual,
+                judge_by_rule=self._judge_by_rule,
+                changed_prompts=self._folder.changed_since_import(),
+            )
         if self.settings.oracle_preference:
             notes.append("the gold preference was given to the model: an upper bound, not a result")
         return notes
@@ -498,4 +506,5 @@ def opener(data: CupidSet, settings: Sequence[CupidSettings], context: Context) 
         matcher=matcher,
         openai=context.openai,
         truth=truth,
+        judge_by_rule=None if "judge" in context.models else context.judge,
     )

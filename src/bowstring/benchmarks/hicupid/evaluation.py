@@ -27,8 +27,8 @@ from bowstring.benchmarks.judges import (
     JUDGE_TOKENS_HELP,
     PROTOCOL_HELP,
     VERDICTS_HELP,
+    AsPublished,
     Protocol,
-    note_as_published,
     plan_judge,
     text_as_published,
 )
@@ -53,13 +53,15 @@ from bowstring.settings import check_settings, option
 
 Task = Literal["answer", "choose"]
 SUMMARY_SAMPLING = Sampling(max_tokens=120, temperature=0.0)
-# settings that the authors' code fixes
-_AS_PUBLISHED = ("max_tokens", "temperature", "top_k", "top_p", "seed", "judge_tokens", "bm25_tokens", "retriever")
 UNITS = ("utterance", "dialogue")
 # The published keyword searches: the default of --retrieval-only.
 PUBLISHED_SEARCHES = (
     *(f"bm25/utterance/{k}" for k in (5, 15, 25)),
     *(f"bm25/dialogue/{k}" for k in (1, 3, 5)),
+)
+_AS_PUBLISHED = AsPublished(
+    fixed=("max_tokens", "temperature", "top_k", "top_p", "seed", "judge_tokens", "bm25_tokens", "retriever"),
+    histories=("full", "gold", *PUBLISHED_SEARCHES, *(s.replace("bm25", "dense") for s in PUBLISHED_SEARCHES)),
 )
 
 
@@ -260,13 +262,16 @@ class HicupidEvaluation:
         search: DenseSearch | None = None,
         own: UserStages | None = None,
         judge: str | None = None,
+        judge_by_rule: str | None = None,
         openai: Collection[str] = (),
         truth: Truth | None = None,
         swaps: Swaps | None = None,
         choices: Choices | None = None,
     ) -> None:
+        """`judge` is the name of a model, `judge_by_rule` that of a judge that is not a model."""
         self.data = data
         self.settings = settings
+        self._folder = prompts
         self.items = [q for q in data.questions() if q.type in settings.types]
         if not self.items:
             raise UsageError(f"{data.name} has no {' or '.join(settings.types)} questions in {', '.join(data.splits)}")
@@ -287,7 +292,7 @@ class HicupidEvaluation:
         words = StageWords(self._prompts.summary, SUMMARY_SAMPLING, summary_tokens=40)
         self._histories = Histories(self._view, readers, words, dense=search, own=own)
         self._readers, self._search, self._own = readers, search, own
-        self._judge = judge
+        self._judge, self._judge_by_rule = judge, judge_by_rule
         self._truth = truth
         self._swaps = swaps
         self._openai = "model" in openai
@@ -311,8 +316,11 @@ class HicupidEvaluation:
             notes += self._choices.notes(self.settings.types)
         if self.settings.protocol == "published":
             usual = HicupidSettings(history=self.settings.history, protocol="published", bm25_tokens="whitespace")
-            notes.append(
-                note_as_published(self.settings.fixed_by_the_authors(), usual.fixed_by_the_authors(), _AS_PUBLISHED)
+            notes += _AS_PUBLISHED.notes(
+                self.settings.fixed_by_the_authors(),
+                usual.fixed_by_the_authors(),
+                judge_by_rule=self._judge_by_rule,
+                changed_prompts=self._folder.changed_since_import(),
             )
         if self.settings.retrieval_only:
             notes.append("retrieval only: no model was used")
@@ -537,6 +545,7 @@ def opener(data: HicupidSet, settings: Sequence[HicupidSettings], context: Conte
         search=search,
         own=own_stages(one.view()),
         judge=judge,
+        judge_by_rule=None if judge is not None else context.judge,
         openai=context.openai,
         truth=truth,
         swaps=swaps,
