@@ -13,7 +13,7 @@ from bowstring.benchmarks.loading import load_cupid
 from bowstring.models import names
 from tests.support.command import bowstring
 from tests.support.cupid_checkout import CHANGED, PublishedWriter, part_of, simulated, write_checkout
-from tests.support.server import Request, Server
+from tests.support.server import Reply, Request, Server
 
 SETTINGS = {  # temperature and token limit of each step
     "persona": (0.7, 4096),
@@ -218,6 +218,22 @@ def test_flaws_are_counted_and_accepted(tmp_path, prompts):
     assert len(asked(server, "assistant")) == quality(tmp_path / "s")["made"]["reply"]
 
 
+def test_answers_that_are_cut_are_named_as_such_with_the_way_out(tmp_path, prompts):
+    def cut(request: Request) -> Reply | None:
+        if request.body is None or part_of(request.body["messages"]) != "checklist":
+            return None
+        choice = {"message": {"role": "assistant", "content": "", "reasoning_content": "hm"}, "finish_reason": "length"}
+        return Reply(body=json.dumps({"choices": [choice]}).encode())
+
+    with Server(PublishedWriter().answer, faults=cut) as server:
+        ran = bowstring(*synth(server, prompts, tmp_path / "set", "--personas", "1"))
+    said = " ".join(ran.err.split())
+    assert ran.code == 1
+    assert re.search(r"were cut at their token limit and requested again: \d+ checklist; the limits are fixed", said)
+    assert "checklist: the answer was cut at its limit of 4,096 tokens" in said
+    assert "parsed" not in said
+
+
 def test_the_protocol_can_be_chosen(tmp_path, prompts):
     missing = bowstring("synth", "cupid", "--model", "python:json:dumps", "--protocol", "published")
     assert missing.code == 2
@@ -233,6 +249,9 @@ def test_the_protocol_can_be_chosen(tmp_path, prompts):
 def test_our_form_can_be_used_with_imported_prompts(tmp_path, prompts):
     with Server(PublishedWriter().answer) as server:
         bowstring(*synth(server, prompts, tmp_path / "s", "--personas", "1", "--protocol", "bowstring"))
+        bowstring(*synth(server, prompts, tmp_path / "t", "--personas", "1"))
+    used = json.loads((tmp_path / "t" / "made.json").read_text())["config"]["settings"]["protocol"]
+    assert used == "published", "what was resolved is written"
     first = server.requests[0].body
     assert "(career: " in first["messages"][-1]["content"]
     assert "seed" in first

@@ -230,6 +230,7 @@ def prepare_synthesis(
     prompts = of.prompts(options.prompts)
     seeds = load_seeds(options.seeds, field=options.seeds_field, seed=settings.seed)
     pipeline = synthesis.pipeline(settings, seeds, prompts)
+    settings = getattr(pipeline, "settings", settings)
     check_as_openai(options.as_openai, named)
     patience = Patience(attempts=options.attempts, timeout=options.timeout)
     models = _opened(named, options.as_openai, patience, tell, with_keys=with_keys)

@@ -45,7 +45,8 @@ class SynthesisSettings(Protocol):
 
 
 class Pipeline(Protocol):
-    """May have `checking`: what was done about flaws, for the dataset card, if parts are not generated again."""
+    """May have `checking`: what was done about flaws, for the dataset card, if parts are not generated again; and
+    `settings`: those that it was made with, with dependent defaults filled in."""
 
     async def make(self, number: int, maker: Maker) -> Any:
         """Generate one thing; raises Dropped if a part of it could not be generated."""

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from bowstring.judging.letters import read_letter
 from bowstring.judging.structured import Unreadable
 from bowstring.models.interface import is_openai
-from bowstring.records import Message, Prompt, Role, Sampling, Trunk
+from bowstring.records import Completion, Message, Prompt, Role, Sampling, Trunk
 from bowstring.runs.asking import Asker
 from bowstring.synthesis.quality import Flaw, Quality
 
@@ -36,6 +36,10 @@ class Dropped(Exception):
         self.what = what
         self.key = key
         self.reason = reason
+
+
+class Cut(Unreadable):
+    """The answer ended at its token limit, and what there is of it cannot be parsed."""
 
 
 class Maker:
@@ -84,7 +88,7 @@ class Maker:
             try:
                 made = await self._read(role, what, asked, sampling, read, repair=repair)
             except Unreadable as error:
-                self.quality.invalid[what] += 1
+                (self.quality.cut if isinstance(error, Cut) else self.quality.invalid)[what] += 1
                 reason = str(error)
                 continue
             checked = check(made)
@@ -149,7 +153,7 @@ class Maker:
             )  # a refusal must not enter the set, and repeating the request seldom helps
         said = completion.text
         try:
-            return read(said)
+            return _parsed(completion, sampling, read)
         except Unreadable as error:
             if not repair:
                 raise
@@ -160,7 +164,7 @@ class Maker:
                 Trunk(()),
                 (*prompt.messages, Message("assistant", (said or "(nothing)",)), Message("user", (told,))),
             )
-            made = read((await self.askers[role].ask(repaired, sampling)).text)
+            made = _parsed(await self.askers[role].ask(repaired, sampling), sampling, read)
             self.quality.repaired[what] += 1
             return made
 
@@ -171,6 +175,15 @@ class Maker:
 
     def _number(self, key: str) -> int:
         return int.from_bytes(hashlib.sha256(f"{self._seed}/{key}".encode()).digest()[:4], "big") % 2**31
+
+
+def _parsed(completion: Completion, sampling: Sampling, read: Callable[[str], T]) -> T:
+    try:
+        return read(completion.text)
+    except Unreadable as error:
+        if completion.finish == "length":
+            raise Cut(f"the answer was cut at its limit of {sampling.max_tokens:,} tokens") from error
+        raise
 
 
 def validate_entry(model: type[M], raw: Any) -> M:

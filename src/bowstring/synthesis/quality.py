@@ -146,6 +146,7 @@ class Quality:
 
     made: Counter[str] = field(default_factory=Counter)
     invalid: Counter[str] = field(default_factory=Counter)  # answers that could not be parsed, by what was requested
+    cut: Counter[str] = field(default_factory=Counter)  # answers that ended at their token limit before
     repaired: Counter[str] = field(default_factory=Counter)
     flaws: Counter[str] = field(default_factory=Counter)
     dropped: list[dict[str, str]] = field(default_factory=list)
@@ -156,6 +157,7 @@ class Quality:
 
     def as_json(self) -> dict[str, Any]:
         counts = {name: dict(sorted(getattr(self, name).items())) for name in ("made", "invalid", "repaired", "flaws")}
+        counts |= {"cut": dict(sorted(self.cut.items()))} if self.cut else {}
         dropped = sorted(self.dropped, key=lambda d: (d["what"], d["key"]))
         reasons = dict(sorted(Counter(d["reason"] for d in dropped).items()))
         return counts | {"dropped": dropped, "dropped_by_reason": reasons, "checks": self.rates.as_json()}
@@ -165,6 +167,11 @@ class Quality:
         said = [f"made: {_listed(self.made)}"]
         if self.invalid:
             said.append(f"could not be parsed and were requested again: {_listed(self.invalid)}")
+        if self.cut:
+            said.append(
+                f"were cut at their token limit and requested again: {_listed(self.cut)}; the limits are fixed, so use "
+                "a model that thinks less, or turn its thinking off at its server"
+            )
         if self.repaired:
             said.append(f"repaired by the model itself: {_listed(self.repaired)}")
         said.append(f"flaws found: {_listed(self.flaws)}" if self.flaws else "no flaws found")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -64,8 +65,8 @@ class CupidPipeline:
     """Generates personas one by one, with three instances each."""
 
     def __init__(self, settings: CupidSynthesisSettings, seeds: Sequence[str], prompts: PromptFolder) -> None:
-        self.settings = settings
         self.form = form_of(settings.protocol, prompts)
+        self.settings = replace(settings, protocol="published" if self.form.verbatim else "bowstring")
         self._seeds = seeds
         self._attributes: list[Attributes] = self.form.attributes(settings.personas, settings.seed)
         get = prompts.get
