@@ -1,5 +1,6 @@
 """Published results beside a run as published: which are shown, what is said to differ, and when none may be."""
 
+import csv
 import json
 import re
 import shlex
@@ -78,7 +79,13 @@ def test_rows_of_the_same_setting_stand_under_the_users_own(evaluate):
     mine = [values[f"score.{name}"] for name in ("total", "persona", "profile", "schedule")]
     assert f"yours (30 of 10,000 questions) {' '.join(mine)}" in said
     assert "GPT-4o-mini 30.4 44.7 10.8 8.8" in said
-    assert said.index("yours (30") < said.index("GPT-4o-mini 30.4") < said.index("No other published results")
+    assert (
+        said.index("yours (30")
+        < said.index("GPT-4o-mini 30.4")
+        < said.index("Bowstring knows no other published results")
+    )
+    others = "split test_1, history full, shots 3; split test_1, history gold, shots 0; split test_1, history gold."
+    assert f"published results of this setting. It knows some of other settings: {others}" in said
     assert "68.0" not in said, "gold dialogues are another setting"
     assert "75.4" not in said, "three shots are another setting"
     assert models(out) == ["GPT-4o-mini", "Llama-3.1-8B", "Qwen2.5-7B", "Mistral (version not known)", "Llama-3.1-8B"]
@@ -92,11 +99,30 @@ def test_what_differs_is_said_beside_them(evaluate):
     assert found["types"] == ("persona", "all")
     assert found["data revision"][1] == found["instruction"][1] == "not known"
     assert "proxy judge" in found["judge"][1]
-    assert "precision, quantization and engine not known" in found["model"][1]
+    assert "precision, quantization and engine are not known" in found["model"][1]
+    assert found["prompts"][0] == "imported from the authors' code"
     assert "seed" not in found
     assert "top p" not in found
     for what, (yours, published) in found.items():
-        assert f"- {what}: yours {yours}; published {published}" in said
+        assert f"- {what[0].upper()}{what[1:]}. Yours: {yours}. Published: {published}." in said
+
+
+def test_the_revision_is_the_commit_that_was_read(evaluate):
+    said, out = evaluate("hicupid", "--split", "test_1", "--limit", "4")
+    commit = test_eval.metrics(out)["about"]["revision"][:12]
+    assert f"revision {commit}" in said
+    assert f"Data revision. Yours: {commit}. Published: not known." in said
+    assert commit in (out / "report.html").read_text().partition("Data revision")[2][:200]
+
+
+def test_settings_of_a_row_are_no_difference_to_a_run_that_has_them(evaluate):
+    said, out = evaluate("cupid", "--temperature", "1")
+    (beside,) = entry(out)["beside"]
+    assert [one["what"] for one in beside["rows"][0]["differences"]] == ["thinking tokens"]
+    assert "temperature" not in differences(out)
+    said, out = evaluate("cupid", "--temperature", "0.5")
+    assert differences(out)["temperature"] == ("0.5", "0.0")
+    assert "Claude 3.7 Sonnet was asked with temperature 1.0. Yours: 0.5." in said
 
 
 def test_settings_as_published_are_no_difference(evaluate):
@@ -156,10 +182,14 @@ def test_nothing_looks_comparable_on_the_mini_set(evaluate, benchmark):
 def test_nor_on_other_sets_whatever_they_are_called(evaluate, tmp_path):
     write_hicupid(tmp_path / "offline", users=4)
     write_hicupid(tmp_path / "12kimih" / "HiCUPID", users=4)  # a folder with the name of the published set
-    for data in ("offline", "12kimih/HiCUPID", "someone/HiCUPID"):
+    for data, called in (
+        ("offline", "the local folder offline"),
+        ("12kimih/HiCUPID", "the local folder 12kimih/HiCUPID"),
+        ("someone/HiCUPID", "someone/HiCUPID"),
+    ):
         said, out = evaluate("hicupid", "--limit", "3", "--split", "test_1", data=data, cwd=tmp_path)
         assert no_row_is_shown(out, said), data
-        assert f"the data is {data}" in said
+        assert f"the data is {called}, not 12kimih/HiCUPID from the hub" in said
     said, out = evaluate("cupid", "--limit", "3", data="kixlab/CUPID-Raw")
     assert no_row_is_shown(out, said)
 
@@ -189,8 +219,9 @@ def test_cupid_has_one_row_bounds_and_a_correlation(evaluate):
     }
     assert "inference.precision at most 50.0, inference.recall at most 65.0, inference.f1 at most 60.0" in said
     found = differences(out)
-    assert found["temperature"] == ("0.0", "1.0"), "Claude was asked at another temperature"
-    assert found["thinking tokens"] == ("none", "1024")
+    assert not {"temperature", "thinking tokens"} & {*found}, "these are settings of one row, not of the protocol"
+    assert "- Claude 3.7 Sonnet was asked with temperature 1.0. Yours: 0.0." in said
+    assert "- Claude 3.7 Sonnet was asked with thinking tokens 1024. Yours: none." in said
     assert found["matcher"][1] == "not known"
     assert "gpt-4o-2024-11-20" in found["judge"][1]
     assert "0.764. That is not a result of one run." in said
@@ -209,14 +240,14 @@ def test_a_difference_between_settings_is_not_a_row(evaluate):
 def test_the_judge_of_the_paper_is_the_same_by_name_only(evaluate):
     with Server(test_eval_cupid.answer) as judge:
         said, _ = evaluate("cupid", "--judge", judge.model("judge"), "--served-as", "judge=openai/gpt-4o-2024-11-20")
-    assert "published gpt-4o-2024-11-20; the same by name only" in said
+    assert "Published: gpt-4o-2024-11-20; equal by name, and no more is known." in said
 
 
 def test_a_sweep_has_the_rows_of_each_point(evaluate):
     said, out = evaluate("hicupid", "--split", "test_1", "--history", "full", "--history", "gold")
     assert "GPT-4o-mini 30.4 44.7 10.8 8.8" in said
     assert "GPT-4o-mini 68.0" in said
-    assert said.count("data revision: yours") == 1, "what holds for both is said once"
+    assert said.count("Data revision. Yours") == 1, "what holds for both is said once"
     points = json.loads((out / "sweep.json").read_text())["points"].values()
     assert [models(out / point["folder"])[-1:] for point in points] == [["Llama-3.1-8B"], ["Llama-3.1-8B"]]
 
@@ -224,7 +255,7 @@ def test_a_sweep_has_the_rows_of_each_point(evaluate):
 def test_page_and_tables_have_them_with_what_differs(evaluate, hub, tmp_path):
     _, out = evaluate("hicupid", "--split", "test_1", "--limit", "9")
     page = (out / "report.html").read_text()
-    for text in ("GPT-4o-mini", "30.4", "yours (9 of 10,000 questions)", "arXiv 2506.01262", "data revision: yours"):
+    for text in ("GPT-4o-mini", "30.4", "yours (9 of 10,000 questions)", "arXiv 2506.01262", "Data revision. Yours"):
         assert text in page
     ran = bowstring("report", out, "--out", tmp_path / "report", "--figures", "none", env=hub.env(tmp_path / "home"))
     assert ran.code == 0, ran.err
@@ -234,7 +265,13 @@ def test_page_and_tables_have_them_with_what_differs(evaluate, hub, tmp_path):
         (row,) = [line for line in table.splitlines() if "30.4" in line]
         assert "judge" in row, "a table may travel without its notes"
         assert "questions" in row
+        assert "12kimih/HiCUPID" in table, "and without its run"
     assert "proxy judge" in tables[".md"]
+    about = test_eval.metrics(out)["about"]
+    assert f"revision {about['revision'][:12]} · split test\\_1 · 9 of 30 questions" in tables[".md"]
+    rows = list(csv.DictReader(tables[".csv"].splitlines()))
+    assert {row["protocol"] for row in rows} == {"published"}
+    assert [row["revision"] for row in rows[:3]] == [about["revision"], about["revision"], ""]
 
 
 @pytest.mark.parametrize("name", HUB_IDS)

@@ -260,7 +260,7 @@ def _prepare(
         blocks = (
             about_run(benchmark, loaded, standing, items, configuration),
             partial(_controls, benchmark, items, options.store_path.parent / CONTROLS_FOLDER),
-            partial(published_beside, benchmark, published),
+            partial(published_beside, benchmark, published, prompts),
         )
         evaluations.append(
             Evaluation(name, items, configuration, folder, benchmark.codec, page, longer, blocks, standing.note)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from bowstring.benchmarks.interface import Benchmark
 from bowstring.benchmarks.published_results import Known, PublishedResults, Row
+from bowstring.prompts import PromptFolder
 from bowstring.records import item_and_answer
+from bowstring.runs.about import read_about, short_revision
 from bowstring.runs.runner import Record
 
 NAME = "published_results"
@@ -26,7 +28,11 @@ _THINKING = ("thinking_tokens", "template_args")  # parts of a configuration tha
 
 
 def published_beside(
-    benchmark: Benchmark, results: PublishedResults | None, metrics: Mapping[str, Any], records: Sequence[Record]
+    benchmark: Benchmark,
+    results: PublishedResults | None,
+    prompts: PromptFolder,
+    metrics: Mapping[str, Any],
+    records: Sequence[Record],
 ) -> dict[str, Any]:
     """The entry of metrics.json with the published results beside a run; none if it is not as published."""
     configuration = metrics["config"]
@@ -35,11 +41,13 @@ def published_beside(
     found: dict[str, Any] = {
         "paper": results.paper,
         "arxiv": results.arxiv,
+        "data": results.data,
         "known_settings": _known_settings(results),
+        "settings": [dict(pairs) for pairs in dict.fromkeys(tuple(row.setting.items()) for row in results.rows)],
         "left_out": _why_left_out(benchmark, results, configuration),
     }
     if found["left_out"] is None:
-        run = _Run(benchmark, results, metrics, records)
+        run = _Run(benchmark, results, prompts, metrics, records)
         found["beside"] = [run.beside(split) for split in run.splits]
         found["correlations"] = [one.model_dump(mode="json") for one in results.correlations]
     return {NAME: found}
@@ -65,9 +73,11 @@ def _fields(benchmark: Benchmark) -> set[str]:
 
 def _why_left_out(benchmark: Benchmark, results: PublishedResults, configuration: Mapping[str, Any]) -> str | None:
     name, judge = str(configuration["data"]["name"]), configuration["judge"]
-    if Path(name).exists() or name.lower() != results.data.lower():
+    path = Path(name).expanduser()
+    if path.exists() or name.lower() != results.data.lower():
+        kind = "the local folder " if path.is_dir() else "the local file " if path.exists() else ""
         return (
-            f"the data is {name}, not {results.data} from the hub; no published result may be compared "
+            f"the data is {kind}{name}, not {results.data} from the hub; no published result may be compared "
             "with these scores"
         )
     if judge in benchmark.judges:
@@ -87,10 +97,16 @@ class _Run:
     """A run, as what published results are compared with."""
 
     def __init__(
-        self, benchmark: Benchmark, results: PublishedResults, metrics: Mapping[str, Any], records: Sequence[Record]
+        self,
+        benchmark: Benchmark,
+        results: PublishedResults,
+        prompts: PromptFolder,
+        metrics: Mapping[str, Any],
+        records: Sequence[Record],
     ) -> None:
         self._benchmark = benchmark
         self._results = results
+        self._prompts = prompts
         self._metrics = metrics
         self._configuration: Mapping[str, Any] = metrics["config"]
         whole = "" in results.items
@@ -113,8 +129,6 @@ class _Run:
         rows = [row for row in self._results.rows if self._fits(row.setting, split) and row.values.keys() & values]
         bounds = [b for b in self._results.bounds if self._fits(b.setting, split) and b.metric in values]
         changes = [c for c in self._results.changes if self._fits(c.setting, split)]
-        differing = [self._differing_requests(row) for row in rows]
-        common = [one for one in differing[0] if all(one in others for others in differing)] if rows else []
         unknown = [name for name in rows[0].setting if all(row.setting[name] is None for row in rows)] if rows else []
         return {
             "split": split,
@@ -122,10 +136,14 @@ class _Run:
             "items": self._items[split],
             "of_items": self._results.items.get(split),
             "values": values,
-            "rows": [self._shown(row, own, common, unknown) for row, own in zip(rows, differing, strict=True)],
+            "rows": [self._shown(row, unknown) for row in rows],
             "bounds": [one.model_dump(mode="json") for one in bounds],
             "changes": [one.model_dump(mode="json") for one in changes],
-            "differences": [*self._differences(split), *common, *(self._unknown(name, split) for name in unknown)],
+            "differences": [
+                *self._differences(split),
+                *(self._differing_requests(rows) if rows else ()),
+                *(self._unknown(name, split) for name in unknown),
+            ],
         }
 
     def _values(self, split: str) -> dict[str, Any]:
@@ -151,34 +169,31 @@ class _Run:
         known = self._results.unless_named | {name: value for name, value in setting.items() if value is not None}
         return all(self._setting_of(name, split) == value for name, value in known.items() if name in setting)
 
-    def _shown(
-        self,
-        row: Row,
-        differing: Sequence[Mapping[str, Any]],
-        common: Sequence[Mapping[str, Any]],
-        unknown: Sequence[str],
-    ) -> dict[str, Any]:
+    def _shown(self, row: Row, unknown: Sequence[str]) -> dict[str, Any]:
         not_known = [name for name, value in row.setting.items() if value is None and name not in unknown]
         return {
             **row.model_dump(mode="json", exclude={"requests"}),
             "not_known": [*not_known, *(["training"] if row.training is None else [])],
-            "differences": [one for one in differing if one not in common],
+            "differences": self._requests_of(row),
         }
 
     def _differences(self, split: str) -> list[dict[str, Any]]:
         """What differs from all published results, or is not known of them."""
         of = self._configuration
-        found = [
-            _difference("model", of["model"], f"as named; version, precision, quantization and engine {NOT_KNOWN}")
-        ]
+        unnamed = f"their version, precision, quantization and engine are {NOT_KNOWN}"
+        found = [_difference("model", of["model"], f"the models that are named with the results; {unnamed}")]
         for role, judge in self._results.judges.items():
             yours = str(of.get(role) or of["judge"])
             same = any(mark in yours.lower() for mark in judge.marks)
             published = NOT_KNOWN if judge.name is None else judge.name
-            found.append(_difference(role, yours, f"{published}; the same by name only" if same else published))
-        revision = of["data"]["revision"] or "the newest when it was fetched"
-        found.append(_difference("data revision", revision, NOT_KNOWN))
-        found.append(_difference("prompts", "those of --prompts", f"the authors'; their version is {NOT_KNOWN}"))
+            found.append(
+                _difference(role, yours, f"{published}; equal by name, and no more is known" if same else published)
+            )
+        revision = about.revision if (about := read_about(self._metrics.get("about"))) else of["data"]["revision"]
+        found.append(_difference("data revision", short_revision(revision) or NOT_KNOWN, NOT_KNOWN))
+        found.append(
+            _difference("prompts", self._imported_prompts(), f"a version of the authors' prompts that is {NOT_KNOWN}")
+        )
         if self._items[split] != (whole := self._results.items.get(split)):
             all_of_them = NOT_KNOWN if whole is None else f"{whole:,}"
             found.append(_difference(self._benchmark.item.many, f"{self._items[split]:,}", all_of_them))
@@ -194,21 +209,42 @@ class _Run:
             found.append(_difference("lost", ", ".join(f"{n:,} {name}" for name, n in lost.items()), NOT_KNOWN))
         return found
 
+    def _imported_prompts(self) -> str:
+        changed = self._prompts.changed_since_import()
+        if changed is None:
+            return "the files of --prompts; nothing says how they were imported"
+        imported = "imported from the authors' code"
+        return f"{imported}, and then changed ({', '.join(changed)})" if changed else imported
+
     def _narrowed(self, name: str) -> Sequence[str] | None:
         yours, published = self._configuration["settings"].get(name), self._defaults.get(name)
         return yours if yours is not None and published and len(yours) < len(published) else None
 
-    def _differing_requests(self, row: Row) -> list[dict[str, Any]]:
-        """Settings of requests and searches in which the run differs from a row."""
+    def _requests(self, *, but: Collection[str]) -> dict[str, Any]:
+        """The run's settings of requests and searches."""
         yours = self._configuration["settings"] | {name: self._configuration.get(name) for name in _THINKING}
-        left_out = {*_CHOOSING, *self._results.without_effect, *row.setting}
+        left_out = {*_CHOOSING, *self._results.without_effect, *but}
+        return {name: value for name, value in yours.items() if name not in left_out}
+
+    def _differing_requests(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
+        """Settings in which the run differs from the published protocol, unless it asks as all of these rows did."""
         found = []
-        for name in (name for name in yours if name not in left_out):
+        for name, value in self._requests(but={name for row in rows for name in row.setting}).items():
             default = self._defaults.get(name)
-            published = row.requests.get(name, self._results.requests.get(name, default))
-            if yours[name] != published and (name in row.requests or yours[name] != default):
-                found.append(_difference(name.replace("_", " "), _plain(yours[name]), _plain(published)))
+            published = self._results.requests.get(name, default)
+            as_rows = all(name in row.requests and row.requests[name] == value for row in rows)
+            if value not in (published, default) and not as_rows:
+                found.append(_difference(name.replace("_", " "), _plain(value), _plain(published)))
         return found
+
+    def _requests_of(self, row: Row) -> list[dict[str, Any]]:
+        """Settings in which the model of a row was asked in another way than the published protocol, and than yours."""
+        yours = self._requests(but=row.setting)
+        return [
+            _difference(name.replace("_", " "), _plain(yours.get(name)), _plain(published))
+            for name, published in row.requests.items()
+            if yours.get(name) != published
+        ]
 
     def _unknown(self, name: str, split: str) -> dict[str, Any]:
         return _difference(name, _plain(self._setting_of(name, split)), NOT_KNOWN)

@@ -8,12 +8,14 @@ from typing import Any
 
 from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.benchmarks.published_rows import NAME, NOT_KNOWN, in_words
+from bowstring.benchmarks.standing import about_of
 from bowstring.metrics.measures import MetricSet
 from bowstring.reports.tables import Table
+from bowstring.runs.about import captions, columns
 
 DIFFERING = "What differs, or is not known to be equal:"
 KNOWN = "Settings with published results:"
-NO_OTHERS = "No other published results are known to Bowstring."
+NO_OTHERS = "Bowstring knows no other published results of {}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +39,39 @@ def published_sections(metrics: Mapping[str, Any]) -> list[Section]:
         return [Section(f"No published results are shown: {found['left_out']}.")]
     metric_set, items = metrics_of(metrics), benchmark_of(metrics).item.many
     sections = [_section(one, source, items, metric_set) for one in found["beside"]]
-    if not all(one["rows"] for one in found["beside"]):
+    all_shown = all(one["rows"] for one in found["beside"])
+    if not all_shown:
         sections.append(Section(KNOWN, differing=found["known_settings"]))
     lines = [
         f"Across models, {one['of']} have a correlation of {' and '.join(one['metrics'])} of {one['value']}. That is "
         "not a result of one run."
         for one in found["correlations"]
     ]
-    return [*sections, Section("", lines=[*lines, NO_OTHERS])]
+    if all_shown:
+        lines.append(_about_others(found))
+    return [*sections, Section("", lines=lines)]
+
+
+def _about_others(found: Mapping[str, Any]) -> str:
+    """That no other results of these settings are known, and of which settings there are some."""
+    beside = found["beside"]
+    shown = {_named(row["setting"]) for one in beside for row in one["rows"]}
+    # Earlier runs have no settings apart from their words.
+    others = dict.fromkeys(_named(setting) for setting in found.get("settings", ()))
+    named = "; ".join(setting for setting in others if setting not in shown)
+    line = NO_OTHERS.format("this setting" if len(beside) == 1 else "these settings")
+    return f"{line} It knows some of other settings: {named}." if named else line
+
+
+def _named(setting: Mapping[str, Any]) -> str:
+    """A setting without what is not known of it."""
+    return ", ".join(f"{name} {value}" for name, value in setting.items() if value is not None)
 
 
 def published_tables(metrics: Mapping[str, Any]) -> list[Table]:
     """The sections with rows as tables. What differs is named in every row, because a table may travel alone."""
-    found = []
+    about, found = about_of(metrics), []
+    yours = columns(about)
     sections, beside = published_sections(metrics), metrics.get(NAME, {}).get("beside", ())
     for section, one in zip(sections, beside, strict=False):
         if section.rows:
@@ -62,7 +84,11 @@ def published_tables(metrics: Mapping[str, Any]) -> list[Table]:
                 *section.lines,
             ]
             name = "-".join(filter(None, ("published", one["split"])))
-            found.append(Table(name, [*section.columns, "differs, or not known"], rows, notes))
+            published = dict.fromkeys(yours, "") | {"data": metrics[NAME].get("data", ""), "protocol": "published"}
+            of = [yours, yours, *([published] * (len(rows) - 2))]
+            heads = [*section.columns, "differs, or not known"]
+            clusters = benchmark_of(metrics).cluster.many
+            found.append(Table(name, heads, rows, notes, clusters, captions(about), of))
     return found
 
 
@@ -82,7 +108,10 @@ def _section(one: Mapping[str, Any], source: str, items: str, metric_set: Metric
     rows += [[_label(row), *(number(row["values"].get(name), name) for name in names)] for row in one["rows"]]
     differing = [_in_words(difference) for difference in one["differences"]]
     for row in one["rows"]:
-        differing += [f"{row['model']}, {_in_words(difference)}" for difference in row["differences"]]
+        differing += [
+            f"{row['model']} was asked with {what['what']} {what['published']}. Yours: {what['yours']}."
+            for what in row["differences"]
+        ]
     return Section(
         f"Published results of {setting}, as far as that is known. Source: {source}.",
         ["", *names],
@@ -105,7 +134,8 @@ def _label(row: Mapping[str, Any]) -> str:
 
 
 def _in_words(difference: Mapping[str, Any]) -> str:
-    return f"{difference['what']}: yours {difference['yours']}; published {difference['published']}"
+    what, yours, published = (difference[name] for name in ("what", "yours", "published"))
+    return f"{what[0].upper()}{what[1:]}. Yours: {yours}. Published: {published}."
 
 
 def _other_results(one: Mapping[str, Any], metric_set: MetricSet) -> list[str]:

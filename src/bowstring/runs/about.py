@@ -78,11 +78,16 @@ def read_about(value: object) -> About | None:
         return None
 
 
+def short_revision(revision: str | None) -> str:
+    """A commit as it is shown; empty if there is none."""
+    return (revision or "")[:_COMMIT]
+
+
 def facts(about: About) -> dict[str, str]:
     """The parts of the sentence by what they are of, in order."""
     found = {"data set": about.data + _KINDS.get(about.kind, "")}
     if about.revision:
-        found["revision"] = f"revision {about.revision[:_COMMIT]}"
+        found["revision"] = f"revision {short_revision(about.revision)}"
     if about.splits:
         many = len(about.splits) > 1
         found["split"] = f"splits {_joined(about.splits)} together" if many else f"split {about.splits[0]}"
