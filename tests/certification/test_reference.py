@@ -53,6 +53,8 @@ def test_an_exception_is_reported_with_its_cause(reference):
 def test_what_is_missing_in_its_environment_is_named(reference):
     with pytest.raises(UsageError, match=r"lacks no_such_package; install the requirements"):
         reference.check(["json", "no_such_package"])
+    with pytest.raises(UsageError, match=r"lacks no_such_parent.child, no_such_package; install"):
+        reference.check(["json", "no_such_parent.child", "no_such_package"])
     reference.check(["json"])
 
 

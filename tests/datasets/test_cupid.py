@@ -16,6 +16,7 @@ from bowstring.benchmarks.export import export
 from bowstring.benchmarks.loading import load, load_cupid, read
 from bowstring.errors import DataError, UsageError
 from bowstring.files.names import safe_file_name
+from tests.support.command import bowstring
 
 
 def by_key(data) -> dict[str, object]:
@@ -308,6 +309,8 @@ def test_the_output_folder_of_the_authors_pipeline_is_its_instances(tmp_path, cu
     write_raw(tmp_path / "data")
     assert problems(tmp_path) == []
     assert by_key(load(str(tmp_path))) == by_key(load_cupid("mini"))
+    ran = bowstring("data", "validate", tmp_path)
+    assert ran.out == f"{tmp_path} (instances/ is read, 12 files): no problems\n"
 
 
 def test_extra_columns_are_ignored_and_optional_ones_may_be_missing(tmp_path):

@@ -16,6 +16,7 @@ from bowstring.benchmarks.hicupid.types import Judgement
 from bowstring.benchmarks.loading import load_cupid, load_hicupid
 from tests.support.command import bowstring
 from tests.support.hub import COMMIT, OLDER, Hub, files_below
+from tests.support.server import Server
 
 
 @pytest.fixture
@@ -69,7 +70,25 @@ def test_only_the_files_of_the_asked_splits_are_fetched(hub, tmp_path):
         assert missing.err.endswith("is not in the cache, and the hub cannot be reached\n")
     again = bowstring("data", "export", "someone/HiCUPID", tmp_path / "o3", "--split", "test_2", env=offline)
     assert again.code == 0, again.err
-    assert "The hub was not reached" in again.err
+    assert again.err.count("The hub was not reached") == 1
+    with Server() as server:
+        asked = ["eval", "hicupid", "--model", server.model("m"), "--judge", "builtin", "--limit", "1"]
+        ran = bowstring(*asked, "--data", "someone/HiCUPID", "--split", "test_2", "--out", tmp_path / "r", env=offline)
+    assert ran.code == 0, ran.err
+    assert ran.err.count("The hub was not reached") == 1
+
+
+def test_a_set_with_training_data_alone_has_the_split_train_everywhere(tmp_path):
+    assert bowstring("data", "export", "mini/cupid", tmp_path / "set").code == 0
+    train = {"data/train-00000-of-00001.parquet": (tmp_path / "set" / "test.parquet").read_bytes()}
+    with Hub({"someone/CUPID": train}) as hub, Server() as server:
+        env = hub.env(tmp_path / "home")
+        described = bowstring("data", "info", "someone/CUPID", "--tokenizer", "none", env=env)
+        asked = ["eval", "cupid", "--model", server.model("m"), "--judge", "builtin", "--limit", "1"]
+        ran = bowstring(*asked, "--data", "someone/CUPID", "--out", tmp_path / "r", env=env)
+    assert "split train" in ran.out
+    (row,) = [line for line in described.out.splitlines() if line.split()[-1:] == ["12"]]
+    assert row.split()[0] == "train"
 
 
 def test_judge_transcripts_are_fetched_without_the_rest_of_their_set(hicupid_folder, tmp_path):

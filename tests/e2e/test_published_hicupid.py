@@ -84,6 +84,24 @@ def test_a_run_with_other_settings_is_not_called_published(words, tmp_path, more
     assert note == f"asked and scored as published (--protocol published){but}"
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--both-orders", "--protocol published judges in one order; leave out --both-orders\n"),
+        (
+            "--retrieval-only",
+            "--retrieval-only asks no model and no judge, so it has no protocol; leave out --protocol",
+        ),
+    ],
+)
+def test_only_the_option_that_was_given_is_refused(tmp_path, option, said):
+    given = ["--history", "bm25/utterance/5", "--protocol", "published", option]
+    ran = bowstring("eval", "hicupid", *given, "--model", "python:json:dumps", "--out", tmp_path / "r")
+    assert ran.code == 2
+    assert said in ran.err
+    assert sum(name in ran.err for name in ("--both-orders", "--retrieval-only")) == 1
+
+
 def note_of(words, out) -> list[str]:
     _, _, found, _ = run(words, out, digest_answer, "--limit", "2")
     return [one for one in found["notes"] if "as published" in one or "imported" in one]
@@ -189,7 +207,8 @@ def test_what_cannot_be_read_is_a_tie_and_counts(words, tmp_path):
         "a verdict that cannot be read is a tie": tied,
         "a verdict that cannot be read is NO": 60 - tied,
     }
-    assert "by the rules of the other protocol (bowstring): no value" in " ".join(ran.out.split())
+    assert f"score.total no value {total:.1f} (n 60)" in " ".join(ran.out.split())
+    assert "no value" in (tmp_path / "r" / "report.html").read_text()
 
 
 def test_our_own_run_says_the_authors_number_too(tmp_path):

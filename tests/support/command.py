@@ -25,6 +25,7 @@ from types import ModuleType
 from typing import Any
 
 from bowstring.cli import main
+from bowstring.datasets import hub
 from bowstring.runs import folder
 
 PROGRAM = Path(sys.executable).with_name("bowstring")
@@ -84,6 +85,7 @@ def _call(arguments: list[str], env: dict[str, str], cwd: Path | None) -> Ran:
         warnings.resetwarnings()
         warnings.simplefilter("error")
         folder._without_locks.clear()  # a process says it once per file system
+        hub._from_cache.clear()  # and once per set
         try:
             main()
         except SystemExit as ended:

@@ -55,23 +55,6 @@ class RunAnswer:
     judgement: str | None
 
 
-def by_other_protocol(metrics: Mapping[str, Any], metrics_of: Callable[[str], MetricSet], items: str) -> list[str]:
-    """A line with the values by the other protocol and the rules that make the difference, if there is one."""
-    rules = metrics.get("differences", {}).get("rules", {})
-    if not rules:
-        return []
-    other = "published" if metrics.get("protocol") != "published" else "bowstring"
-    scales, values = metrics_of(other), metrics.get("protocols", {}).get(other, {})
-    of = metrics.get("protocols_n", {}).get(other, {})  # not in runs of an earlier version
-    said = ", ".join(
-        f"{name} {scales.number(value, name)}" + (f" (n {of[name]:,})" if name in of else "")
-        for name, value in values.items()
-    )
-    causes = "; ".join(f"{rule} ({n:,} {items.removesuffix('s') if n == 1 else items})" for rule, n in rules.items())
-    scored = f"The same answers, scored by the rules of the other protocol ({other}): {said or 'no value'}."
-    return [f"{scored} The difference: {causes}."]
-
-
 class View:
     def item(self, record: Record) -> Item:
         """A record as an item of the page's list."""

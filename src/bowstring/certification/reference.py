@@ -14,7 +14,18 @@ from bowstring.errors import RunError, UsageError
 _KEPT = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR", "TEMP")
 _SHORT = 10  # characters of a commit
 _CAUSED = "The above exception was the direct cause of the following exception:"
-_FIND = "import importlib.util, sys; print(*(n for n in sys.argv[1:] if importlib.util.find_spec(n) is None))"
+# find_spec raises for a name with a dot if its parent is missing.
+_FIND = """
+import importlib.util, sys
+
+def is_missing(name):
+    try:
+        return importlib.util.find_spec(name) is None
+    except ModuleNotFoundError:
+        return True
+
+print(*filter(is_missing, sys.argv[1:]))
+"""
 
 
 def commit_of(checkout: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,7 @@ from bowstring.settings import Limits, Option
 
 if TYPE_CHECKING:
     from bowstring.datasets.dataset import DataSet
+    from bowstring.datasets.reading import Reading
 
 _MINI = ", ".join(f"mini/{b.name}" for b in registry.all_benchmarks() if b.has_bundled_set)
 app = typer.Typer(
@@ -118,8 +120,19 @@ def validate(
             counts.append("not searched for personal information")
         elif findings:
             counts.append(counted(len(findings), "finding") + " of personal information")
-        print(f"{plain(src)}: {', '.join(counts) if problems or warnings or findings else 'no problems'}")
+        at = f"{plain(src)}{_where_inside(readings)}"
+        print(f"{at}: {', '.join(counts) if problems or warnings or findings else 'no problems'}")
     return 2 if problems or findings else 0
+
+
+def _where_inside(readings: Sequence[Reading[DataSet]]) -> str:
+    """The folder inside a set that all its files are read from, if they are many: others are ignored."""
+    from bowstring.datasets.sources import paths_of
+
+    paths = [path for reading in readings if reading.data for path in paths_of(reading.data.parts)]
+    folders = {path.rpartition("/")[0] for path in paths if path.endswith(".json")}
+    inside = next(iter(folders), "")
+    return f" ({inside}/ is read, {len(paths):,} files)" if inside and len(folders) == 1 else ""
 
 
 @app.command()

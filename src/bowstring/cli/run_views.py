@@ -16,6 +16,7 @@ from bowstring.benchmarks.of_run import benchmark_of, metrics_of
 from bowstring.benchmarks.standing import about_of, abouts_of_points
 from bowstring.cli.output import counted, plain
 from bowstring.cli.progress import short
+from bowstring.cli.protocol_views import print_protocols
 from bowstring.cli.published_views import print_published
 from bowstring.metrics.comparing import DIFFERING, least_clusters
 from bowstring.metrics.measures import MetricSet
@@ -191,6 +192,7 @@ def print_run(run: Run, to: Console) -> None:
     to.print()
     to.print(table if shown else "There are no scores.")
     _print_splits(m, metric_set, to)
+    print_protocols(m, metric_set, to)
     _print_controls(m, metric_set, to)
     print_published([m], to)
     if lacking:

@@ -17,6 +17,7 @@ from bowstring.files.safe_yaml import ParseError
 from bowstring.files.strict_json import parse_strict_json
 
 _log = logging.getLogger("bowstring")
+_from_cache: set[tuple[str, str]] = set()  # sets and commits that a warning was printed of: once per process
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,9 @@ def _without_hub(repo_id: str, revision: str | None, into: Path | None, reason: 
     if not commit or not folder.is_dir():
         at = f" at revision {revision}" if revision else ""
         raise FetchError(f"{repo_id}{at} is not in the cache and the hub cannot be reached: {reason}") from cause
-    _log.warning("The hub was not reached (%s); using %s at commit %s from the cache", reason, repo_id, commit[:12])
+    if (repo_id, commit) not in _from_cache:
+        _from_cache.add((repo_id, commit))
+        _log.warning("The hub was not reached (%s); using %s at commit %s from the cache", reason, repo_id, commit[:12])
     noted = _listing_file(cache, commit)
     return Snapshot(folder, commit, _noted(noted))
 

@@ -47,7 +47,7 @@ def describe(data: CupidSet, counter: TokenCounter | None) -> Description:
     return Description(
         about=about,
         headline=f"CUPID: {personas:,} personas, {n:,} instances, {contexts:,} contexts",
-        counts=CountTable(("instances", *INSTANCE_TYPES, "all"), [["test", *counts, f"{n:,}"]]),
+        counts=CountTable(("instances", *INSTANCE_TYPES, "all"), [[" and ".join(data.splits), *counts, f"{n:,}"]]),
         items=n,
         summary=(
             f"{n:,} instances of {personas:,} personas: a request, the sessions that came before it, and the "

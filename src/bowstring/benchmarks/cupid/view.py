@@ -7,14 +7,12 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from bowstring.benchmarks.cupid import scores
 from bowstring.benchmarks.figures import Figure, Histogram, Scatter, lengths_figure
 from bowstring.benchmarks.view import (
     Item,
     Record,
     RunAnswer,
     View,
-    by_other_protocol,
     ending_in_words,
     failure_in_words,
     present,
@@ -96,9 +94,6 @@ class CupidView(View):
             f"Inference: {inferred}, over checklist items pooled as published, and by instance. Generation: {rated}. "
             "Higher is better."
         )
-
-    def remarks(self, metrics: Mapping[str, Any]) -> list[str]:
-        return by_other_protocol(metrics, scores.metrics, "instances")
 
     def fragment(self) -> Traversable:
         return files("bowstring.benchmarks.cupid") / "page.html"

@@ -173,9 +173,13 @@ class HicupidSettings:
             raise UsageError(f"--retrieval-only --history {self.history}: expected a search, such as bm25/utterance/5")
         if self.retrieval_only and (self.shots or self.both_orders or self.instruction != "system"):
             raise UsageError("--retrieval-only uses no model; leave out --shots, --instruction and --both-orders")
-        if self.protocol == "published" and (self.both_orders or self.retrieval_only):
-            raise UsageError("--protocol published judges in one order; leave out --both-orders and --retrieval-only")
-
+        if self.protocol == "published" and self.both_orders:
+            raise UsageError("--protocol published judges in one order; leave out --both-orders")
+        if self.protocol == "published" and self.retrieval_only:
+            raise UsageError(
+                "--retrieval-only asks no model and no judge, so it has no protocol; leave out --protocol published "
+                "(--bm25-tokens whitespace searches as the authors do)"
+            )
         if self.task == "choose" and (self.both_orders or self.retrieval_only or self.protocol == "published"):
             raise UsageError(
                 "--task choose asks no judge; leave out --both-orders, --retrieval-only and --protocol published"

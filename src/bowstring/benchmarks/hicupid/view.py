@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -25,7 +24,6 @@ from bowstring.benchmarks.view import (
     Record,
     RunAnswer,
     View,
-    by_other_protocol,
     ending_in_words,
     failure_in_words,
     present,
@@ -118,9 +116,8 @@ class HicupidView(View):
         if "floors" in metrics:
             return choice_remarks(metrics)
         scored = "score.total" in metrics["metrics"]
-        by = partial(metrics_by, metrics["config"].get("judge"))
-        lines = [ranges_of_scores(by(metrics.get("protocol", "bowstring")))] if scored else []
-        lines += by_other_protocol(metrics, by, "questions")
+        metric_set = metrics_by(metrics["config"].get("judge"), metrics.get("protocol", "bowstring"))
+        lines = [ranges_of_scores(metric_set)] if scored else []
         if metrics.get("answer_is_a") is not None:
             chose, words = metrics["judge_chose_a"], metrics["words"]
             said = f"answers on side A: {metrics['answer_is_a']:.1%}"
