@@ -12,18 +12,22 @@ from bowstring.cli.output import counted, plain
 
 def print_certificate(found: Certificate, to: Console) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="dim")
-    for n, head in enumerate(("case", "what", "compared", "equal", "different")):
+    for n, head in enumerate(("case", "what", "compared", "equal", "different", "cause")):
         table.add_column(head, justify="right" if n >= 2 else "left", no_wrap=True)
     before = None
     compared = [row for row in found.rows if row.what != ENDS]
+    # Causes are long: the rows have their numbers.
+    causes = {cause: n for n, cause in enumerate(dict.fromkeys(r.cause for r in compared if r.different), start=1)}
     for row in compared:
         shown = "" if row.case == before else plain(row.case)
-        table.add_row(shown, plain(row.what), *(f"{n:,}" for n in (row.compared, row.equal, row.different)))
+        cause = str(causes[row.cause]) if row.different else ""
+        table.add_row(shown, plain(row.what), *(f"{n:,}" for n in (row.compared, row.equal, row.different)), cause)
         before = row.case
     to.print(table)
-    for row in compared:
-        if row.different:
-            to.print(f"! {plain(row.case)}, {plain(row.what)}: {plain(row.cause)}", style="yellow", markup=False)
+    if causes:
+        to.print("\nCauses, from the first difference of a row")
+    for cause, n in causes.items():
+        to.print(f"{n}. {plain(cause)}", style="yellow", markup=False)
     ends = [row for row in found.rows if row.what == ENDS]
     if ends:
         to.print("\nAnswers on which the reference ends without a number")
