@@ -36,7 +36,6 @@ def print_protocols(m: Mapping[str, Any], metric_set: MetricSet, to: Console) ->
     to.print("The rules that make the difference", style="dim", markup=False)
     for rule, n in rules.items():
         to.print(f"- {plain(rule)} ({n:,} {item.one if n == 1 else item.many})", style="dim", markup=False)
-    to.print()
 
 
 def _value(m: Mapping[str, Any], protocol: str, name: str, metric_set: MetricSet) -> str:
