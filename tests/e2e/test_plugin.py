@@ -370,6 +370,6 @@ def test_what_its_paper_reports_stands_beside_runs_on_the_published_data(diary, 
     said = in_its_own_words(" ".join(shown.out.split()))
     assert "yours (12 of 18 questions)" in said
     assert "Recaller (training not known) 61.5" in said
-    assert "- questions: yours 12; published 18" in said
+    assert "- Questions. Yours: 12. Published: 18." in said
     assert "61.5" not in kept.out
-    assert "the data is diaries, not someone/diary from the hub" in " ".join(kept.out.split())
+    assert "the data is the local folder diaries, not someone/diary from the hub" in " ".join(kept.out.split())
