@@ -4,9 +4,9 @@
     python bench/truth_judge.py --set DIR                                # totals of cheats and gold on a generated set
     python bench/truth_judge.py FILE --errors                            # and every answer that is misjudged
 
-A labelled answer is a row of tests/judging/answers/README.md. Balanced accuracy is the mean of the shares of right
-and of wrong answers that are judged as such; chance is 0.5. Intervals allow for answers to one question. Profile rows
-whose profile is not one of the generator's are left out: the truth of a set has the values of its own profiles only.
+Labelled answers are described in tests/judging/answers/README.md. Balanced accuracy is the mean of the shares of right
+and of wrong answers that are judged as such; chance is 0.5. Intervals allow for answers to one question. An answer with
+the label of a stance is judged twice: for a user who likes the subject, and for one who avoids it.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import json
 import random
 import time
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 
 from bowstring.benchmarks.hicupid.mentions import MentionFinder
@@ -31,52 +32,72 @@ from bowstring.synthesis.banks import fill
 WEIGHTS = {"persona": 25 * 50, "profile": 5 * 50, "schedule": 10 * 50}
 
 
-def question_of(row):
-    return Question(
-        "test_2",
-        0,
-        0,
-        row["type"],
-        row["question"],
-        row.get("personalized_answer", ""),
-        row.get("general_answer", ""),
-        (),
-        Persona(**row["persona"]) if row["persona"] else None,
-        Profile(**row["profile"]) if row["profile"] else None,
-        Schedule(**row["schedule"]) if row["schedule"] else None,
-    )
-
-
 def passes(truth, question, answer):
     if question.type == "schedule":
         return bool(read_satisfaction(truth.satisfaction(question, answer)))
     return read_pairwise(truth.pairwise(question, answer, answer_is="A")) == "tie"
 
 
+NOBODY = {"age": "", "gender": "", "personality": "", "occupation": "", "income_range": ""}
+SIDES = {"for": "POS", "against": "NEG"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """An answer to a question of one user, and whether it is right."""
+
+    name: str
+    group: str
+    question: Question
+    truth: Truth
+    answer: str
+    right: bool
+
+
 class Rows:
-    """Judges labelled rows, each with the ground truth of its own field."""
+    """Cases of labelled rows, each with the ground truth of its own field."""
 
     def __init__(self):
         self._known: dict = truth_of(OfflineHicupid(Sizes(1, 25, 1, 1, 1, 1), 0))
         self._truths = {}
 
-    def truth_of(self, row):
-        key = json.dumps([row["type"], row["field"], row["clash"]])
+    def cases(self, row):
+        """The cases of a row; none if its profile is not one of the generator's, of which alone the truth knows."""
+        truth = self._truth(row)
+        if "label" not in row:  # a row of the first two halves
+            if row["profile"] and not any(
+                row["profile"][a["field"]] in a["of"] for a in self._known["aspects"].values()
+            ):
+                return
+            sentiment = row["persona"]["sentiment"] if row["persona"] else f"clash {row['clash']}"
+            asked = question(row, row["persona"] and Persona(**row["persona"]), row["profile"], row["schedule"])
+            yield Case(row["id"], sentiment, asked, truth, row["answer"], row["right"])
+        elif row["type"] == "schedule":
+            asked = question(row, None, None, {"datetime": row["question"], "event": row["appointment"]})
+            yield Case(row["id"], f"clash {row['clash']}", asked, truth, row["answer"], row["label"] == "right")
+        else:
+            for side in (row["side"],) if row["type"] == "profile" else SIDES:
+                persona = Persona(row["category"], "", row["subject"], SIDES[side])
+                asked = question(row, persona, row.get("profile"), None)
+                yield Case(row["id"], persona.sentiment, asked, truth, row["answer"], row["label"] in (side, "right"))
+
+    def _truth(self, row):
+        category = row["persona"]["category"] if row.get("persona") else ""
+        key = json.dumps([row["type"], row.get("field"), row.get("clash"), category])
         if key not in self._truths:
-            category = row["persona"]["category"] if row["persona"] else ""
-            known = {} if row["field"] is None else {"entities": {category: row["field"]}}
+            known = {"entities": {category: row["field"]}} if row.get("field") else {}
             known["no_clash"] = ["0/0"] if row["type"] == "schedule" and not row["clash"] else []
             self._truths[key] = Truth(self._known | known)
         return self._truths[key]
 
-    def knows(self, row):
-        if row["type"] != "profile":
-            return True
-        aspects = self._known["aspects"].values()
-        return any(row["profile"][a["field"]] in a["of"] for a in aspects)
 
-    def judged(self, row):
-        return passes(self.truth_of(row), question_of(row), row["answer"])
+def question(row, persona, profile, schedule):
+    answers = row.get("personalized_answer", ""), row.get("general_answer", "")
+    return Question(
+        *("test_2", 0, 0, row["type"], row["question"], *answers, (), persona),
+        Profile(**NOBODY | profile) if profile else None,
+        Schedule(**schedule) if schedule else None,
+    )
 
 
 def shown(components):
@@ -95,25 +116,23 @@ def shown(components):
 
 
 def labelled(path, rows, show):
-    judge, groups = Rows(), defaultdict(list)
-    left_out, seconds = 0, []
-    for row in rows:
-        if not judge.knows(row):
-            left_out += 1
-            continue
-        judge.truth_of(row)
+    judge, groups, seconds = Rows(), defaultdict(list), []
+    cases = [(row, case) for row in rows for case in judge.cases(row)]
+    for row, case in cases:
         start = time.perf_counter()
-        ok = judge.judged(row) == row["right"]
+        ok = passes(case.truth, case.question, case.answer) == case.right
         seconds.append(time.perf_counter() - start)
-        sentiment = f", {row['persona']['sentiment']}" if row["persona"] else f", clash {row['clash']}"
-        for group in ("all", row["type"], row["type"] + sentiment):
-            groups[group].append((row["question"], row["right"], ok))
+        for group in (
+            "all",
+            row["type"],
+            f"{row['type']}, {case.group}",
+            *([f"by {row['writer']}"] if "writer" in row else []),
+        ):
+            groups[group].append((row["question"], case.right, ok))
         if show and not ok:
-            known = row["persona"] or row["schedule"]
-            label = "right" if row["right"] else "wrong"
-            print(f"{row['id']} {label} ({row.get('kind', '')}) {list(known.values())[1:]}\n    {row['answer']}")
-    median = sorted(seconds)[len(seconds) // 2] * 1e3
-    print(f"\n{path}: {left_out} profile rows left out; {median:.2f} ms per answer (median)")
+            print(f"{case.name} {'right' if case.right else 'wrong'} ({case.group})\n    {case.answer}")
+    left_out = len(rows) - len({case.name for _, case in cases})
+    print(f"\n{path}: {left_out} rows left out; {sorted(seconds)[len(seconds) // 2] * 1e3:.2f} ms per answer (median)")
     print("| answers | balanced accuracy | of right | of wrong | n | questions |\n|---|---|---|---|---|---|")
     for group in sorted(groups):
         print(f"| {group} | {shown(groups[group])} |")
@@ -245,7 +264,9 @@ def main():
     parser.add_argument("--errors", action="store_true")
     args = parser.parse_args()
     for path in args.files:
-        labelled(path, [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()], args.errors)
+        lines = path.read_text(encoding="utf-8").splitlines()
+        rows = [{"id": f"{path.stem}-{n}"} | json.loads(line) for n, line in enumerate(lines, 1)]
+        labelled(path, rows, args.errors)
     for folder in args.set:
         generated(folder)
 

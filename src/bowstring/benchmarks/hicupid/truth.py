@@ -33,8 +33,8 @@ from bowstring.files.strict_json import parse_strict_json
 NAME = "truth"
 FILE = "truth.json"
 NOTE = (
-    "judge truth reads answers with a small grammar and the generator's ground truth; it misreads one free answer in "
-    "four or five (docs/results.md)"
+    "judge truth reads answers with a small grammar and the generator's ground truth; it misreads about one free "
+    "answer in four (docs/results.md)"
 )
 
 _MOST_NAMED = 3  # an answer that names more entities of a category, or more events, counts as a list
