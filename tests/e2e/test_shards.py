@@ -8,11 +8,13 @@ import pytest
 
 import bowstring as package
 from bowstring.benchmarks import registry
+from bowstring.models.embedder import Embedder
 from bowstring.models.local import LocalModel
 from bowstring.runs.shards import number_of
 from tests.e2e.test_eval import metrics, records
 from tests.e2e.test_eval_cupid import answer as cupid_answer
 from tests.support.command import bowstring
+from tests.support.embedding import write_contriever
 from tests.support.server import Server
 from tests.support.tiny import write_model
 
@@ -182,6 +184,21 @@ def test_no_ask_loads_no_weights_and_needs_no_gpu(tmp_path, monkeypatch):
     assert ran.code == 0, ran.err
     (after,) = (tmp_path / "runs").glob("hicupid-*/records.jsonl")
     assert after.read_bytes() == before
+
+
+def test_dense_search_embeds_nothing_again(tmp_path, monkeypatch):
+    write_contriever(tmp_path / "contriever")
+    with Server() as server:
+        parts = Parts(server, tmp_path, "--history", "dense/utterance/2", "--retriever", "contriever")
+        parts.all_parts()
+        parts.merge()
+
+        def embed(*texts, **kinds):
+            raise AssertionError("a text was embedded again")
+
+        monkeypatch.setattr(Embedder, "embed", embed)
+        merged = parts.merged()
+        assert merged.code == 0, merged.err
 
 
 def test_a_sweep_in_parts(tmp_path):
