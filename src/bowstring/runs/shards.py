@@ -70,6 +70,6 @@ def count_of_shards(folders: Iterable[Path]) -> int | None:
     counts = set()
     for folder in folders:
         name = re.compile(re.escape(folder.name) + r"-shard-[0-9]+-of-([0-9]{1,9})")
-        beside = folder.parent.iterdir() if folder.parent.is_dir() else ()
-        counts |= {int(match[1]) for one in beside if (match := name.fullmatch(one.name))}
+        beside = folder.parent.glob("*/run.json")  # a shard that was refused has none
+        counts |= {int(match[1]) for one in beside if (match := name.fullmatch(one.parent.name))}
     return counts.pop() if len(counts) == 1 else None
