@@ -61,12 +61,17 @@ def test_items_that_belong_to_nobody_cannot_be_divided():
         chosen_groups(Items(), limit=None, users=None, shard=Shard(1, 2))
 
 
-def test_the_shards_of_missing_users_are_found_from_the_folders_beside_the_run(tmp_path):
-    for n in (1, 3):
-        (tmp_path / f"a[1]-shard-{n}-of-4").mkdir()
-    (tmp_path / "b-shard-1-of-9").mkdir()
+def test_the_shards_of_missing_users_are_found_from_the_runs_beside(tmp_path):
+    def write(name):
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / "run.json").write_text("{}")
+
+    write("a[1]-shard-1-of-4")
+    write("a[1]-shard-3-of-4")
+    write("b-shard-1-of-9")
+    (tmp_path / "a[1]-shard-1-of-2").mkdir()  # one that was refused
     assert count_of_shards([tmp_path / "a[1]"]) == 4
     assert count_of_shards([tmp_path / "c"]) is None
-    (tmp_path / "a[1]-shard-1-of-2").mkdir()
+    write("a[1]-shard-1-of-2")
     assert count_of_shards([tmp_path / "a[1]"]) is None, "two divisions"
     assert shards_with(["user 0", "user 5", "user 2"], 4) == [Shard(1, 4), Shard(2, 4), Shard(3, 4)]
