@@ -102,6 +102,7 @@ def test_mini_is_said_not_to_be_the_benchmark_wherever_its_score_is_shown(place)
         "is_benchmark_data": False,
         "whole": True,
         "note": MINI,
+        "shard": None,
     }
     assert bowstring("report", "runs/both", "--figures", "none", cwd=place).code == 0
     tables = place / "runs" / "both" / "tables"

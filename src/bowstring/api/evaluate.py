@@ -49,6 +49,7 @@ from bowstring.runs.folder import EndedRun, fingerprint, names_of_run, read_mani
 from bowstring.runs.items import Items
 from bowstring.runs.runner import Record, Snapshot
 from bowstring.runs.running import Evaluation, Run, Running, RunOptions, check_budget
+from bowstring.runs.stored import models_in
 from bowstring.runs.sweep import Sweep, run_folders, slug, variant_name
 from bowstring.settings import Option, check_option, did_you_mean, option, options_of, split_keywords
 from bowstring.studies.data_audit import leaks_of
@@ -159,7 +160,7 @@ def prepare_sweep(benchmark: str | None = None, *, tell: Tell = lambda line: Non
     options = running.options
     subject = first.configuration["model"] or "retrieval"
     name = run_folder_name(f"{first.benchmark}-sweep", subject, fingerprint({"of": prints}))
-    folder = options.out or options.runs / name
+    folder = options.out or options.runs / f"{name}{_suffix(options)}"
     return Sweep(dict(zip(names, running.evaluations, strict=True)), running, folder, write_sweep_page, tell)
 
 
@@ -195,6 +196,7 @@ def _prepare(
         named[STAGE_ROLE] = subject.history_model
     thinking = ThinkingSettings.parse(subject.template_args, subject.thinking_tokens)
     patience = Patience(attempts=options.attempts, timeout=options.timeout)
+    stored = models_in(options.store_path) if options.no_ask else None
     check_as_openai(subject.as_openai, named)
     served = served_names(subject.served_as, named)
     models = {
@@ -202,7 +204,8 @@ def _prepare(
             n,
             patience=patience,
             tell=tell,
-            with_key=with_keys,
+            with_key=with_keys and not options.no_ask,
+            stored=stored,
             served_as=served.get(role),
             as_openai=role in subject.as_openai,
             option="--history-model" if role == STAGE_ROLE else f"--{role}",
@@ -258,12 +261,23 @@ def _prepare(
         page = partial(_page, loaded, folder)
         longer = "raise --judge-tokens" if hasattr(one, "judge_tokens") else ""
         blocks = (
-            about_run(benchmark, loaded, standing, items, configuration),
+            about_run(benchmark, loaded, standing, items, configuration, options.part),
             partial(_controls, benchmark, items, options.store_path.parent / CONTROLS_FOLDER),
             partial(published_beside, benchmark, published, prompts),
         )
         evaluations.append(
-            Evaluation(name, items, configuration, folder, benchmark.codec, page, longer, blocks, standing.note)
+            Evaluation(
+                name,
+                items,
+                configuration,
+                folder,
+                benchmark.codec,
+                page,
+                longer,
+                blocks,
+                standing.note,
+                benchmark.cluster.many,
+            )
         )
     notes = tuple(leaks_of(loaded))
     return Running(evaluations, models, options, prices, watch, thinking, notes, served), chosen
@@ -321,7 +335,7 @@ def _like(run: EndedRun, name: str | None, given: dict[str, Any]) -> tuple[str, 
         raise UsageError(f"--like {run.path} needs --model (the run used {configuration['model']})")
     is_judged = registry.get(benchmark).is_judged({**configuration["settings"], **given})
     had = read_manifest(run.path).get("options", {})
-    kept = ("limit", "users", "answers", *(("judgements",) if is_judged else ()), "prompts", "prices")
+    kept = ("limit", "users", "shard", "answers", *(("judgements",) if is_judged else ()), "prompts", "prices")
     options = {key: had[key] for key in kept if had.get(key) is not None}
     if "users" in given or "limit" in given:  # they exclude each other
         options = {key: value for key, value in options.items() if key not in ("users", "limit")}
@@ -391,13 +405,18 @@ def _in_batches(models: Mapping[str, Model], options: RunOptions, tell: Callable
     return found
 
 
+def _suffix(options: RunOptions) -> str:
+    """What the name of a folder ends with, if it is a shard's."""
+    return options.part.suffix if options.part else ""
+
+
 def _folder(options: RunOptions, configuration: Mapping[str, Any], one: Any, chosen: Sequence[Any]) -> Path:
     if len(chosen) > 1 and options.out:  # the folder of the sweep, which contains its runs
         folder = options.out / slug(variant_name(one, chosen))
     else:
         subject = configuration["model"] or "retrieval"
         name = run_folder_name(configuration["benchmark"], subject, fingerprint(configuration))
-        folder = options.out or options.runs / name
+        folder = options.out or options.runs / f"{name}{_suffix(options)}"
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is not a folder; choose another --out")
     return folder

@@ -114,6 +114,13 @@ def prepare_race(
         raise UsageError(f"--until {until:g}: expected the share of errors that is allowed, such as 0.05")
     if given.get("against") is None:
         raise UsageError("--until needs --against NAME: the model to compare with")
+    if given.get("shard"):
+        raise UsageError(
+            "--shard: a race cannot be divided, because after every user it decides whether to ask the next one; leave "
+            "out --shard or --against"
+        )
+    if given.get("no_ask"):
+        raise UsageError("--no-ask: a race asks until the difference is clear; leave out --no-ask or --against")
     for name in ("limit", "out", "batch"):
         if given.get(name):
             raise UsageError(f"--{name} and --until exclude each other")

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from bowstring.benchmarks.interface import Context
-from bowstring.history.stages.dense import VECTORS_NAME, DenseSearch
+from bowstring.history.stages.dense import DenseSearch
 from bowstring.history.stages.interface import Ask
 from bowstring.history.stages.user_stage import UserStages
+from bowstring.history.stages.vectors import VECTORS_NAME
 from bowstring.history.views import View
 from bowstring.models.embedder import Embedder
 from bowstring.records import STAGE_ROLE, Completion, Prompt, Sampling

@@ -22,6 +22,7 @@ from bowstring.records import item_and_answer
 from bowstring.runs.about import About, Kind, Standing, read_about
 from bowstring.runs.items import Items
 from bowstring.runs.runner import Record
+from bowstring.runs.shards import Shard, part_of_a_run
 from bowstring.synthesis.finishing import made_of
 
 _UNCOMPARABLE = "Scores on it cannot be compared with published ones."
@@ -105,7 +106,12 @@ def _folders(source: Source) -> Iterator[Path]:
 
 
 def about_run(
-    benchmark: Benchmark, data: DataSet, standing: Standing, items: Items, configuration: Mapping[str, Any]
+    benchmark: Benchmark,
+    data: DataSet,
+    standing: Standing,
+    items: Items,
+    configuration: Mapping[str, Any],
+    shard: Shard | None = None,
 ) -> Callable[[Mapping[str, Any], Sequence[Record]], dict[str, Any]]:
     """What makes the block `about` of a run's metrics.json from its records."""
     whose = _whose(items)
@@ -122,6 +128,8 @@ def about_run(
         note = standing.note
         if standing.is_benchmark_data and (chosen is not None or n < len(inside)):
             note = _part_note(n, len(inside), chosen, benchmark.item.many)
+        if shard is not None:
+            note = f"{note} {part_of_a_run(shard)}".strip()
         found = About(
             benchmark=benchmark.title,
             data=standing.name,
@@ -139,8 +147,9 @@ def about_run(
             judge=configuration.get("judge"),
             matcher=configuration.get("matcher"),
             is_benchmark_data=standing.is_benchmark_data,
-            whole=n == len(inside) and chosen is None,
+            whole=n == len(inside) and chosen is None and shard is None,
             note=note,
+            shard=None if shard is None else str(shard),
         )
         return {"about": found.as_json()}
 

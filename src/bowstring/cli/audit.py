@@ -11,6 +11,7 @@ import typer
 from bowstring.benchmarks import registry
 from bowstring.cli.options import add_command, changed
 from bowstring.runs.running import RunOptions
+from bowstring.runs.shards import HELP
 from bowstring.settings import Option, options_of
 from bowstring.studies.audit import OPTIONS_OF_A_RUN, AuditSettings
 
@@ -36,6 +37,7 @@ def _options() -> tuple[Option, ...]:
     )
     settings = changed(options_of(AuditSettings), "checks", help=f"Checks to run, separated by commas. {checks}.")
     of_run = tuple(one for one in options_of(RunOptions) if one.field in OPTIONS_OF_A_RUN)
+    of_run = changed(of_run, "shard", help=f"{HELP} --sample applies first.")
     for field in ("store", "prompts"):
         of_run = changed(of_run, field, shown_default="as in the run")
     return (*settings, *of_run, *_COMMAND_OPTIONS)
@@ -65,6 +67,9 @@ def _audit(given: dict[str, Any]) -> int:
         print_json(found)
     else:
         print_audit(found, about_of(read_metrics(run)), console())
+        if prepared.running.options.part is not None:
+            print("\nnext: merge the stores of all shards; then the same command with --no-ask in place of --shard")
+            return report_outcome(prepared.ended) if prepared.ended else 0
         page = run / "report.html"
         add_to_page = f"next: bowstring report {run} --data SET   (adds the audit to the page)"
         print(f"\n{page if prepared.on_page else add_to_page}")

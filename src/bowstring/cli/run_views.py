@@ -38,9 +38,9 @@ def print_about_notes(notes: Iterable[str], to: Console) -> None:
 
 def print_plan(plan: Plan, to: Console, cluster: Noun | None = None) -> None:
     """Print a plan; `cluster` is the benchmark's word, where the plan is of an evaluation."""
-    to.print(
-        f"{counted(plan.items, 'item')} in {counted(plan.groups, 'group')}. This is a plan; no request was sent.\n"
-    )
+    of = f"Shard {plan.shard}: " if plan.shard else ""
+    size = f"{counted(plan.items, 'item')} in {counted(plan.groups, 'group')}"
+    to.print(f"{of}{size}. This is a plan; no request was sent.\n", highlight=False)
     if plan.clusters and cluster is not None:
         to.print(f"{_detectable(plan, cluster)}\n", markup=False)
     if not plan.roles:

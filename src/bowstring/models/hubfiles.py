@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,13 @@ class ModelFiles:
             return {str(name): str(words) for name, words in found.items()}
         except (KeyError, TypeError, AttributeError):  # an unrelated file of the same name
             return {}
+
+
+def stored_precision(weights: str, stored: Collection[str]) -> str | None:
+    """Return the precision in which these weights gave the stored responses, if all were given in the same one: it is
+    that of the machine that was asked, not of this one. `stored` has identities of models."""
+    found = {one.removeprefix(f"{weights},") for one in stored if one.startswith(f"{weights},")}
+    return found.pop() if len(found) == 1 else None
 
 
 def model_files(kind: str, reference: str, tell: Callable[[str], None]) -> ModelFiles:

@@ -7,14 +7,14 @@ time, and a log line says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bowstring.errors import UsageError
 from bowstring.models.gathering import GatheringModel, Request
-from bowstring.models.hubfiles import model_files
+from bowstring.models.hubfiles import model_files, stored_precision
 from bowstring.models.interface import NotYet, RequestFailed
 from bowstring.models.loading import Weights, as_load_error, load_weights, require_torch
 from bowstring.models.rendering import RenderedPrompt
@@ -35,13 +35,23 @@ class LocalModel(GatheringModel):
 
     concurrency = 128
 
-    def __init__(self, reference: str, tell: Callable[[str], None] = lambda line: None) -> None:
-        torch = require_torch()
+    def __init__(
+        self,
+        reference: str,
+        tell: Callable[[str], None] = lambda line: None,
+        *,
+        stored: Collection[str] | None = None,
+    ) -> None:
+        """`stored` has the identities in a store, if nothing will be asked: PyTorch and a GPU may then be missing."""
+        if stored is None:
+            require_torch()
         super().__init__()
         self.name = f"hf/{reference}"
         self._files = model_files("hf", reference, tell)
-        self.device, self.precision = ("cuda", "bfloat16") if torch.cuda.is_available() else ("cpu", "float32")
-        self.identity = f"hf/{self._files.label}#{self._files.fingerprint},{self.precision}"
+        weights = f"hf/{self._files.label}#{self._files.fingerprint}"
+        precision = stored_precision(weights, stored or ())
+        self.device, self.precision = ("cpu", precision) if precision else _device_and_precision()
+        self.identity = f"{weights},{self.precision}"
         self.trained_prompts = self._files.trained_prompts
         self._tell = tell
         self._weights: Weights | None = None
@@ -79,6 +89,10 @@ class LocalModel(GatheringModel):
             with as_load_error(adapter):
                 weights.model = _with_adapter(weights.model, adapter)
         return weights
+
+
+def _device_and_precision() -> tuple[str, str]:
+    return ("cuda", "bfloat16") if require_torch().cuda.is_available() else ("cpu", "float32")
 
 
 class LocalGenerator:

@@ -85,6 +85,7 @@ def open_model(
     patience: Patience | None = None,
     tell: Callable[[str], None] = lambda line: None,
     with_key: bool = True,
+    stored: Collection[str] | None = None,
     served_as: str | None = None,
     as_openai: bool = False,
     option: str = "--model",
@@ -92,7 +93,9 @@ def open_model(
 ) -> Model:
     """Open a model by name, or wrap a user-supplied object.
 
-    With `with_key=False` the key may be missing: enough to plan a run, not to send requests. `served_as` names the
+    With `with_key=False` the key may be missing: enough to plan a run, not to send requests. `stored` says that no
+    request will be sent, and which identities of models the store has; no weights are loaded, and what loads them may
+    be missing. `served_as` names the
     model that a server has, whatever its address; without it, a server at another address has another model.
     `as_openai` says that a server is asked as OpenAI itself, because it is a gateway to it. Errors speak of `option`,
     and suggest one of `others`, which are no models, where that is nearer.
@@ -112,11 +115,11 @@ def open_model(
     if name.startswith("hf/") and len(name) > 3:
         from bowstring.models.local import LocalModel
 
-        return LocalModel(name.removeprefix("hf/"), tell)
+        return LocalModel(name.removeprefix("hf/"), tell, stored=stored)
     if name.startswith("vllm/") and len(name) > 5:
         from bowstring.models.vllm import VllmModel
 
-        return VllmModel(name.removeprefix("vllm/"), tell)
+        return VllmModel(name.removeprefix("vllm/"), tell, asks=stored is None)
     if name.startswith("python:"):
         from bowstring.models.user_code import load_user_model
 

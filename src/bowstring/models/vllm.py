@@ -42,8 +42,10 @@ class VllmModel(GatheringModel):
     # killed.
     concurrency = 512
 
-    def __init__(self, reference: str, tell: Callable[[str], None] = lambda line: None) -> None:
-        _vllm()
+    def __init__(self, reference: str, tell: Callable[[str], None] = lambda line: None, *, asks: bool = True) -> None:
+        """Unless it `asks`, vLLM may be missing."""
+        if asks:
+            _vllm()
         super().__init__()
         self.name = f"vllm/{reference}"
         self._files = model_files("vllm", reference, tell)

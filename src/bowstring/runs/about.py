@@ -65,6 +65,7 @@ class About(BaseModel):
     is_benchmark_data: bool | None  # whether it is published test data of the benchmark; None: not known
     whole: bool | None  # whether these are all items of these splits; None: not known
     note: str  # what a reader must know before comparing a score; empty if there is nothing to say
+    shard: str | None = None  # which part of the run this is, such as 1/4, if it is one of several
 
     def as_json(self) -> dict[str, Any]:
         return self.model_dump()
@@ -92,6 +93,8 @@ def facts(about: About) -> dict[str, str]:
         many = len(about.splits) > 1
         found["split"] = f"splits {_joined(about.splits)} together" if many else f"split {about.splits[0]}"
     found["items"] = _items(about)
+    if about.shard:
+        found["shard"] = f"shard {about.shard}"
     if about.protocol:
         found["protocol"] = f"protocol {about.protocol}"
     found["judge"] = f"judge {_model(about.judge)}" if about.judge else "no judge"
@@ -119,6 +122,7 @@ def columns(about: About) -> dict[str, str]:
         "types": "+".join(about.types or ()),
         "evaluated": about.n,
         "of": about.of,
+        "shard": about.shard,
         "protocol": about.protocol,
         "judge": about.judge,
         "matcher": about.matcher,

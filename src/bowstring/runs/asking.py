@@ -50,6 +50,10 @@ class Stopped(Exception):
     """The run is ending: this request was not sent."""
 
 
+class NotStored(Stopped):
+    """The answer is not in the store, and nothing may be sent."""
+
+
 @dataclass(slots=True)
 class Tally:
     """Counts of the requests to one model so far, with this process and earlier ones separate."""
@@ -79,11 +83,13 @@ class Asker:
         budget: Budget | None = None,
         limiter: RateLimiter | None = None,
         fresh_since: float | None = None,
+        may_send: bool = True,
         role: str = "",
         vary: Callable[[Sampling], Sampling] = lambda sampling: sampling,
     ) -> None:
         """`vary` completes the settings of a request, such as with the number of a further answer. Responses that were
-        stored before `fresh_since` are replaced; others are shared with runs that replace the same ones."""
+        stored before `fresh_since` are replaced; others are shared with runs that replace the same ones. Unless it
+        `may_send`, what is not stored is only noted in `missing`."""
         self.model = model
         self._role = role
         self._vary = vary
@@ -91,6 +97,8 @@ class Asker:
         self.waiting = 0  # requests that another process is sending
         self.remarks = Remarks()
         self.cut = CutAnswers()
+        self.missing: set[str] = set()  # keys of requests that are not stored and may not be sent
+        self._may_send = may_send
         self._stopping = False
         self._store = store
         self.places = concurrency or model.concurrency
@@ -151,6 +159,9 @@ class Asker:
             return await asyncio.shield(same)
         if (known := self._known(key, prompt, sampling)) is not None:
             return known
+        if not self._may_send:
+            self.missing.add(key)
+            raise NotStored
         future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         self._in_flight[key] = future
         try:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from bowstring.errors import UsageError
 from bowstring.records import Known, Planned
 from bowstring.runs.asking import Asker
 from bowstring.runs.runner import Record, Work
+from bowstring.runs.shards import Shard
 from bowstring.seeding import seeded_number
 
 
@@ -50,17 +51,30 @@ class Items(Protocol):
         ...
 
 
-def chosen_groups(items: Items, *, limit: int | None, users: int | None) -> list[list[Any]]:
+def chosen_groups(items: Items, *, limit: int | None, users: int | None, shard: Shard | None = None) -> list[list[Any]]:
     """Return the groups of the first `limit` items, or of `users` whole users: at random, in proportion to the splits.
-    A larger number of users contains every smaller one."""
+    A larger number of users contains every smaller one. Of these, a shard has some whole users."""
     groups = items.groups(limit)
-    if users is None:
-        return groups
-    if not _says_whose(items):
-        raise UsageError("--users: this benchmark does not say whose its items are; use --limit")
-    chosen = set(users_in_order(items, groups)[:users])
-    kept = ([item for item in group if items.whose(item)[0] in chosen] for group in groups)
+    if users is not None:
+        if not _says_whose(items):
+            raise UsageError("--users: this benchmark does not say whose its items are; use --limit")
+        chosen = set(users_in_order(items, groups)[:users])
+        groups = _of_clusters(items, groups, chosen.__contains__)
+    if shard is not None:
+        if not _says_whose(items):
+            raise UsageError("--shard: this benchmark does not say whose its items are, so they cannot be divided")
+        groups = _of_clusters(items, groups, shard.has)
+    return groups
+
+
+def _of_clusters(items: Items, groups: Sequence[Sequence[Any]], has: Callable[[str], bool]) -> list[list[Any]]:
+    kept = ([item for item in group if has(items.whose(item)[0])] for group in groups)
     return [group for group in kept if group]
+
+
+def clusters_of(items: Items, some: Iterable[Any]) -> list[str]:
+    """Return whose these items are, each cluster once, in order; none if that is not known."""
+    return list(dict.fromkeys(items.whose(item)[0] for item in some)) if _says_whose(items) else []
 
 
 def users_in_order(items: Items, groups: Sequence[Sequence[Any]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Merge stores: add the responses of other stores to one.
+"""Merge stores: add the responses of other stores to one, and the embeddings beside them to those beside it.
 
 merged = merge(Path("runs/responses.sqlite"), [Path("other/responses.sqlite")])
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bowstring.errors import UsageError
+from bowstring.history.stages.vectors import VECTORS_NAME, VectorStore
 from bowstring.runs.rows import COLUMNS, Row
 from bowstring.runs.salvage import is_trunk
 from bowstring.runs.store import Store
@@ -48,6 +49,9 @@ def merge(path: Path, others: Sequence[Path]) -> Merged:
         store = opened.enter_context(opened_store(path, make=True))
         for other, source in sources:
             _merge_one(store, other, source, merged)
+    vectors = VectorStore(path.with_name(VECTORS_NAME))
+    for other in others:
+        vectors.add_all_of(VectorStore(other.with_name(VECTORS_NAME)))
     return merged
 
 

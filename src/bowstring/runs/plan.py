@@ -66,6 +66,7 @@ class Plan:
     clusters: int = 0  # of one setting; 0 if the benchmark does not say whose its items are
     items_each: float = 0.0  # in a cluster
     detectable: float | None = None  # the difference between two runs that these can show, as a share of the range
+    shard: str | None = None  # which part of the items these are
 
 
 class _Lengths:
@@ -121,7 +122,7 @@ def make_plan(running: Running) -> Plan:
     groups = [
         (e.items, group)
         for e in running.evaluations
-        for group in chosen_groups(e.items, limit=options.limit, users=options.users)
+        for group in chosen_groups(e.items, limit=options.limit, users=options.users, shard=options.part)
     ]
     roles = {role: RolePlan(model.identity) for role, model in running.models.items()}
     store = Store(options.store_path, readonly=True) if options.store_path.exists() else None
@@ -166,4 +167,5 @@ def make_plan(running: Running) -> Plan:
         len(sizes),
         sum(sizes) / len(sizes) if sizes else 0.0,
         planned_difference(sizes),
+        options.shard,
     )

@@ -38,13 +38,15 @@ from bowstring.runs.codec import KEYS_ONLY, SCHEMA, Codec, problem_with_schema
 from bowstring.runs.cut_answers import cut_of_others, in_words
 from bowstring.runs.failures import commonest_failure, count_failures
 from bowstring.runs.folder import RunFolder, fingerprint, read_manifest, read_records, with_checksum
-from bowstring.runs.items import Items, chosen_groups
+from bowstring.runs.holes import Holes
+from bowstring.runs.items import Items, chosen_groups, clusters_of
 from bowstring.runs.log import RunLog
 from bowstring.runs.progress import NAME as PROGRESS_NAME
 from bowstring.runs.progress import Progress
 from bowstring.runs.remarks import Remarks
 from bowstring.runs.repeats import Repeated, as_repeated, open_repeated, repeats_of
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
+from bowstring.runs.shards import HELP, NO_ASK_HELP, Shard, count_of_shards
 from bowstring.runs.store import Store
 from bowstring.settings import check_settings, option
 
@@ -66,6 +68,7 @@ class RunOptions:
             min=1,
         ),
     )
+    shard: str | None = field(default=None, metadata=option(f"{HELP} --limit and --users apply first.", metavar="I/N"))
     answers: int = field(
         default=1, metadata=option("Answers to each item; rerun with a larger number to add some.", min=1)
     )
@@ -84,6 +87,7 @@ class RunOptions:
     )
     runs: Path = Path("runs")
     fresh: bool = field(default=False, metadata=option("Send all requests again, even those in the store."))
+    no_ask: bool = field(default=False, metadata=option(NO_ASK_HELP))
     batch: bool = field(
         default=False, metadata=option("Send requests through OpenAI's batch API: half the price, within a day.")
     )
@@ -106,6 +110,13 @@ class RunOptions:
         check_file("--store", self.store)
         if self.limit is not None and self.users is not None:
             raise UsageError("--limit and --users exclude each other; give one of them")
+        _ = self.part
+        if self.no_ask and (other := next((name for name in ("fresh", "batch") if getattr(self, name)), None)):
+            raise UsageError(f"--no-ask sends no request; leave out --{other}")
+
+    @property
+    def part(self) -> Shard | None:
+        return None if self.shard is None else Shard.parse(self.shard)
 
     @property
     def store_path(self) -> Path:
@@ -115,6 +126,8 @@ class RunOptions:
 class RequestKeywords(TypedDict, total=False):
     """Those fields of `RunOptions` that say how requests are sent, as keywords of a call."""
 
+    shard: str | None
+    no_ask: bool
     concurrency: int | None
     store: str | Path | None
     max_cost: float | None
@@ -173,6 +186,7 @@ class Evaluation:
     longer: str = ""  # what a user can do if answers of judges are cut
     blocks: Sequence[Block] = ()  # what stands beside the scores in metrics.json
     data_note: str = ""  # what a reader must know about the data set
+    clusters: str = "users"  # whose its items are, in words
 
 
 @dataclass(slots=True)
@@ -204,20 +218,23 @@ class Running:
         try:
             for evaluation in self.evaluations:
                 folders.append(RunFolder(evaluation.folder))
-                _check_folder(evaluation)
-            store = Store(self.options.store_path)
+                _check_folder(evaluation, self.options.shard)
+            store = self._open_store()
             self.begin()
-            self._write_manifests(folders, "running")
+            if not self.options.no_ask:  # it may be refused, and must then leave an earlier run as it is
+                self._write_manifests(folders, "running")
             budget = Budget(self.options.max_cost) if self.options.max_cost is not None else None
             askers = self.askers(store, budget, {})
             with RunLog(folders) as log:
                 records, stopped = await self._records(folders, askers, log)
+            if not stopped:
+                self._refuse_holes(records, askers)
             return [
                 self._finish(*of_one, stopped)
                 for of_one in zip(self.evaluations, folders, records, askers, strict=True)
             ]
         except (Exception, asyncio.CancelledError) as error:
-            if store is not None:
+            if store is not None and not self.options.no_ask:
                 cancelled = isinstance(error, asyncio.CancelledError)
                 why = "interrupted" if cancelled else redact(str(error) or repr(error))
                 with suppress(OSError, RunError):  # the disk may be the cause
@@ -230,6 +247,35 @@ class Running:
                 await model.close()
             for folder in folders:
                 folder.close()
+
+    def _open_store(self) -> Store:
+        path = self.options.store_path
+        if not self.options.no_ask or not self.models:
+            return Store(path)
+        if not path.exists():
+            raise UsageError(
+                f"--no-ask: there is no store {path}; merge those of the shards: bowstring store merge … --store {path}"
+            )
+        return Store(path, readonly=True)
+
+    def _refuse_holes(self, records: Sequence[Sequence[Record | None]], askers: Sequence[Mapping[str, Asker]]) -> None:
+        """Raise a RunError if items lack responses that may not be asked for."""
+        missing: dict[str, set[str]] = {}
+        for own in askers:
+            for role, asker in own.items():
+                missing.setdefault(role, set()).update(asker.missing)
+        if not any(missing.values()):
+            return
+        lacking: list[str] = []
+        for evaluation, reached in zip(self.evaluations, records, strict=True):
+            items = [one.item for group in self._groups(evaluation) for one in group]
+            without = (item for item, record in zip(items, reached, strict=True) if record is None)
+            lacking += clusters_of(evaluation.items, without)
+        requests = {role: len(keys) for role, keys in missing.items() if keys}
+        whose = list(dict.fromkeys(lacking))
+        holes = Holes(self.options.store_path, requests, whose, self.evaluations[0].clusters)
+        shards = count_of_shards(evaluation.folder for evaluation in self.evaluations)
+        raise RunError(holes.in_words(self.options.part, shards))
 
     def begin(self) -> None:
         """Note when a run with --fresh began: now, or earlier if it was stopped and goes on."""
@@ -255,7 +301,8 @@ class Running:
             progress = Progress(folder, sum(map(len, groups)), partial(_usages, own))
             open_group = progress.counting(open_repeated(partial(e.items.open_group, askers=own)))
             grouped.append([Group(items, open_group) for items in groups])
-            watches.append(progress.note)
+            if not self.options.no_ask:
+                watches.append(progress.note)
 
         def watch(snapshot: Snapshot) -> None:
             for told in watches:
@@ -276,7 +323,7 @@ class Running:
     def _groups(self, evaluation: Evaluation) -> list[list[Repeated]]:
         """Return the chosen items, each as often as it is answered and judged."""
         options = self.options
-        groups = chosen_groups(evaluation.items, limit=options.limit, users=options.users)
+        groups = chosen_groups(evaluation.items, limit=options.limit, users=options.users, shard=options.part)
         repeats = repeats_of(options.answers, options.judgements)
         return [[Repeated(item, repeat) for item in group for repeat in repeats] for group in groups]
 
@@ -298,6 +345,7 @@ class Running:
                     budget=budget,
                     limiter=None if at_once else rate_limiter(options.requests_per_minute, options.tokens_per_minute),
                     fresh_since=self.fresh_since,
+                    may_send=not options.no_ask,
                     role=role,
                     vary=partial(self._varied, role),
                 )
@@ -393,6 +441,7 @@ class Running:
             # to open them again
             "models": {role: getattr(model, "full_name", model.name) for role, model in self.models.items()},
             **({"served_as": dict(self.served_as)} if self.served_as else {}),
+            **({"shard": self.options.shard} if self.options.shard else {}),
             "config": evaluation.configuration,
             **_place_of(evaluation.configuration),
             "options": options,
@@ -419,8 +468,8 @@ def _place_of(configuration: Mapping[str, Any]) -> dict[str, str]:
     return {"data_path": str(path.resolve())} if path is not None and path.exists() else {}
 
 
-def _check_folder(evaluation: Evaluation) -> None:
-    """Raise an error if the folder holds another run or a sweep."""
+def _check_folder(evaluation: Evaluation, shard: str | None) -> None:
+    """Raise an error if the folder holds another run, another shard of this run, or a sweep."""
     if (evaluation.folder / "sweep.json").is_file():
         raise UsageError(f"{evaluation.folder} contains a sweep; choose another --out")
     path = evaluation.folder / "run.json"
@@ -435,6 +484,9 @@ def _check_folder(evaluation: Evaluation) -> None:
         return  # not a run, or an incomplete one
     if fingerprint(evaluation.configuration) not in prints:
         raise UsageError(f"{evaluation.folder} contains a run with a different configuration; choose another --out")
+    if (had := found.get("shard")) != shard:
+        what = f"shard {had} of this run" if had else "this run, not in shards"
+        raise UsageError(f"{evaluation.folder} contains {what}; choose another --out")
 
 
 def _remarks(askers: Mapping[str, Asker]) -> list[str]:

@@ -298,6 +298,10 @@ class Store:
         if self._format:
             yield from self._reader.execute(f"{_EVERY} ORDER BY key")
 
+    def models(self) -> list[str]:
+        """Return the identities of the models whose responses are stored."""
+        return [str(model) for (model,) in self._reader.execute("SELECT DISTINCT model FROM responses ORDER BY model")]
+
     def trunks(self) -> Iterator[tuple[str, bytes]]:
         """Yield the hashes and packed messages of all trunks."""
         if self._format:

@@ -196,6 +196,14 @@ def look_up(path: Path, keys: Iterable[str]) -> dict[str, StoredResponse]:
     return {key: _stored(row) for key, row in found.items() if row is not None}
 
 
+def models_in(path: Path) -> list[str]:
+    """Return the identities of the models whose responses are stored; none if there is no store."""
+    if not path.is_file():
+        return []
+    with opened_store(path, readonly=True, quick=True) as store:
+        return store.models()
+
+
 def trunk_of(store: Store, row: StoredResponse) -> Trunk:
     """Return the trunk of a response's prompt; raise StoreError without it."""
     messages = store.trunk(row.trunk)

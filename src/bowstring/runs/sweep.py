@@ -75,14 +75,15 @@ class Sweep:
                 return
             if found != self._fingerprint():
                 raise UsageError(
-                    f"{self.folder} contains a sweep of another model, judge or data set; choose another --out"
+                    f"{self.folder} contains a sweep of another model, judge, data set or shard; choose another --out"
                 )
 
     def _fingerprint(self) -> str:
         """Return the fingerprint of what all points have in common."""
         first = next(iter(self.evaluations.values())).configuration
         thinking = {k: first[k] for k in ("template_args", "thinking_tokens") if k in first}
-        return fingerprint({k: first[k] for k in ("benchmark", "model", "judge", "data")} | thinking)
+        shard = {"shard": self.running.options.shard} if self.running.options.shard else {}
+        return fingerprint({k: first[k] for k in ("benchmark", "model", "judge", "data")} | thinking | shard)
 
     def _summary(self, runs: Mapping[str, Run]) -> dict[str, Any]:
         counter = counter_or_none("embedded", self.tell)
@@ -107,6 +108,7 @@ class Sweep:
             "schema": SCHEMA,
             "benchmark": first["benchmark"],
             "fingerprint": self._fingerprint(),
+            **({"shard": self.running.options.shard} if self.running.options.shard else {}),
             "points": points,
             "tokenizer": counter.name if counter else f"{_ABOUT:g} characters per token",
             "notes": _notes(runs),

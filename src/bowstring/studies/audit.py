@@ -41,6 +41,8 @@ from bowstring.runs.folder import (
 )
 from bowstring.runs.runner import Snapshot
 from bowstring.runs.running import STORE_NAME, Evaluation, RequestKeywords, Run, Running, RunOptions, check_budget
+from bowstring.runs.shards import part_of_a_run
+from bowstring.runs.stored import models_in
 from bowstring.settings import check_settings, did_you_mean, option, options_of, split_keywords
 from bowstring.studies.correct import correct
 from bowstring.studies.report import refresh
@@ -109,7 +111,7 @@ OPTIONS_OF_A_RUN = tuple(RequestKeywords.__annotations__)  # an audit has these 
 
 @dataclass(slots=True)
 class Audit:
-    """A prepared audit: all settings are checked, and no request was sent."""
+    """A prepared audit: all settings are checked, and no request was sent. One shard of it writes no audit.json."""
 
     path: Path  # of the run
     running: Running
@@ -130,6 +132,8 @@ class Audit:
             **({"controls": m["controls"]} if "controls" in m else {}),
             "notes": list(dict.fromkeys([*self.about["notes"], *m["notes"]])),
         }
+        if self.running.options.part is not None:
+            return found
         folder = RunFolder(self.path)
         try:
             folder.write_json(AUDIT_NAME, found)
@@ -181,6 +185,7 @@ def prepare_audit(
     corrected = {"corrected": correct(run, answered, Path(chosen.labels))} if chosen.labels is not None else {}
     records = [record for record in answered if not is_repeated(record)]
     opened = _Opening(run, benchmark, _options(run, of_run), tell, with_keys=with_keys)
+    part = opened.options.part
     roles, skipped = opened.roles(wanted, chosen, auditing.skips(configuration["settings"]))
     prompts = benchmark.prompts(opened.options.prompts)
     judged_by = roles.names["judge"]
@@ -214,8 +219,9 @@ def prepare_audit(
         "checks": wanted,
         "sample": chosen.sample,
         "items": len(records),
+        **({"shard": opened.options.shard} if part else {}),
         **corrected,
-        "notes": [*roles.notes, *reworded],
+        "notes": [*roles.notes, *reworded, *([part_of_a_run(part)] if part else [])],
     }
     audited = {
         "benchmark": benchmark.name,
@@ -224,11 +230,11 @@ def prepare_audit(
         "checks": wanted,
         "prompts": prompts.fingerprints,
     }
-    folder = path / FOLDER / fingerprint(audited)[:8]
+    folder = path / FOLDER / f"{fingerprint(audited)[:8]}{part.suffix if part else ''}"
     if linked := next((place for place in (folder.parent, folder) if place.is_symlink()), None):
         raise UsageError(f"{linked} is a symbolic link; Bowstring does not write through links: remove it")
     longer = "repeat the run with more --judge-tokens" if hasattr(benchmark.settings, "judge_tokens") else ""
-    evaluation = Evaluation(benchmark.name, items, audited, folder, longer=longer)
+    evaluation = Evaluation(benchmark.name, items, audited, folder, longer=longer, clusters=benchmark.cluster.many)
     thinking = ThinkingSettings.of_configuration(configuration)
     if "model" in roles.models:
         thinking.check(roles.models["model"])
@@ -307,6 +313,7 @@ class _Opening:
         self.prices = load_prices(options.prices)
         self._tell = tell
         self._with_keys = with_keys
+        self._stored = models_in(options.store_path) if options.no_ask else None
 
     def roles(
         self, checks: Sequence[str], chosen: AuditSettings, skips: Mapping[str, str]
@@ -362,7 +369,8 @@ class _Opening:
                 name,
                 patience=patience,
                 tell=self._tell,
-                with_key=self._with_keys,
+                with_key=self._with_keys and not self.options.no_ask,
+                stored=self._stored,
                 served_as=served_as,
                 as_openai=role in self._configuration.get("as_openai", ()) and str(name).startswith("openai/"),
             )

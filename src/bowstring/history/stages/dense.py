@@ -13,8 +13,6 @@ from bowstring.history.stages.vectors import VectorStore, vector_key
 from bowstring.history.units import text_of
 from bowstring.models.embedder import Embedder, Vectors
 
-VECTORS_NAME = "embeddings.sqlite"
-
 
 class DenseSearch:
     """Ranks the units of readers by dense search."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from bowstring.errors import StoreError
 
 Vector = npt.NDArray[np.float32]
+VECTORS_NAME = "embeddings.sqlite"
 _AT_ONCE = 500  # keys per query
 
 
@@ -44,13 +46,27 @@ class VectorStore:
         return found
 
     def put(self, vectors: Mapping[str, Vector]) -> None:
+        rows = [(key, vector.tobytes()) for key, vector in vectors.items()]
+        self._write("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+
+    def add_all_of(self, other: VectorStore) -> None:
+        """Add the vectors of another store; those that are here stay."""
+        if not other.path.is_file() or (self.path.exists() and self.path.samefile(other.path)):
+            return
+        try:
+            with closing(sqlite3.connect(other.path, timeout=60)) as connection:
+                rows = connection.execute("SELECT key, vector FROM vectors").fetchall()
+        except sqlite3.Error as error:
+            raise StoreError(f"{other.path} cannot be read: {error}; remove it to embed again") from error
+        self._write("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
+
+    def _write(self, statement: str, rows: Sequence[tuple[str, bytes]]) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with sqlite3.connect(self.path, timeout=60) as connection:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL)")
-                rows = [(key, vector.tobytes()) for key, vector in vectors.items()]
-                connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+                connection.executemany(statement, rows)
             connection.close()
         except (sqlite3.Error, OSError) as error:
             raise StoreError(f"{self.path} cannot be written: {error}; choose another with --store") from error
