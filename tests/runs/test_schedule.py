@@ -178,6 +178,45 @@ def test_what_waits_moves_with_its_trunk_and_one_branch_goes_first_there():
     assert {event for event in events if event[0] == "two" and event[2]} == {("two", n, True) for n in (0, 2, 3)}
 
 
+def test_what_moves_back_and_forth_while_it_waits_is_sent_in_the_end():
+    """Its server is full; it is the first of its trunk at each place in turn."""
+
+    async def run():
+        schedule, at = Schedule(1), {"a": Place("one"), "b": Place("two")}
+        done, busy = [], asyncio.Event()
+
+        async def request(name: str) -> None:
+            async with schedule.turn(trunk(name, 3), place_of(at, name)) as turn:
+                if name == "b":
+                    await busy.wait()
+                turn.warms = True
+                done.append((name, turn.place.server))
+
+        holds = asyncio.create_task(request("b"))
+        await asyncio.sleep(0)
+        at["a"] = Place("two")
+        waits = asyncio.create_task(request("a"))
+        await asyncio.sleep(0)
+        holds_one = asyncio.Event()
+
+        async def hold_one() -> None:
+            async with schedule.turn(trunk("c", 1), lambda: Place("one")):
+                await holds_one.wait()
+
+        holds_too = asyncio.create_task(hold_one())
+        await asyncio.sleep(0)
+        for server in ("one", "two"):
+            at["a"] = Place(server)
+            schedule.rearrange()
+        busy.set()
+        await asyncio.gather(holds, waits)
+        holds_one.set()
+        await holds_too
+        return done
+
+    assert asyncio.run(asyncio.wait_for(run(), 10)) == [("b", "two"), ("a", "two")]
+
+
 def test_a_server_that_returns_is_cold():
     async def run():
         schedule, at = Schedule(10), {"a": Place("one")}
