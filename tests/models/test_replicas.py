@@ -214,7 +214,7 @@ A = {"id": "m", "owned_by": "vllm", "root": "/weights/a", "max_model_len": 8192}
     ("one", "other", "said"),
     [
         ([A], [{"id": "another"}], "has another model than .*: it has another, not m"),
-        ([{"id": "another"}], [A], "it has m, which the other does not have"),
+        ([{"id": "another"}], [A], "it has m, and the other another"),
         (
             [{"id": "x", "meta": {"n_params": 7}}],
             [{"id": "x", "meta": {"n_params": 8}}],
@@ -268,6 +268,28 @@ def test_a_server_that_comes_back_with_another_model_is_not_used():
         run(model, work)
     assert [line for line in said if "it is not used" in line] == model.notes()
     assert said[-1] == f"{second.url} is back."
+
+
+def test_a_server_may_not_change_its_model_while_the_other_is_out():
+    with Replica([A]) as first, Replica([A]) as second:
+        model = opened([first, second])
+
+        async def work():
+            await ask(model, prompts(1)[0])
+            for server in (first, second):
+                server.fault, server.models = (lambda r: Reply(503)), [{"id": "another"}]
+            failed = await asyncio.gather(*(ask(model, p) for p in prompts(20)), return_exceptions=True)
+            assert all(isinstance(one, RequestFailed) for one in failed)
+            assert all(model.outages.values())
+            listed = first.listed, second.listed
+            for server in (first, second):
+                server.fault = lambda r: None
+            await until(lambda: first.listed >= listed[0] + 3 and second.listed >= listed[1] + 3)
+            return model.notes()
+
+        notes = run(model, work)
+    assert len(notes) == 2
+    assert all(note.endswith("it has another, not m; it is not used") for note in notes)
 
 
 def test_a_server_without_the_model_ends_the_run_and_is_named():

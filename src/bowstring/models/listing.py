@@ -50,7 +50,7 @@ def mismatch(model: str, one: Listing, other: Listing) -> str | None:
     if model in one.ids and model not in other.ids:
         return f"it has {_names(other.ids)}, not {model}"
     if model in other.ids and model not in one.ids:
-        return f"it has {model}, which the other does not have ({_names(one.ids)})"
+        return f"it has {model}, and the other {_names(one.ids)}"
     return _difference(one.sizes, other.sizes)
 
 

@@ -35,7 +35,6 @@ _LITTLE = 100
 class _Server:
     endpoint: Endpoint
     address: str
-    listing: Listing | None = None
     is_out: bool = False
     outages: int = 0
     faults: int = 0  # failed attempts since the last answer
@@ -75,6 +74,7 @@ class Replicas:
         self._listeners: list[Callable[[], None]] = []
         self._before_retry: Callable[[], Awaitable[None]] | None = None
         self._spent: dict[str, int] = {}  # attempts of requests that have moved, by key
+        self._reference: tuple[str, Listing] | None = None  # the first server that says what it has
         self._notes: dict[str, None] = {}
         self._stopped = False
 
@@ -181,14 +181,12 @@ class Replicas:
         while True:
             await asyncio.sleep(min(patience.first_pause * 2**server.relapses, patience.longest_pause))
             try:
-                server.listing = await self._listed(server)
+                problem = self._compare(server, await self._listed(server))
             except (RequestFailed, ModelError):
                 continue
-            problem = self._mismatch_of(server)
             if problem is None:
                 break
             self._note(f"{problem}; it is not used")
-        self._note_differences()
         server.is_out = False
         self._tell(f"{server.address} is back.")
         self._changed()
@@ -204,22 +202,19 @@ class Replicas:
         await asyncio.shield(self._checking)
 
     async def _check(self) -> None:
-        failures = await asyncio.gather(*map(self._failure_to_list, self._servers))
-        some_answer = None in failures
-        for server, why in zip(self._servers, failures, strict=True):
-            if why is not None:
-                self._take_out(server, why if some_answer else "")
-        for server in self._servers:
-            if (problem := self._mismatch_of(server)) is not None:
+        found = await asyncio.gather(*(self._listed_or_why_not(server) for server in self._servers))
+        some_answer = not all(isinstance(one, str) for one in found)
+        for server, one in zip(self._servers, found, strict=True):
+            if isinstance(one, str):
+                self._take_out(server, one if some_answer else "")
+            elif (problem := self._compare(server, one)) is not None:
                 raise ModelError(f"{problem}: the servers must have the same model")
-        self._note_differences()
 
-    async def _failure_to_list(self, server: _Server) -> str | None:
+    async def _listed_or_why_not(self, server: _Server) -> Listing | str | None:
         try:
-            server.listing = await self._listed(server)
+            return await self._listed(server)
         except (RequestFailed, ModelError) as failed:
             return str(failed)
-        return None
 
     async def _listed(self, server: _Server) -> Listing | None:
         """Return what a server says of its models; None if it does not say it. Raises RequestFailed if it is down."""
@@ -236,24 +231,19 @@ class Replicas:
             raise RequestFailed("timeout", f"{server.endpoint.name} did not answer in time") from error
         return read_listing(transport.cleaned_json(answer), self._model)
 
-    def _mismatch_of(self, server: _Server) -> str | None:
-        for other in self._comparable(server):
-            if (found := mismatch(self._model, other[1], other[2])) is not None:
-                return f"{server.address} has another model than {other[0]}: {found}"
+    def _compare(self, server: _Server, listing: Listing | None) -> str | None:
+        """Return in what way a server has another model than the first one had; note other differences."""
+        if listing is None:
+            return None
+        if self._reference is None:
+            self._reference = server.address, listing
+            return None
+        address, first = self._reference
+        if (problem := mismatch(self._model, first, listing)) is not None:
+            return f"{server.address} has another model than {address}: {problem}"
+        if (found := difference(self._model, first, listing)) is not None:
+            self._note(f"{server.address} differs from {address}: {found}")
         return None
-
-    def _note_differences(self) -> None:
-        for server in self._servers:
-            for address, one, other in self._comparable(server):
-                if (found := difference(self._model, one, other)) is not None:
-                    self._note(f"{server.address} differs from {address}: {found}")
-
-    def _comparable(self, server: _Server) -> list[tuple[str, Listing, Listing]]:
-        """Return the first other server that says what it has, with what both say."""
-        first = next((one for one in self._servers if one.listing is not None and not one.is_out), None)
-        if first is None or first is server or first.listing is None or server.listing is None:
-            return []
-        return [(first.address, first.listing, server.listing)]
 
     def _note(self, note: str) -> None:
         if note not in self._notes:
