@@ -96,7 +96,8 @@ class Subject:
         default=(),
         metadata=option(
             "Name of the model that a server has, so that addresses with the same name share answers; required with "
-            "several servers (openai/NAME@URL1,URL2); ROLE=NAME for a role other than model; repeatable.",
+            "several servers (openai/NAME@URL1,URL2); ROLE=NAME for a role other than model, against=NAME for "
+            "the model of --against; repeatable.",
             metavar="[ROLE=]NAME",
         ),
     )
