@@ -1,6 +1,7 @@
 """`bowstring eval --against`: two models, user by user, until the difference is clear."""
 
 import json
+from contextlib import ExitStack
 
 import pytest
 
@@ -9,6 +10,7 @@ from bowstring.api.race import RaceResult
 from bowstring.runs.race import RaceOutcome
 from tests.e2e.test_eval import records
 from tests.support.command import bowstring
+from tests.support.replicas import Replica, model_of
 from tests.support.server import Server, digest_answer, random_delay, text_of
 
 
@@ -52,6 +54,40 @@ def test_a_clear_difference_stops_the_race_and_saves_the_rest(thirty_users, tmp_
         assert len(users) == found["users"]
     saved = json.loads((tmp_path / found["runs"][0] / "race.json").read_text())
     assert saved == found
+
+
+def test_two_models_with_several_servers_each(thirty_users, tmp_path):
+    with ExitStack() as stack:
+        good, fair = ([stack.enter_context(Replica(answer=reply)) for _ in range(2)] for _ in range(2))
+        judge = stack.enter_context(Server(reply))
+        models = (
+            "--model",
+            model_of(fair, "fair"),
+            "--against",
+            model_of(good, "good"),
+            "--judge",
+            judge.model("judge"),
+        )
+        store = ("--store", tmp_path / "responses.sqlite")
+        words = (
+            "eval",
+            "hicupid",
+            "--data",
+            thirty_users,
+            "--type",
+            "schedule",
+            *models,
+            *store,
+            "--served-as",
+            "fair",
+        )
+        ran = bowstring(*words, cwd=tmp_path)
+        said = "--against: several servers need a name for the model that they serve: --served-as against=NAME"
+        assert (ran.code, said in ran.err) == (2, True)
+        ran = bowstring(*words, "--served-as", "against=good", "--json", cwd=tmp_path)
+        assert ran.code == 0, ran.err
+        assert all(server.requests for server in (*good, *fair))
+    assert json.loads(ran.out)["better"] == "served/good"
 
 
 def test_the_result_does_not_depend_on_which_answer_comes_first(thirty_users, tmp_path):

@@ -6,7 +6,7 @@ from typing import Self
 
 
 class Listening:
-    """What is sent on a connection is for `_serve_one`, one request at a time."""
+    """What is sent on a connection is for `_serve_one`, one request at a time. A `port` may be set before it starts."""
 
     def __init__(self) -> None:
         self.port = 0
@@ -18,7 +18,9 @@ class Listening:
 
         def run() -> None:
             asyncio.set_event_loop(self._loop)
-            listening = asyncio.start_server(self._serve, "127.0.0.1", 0, limit=1 << 20)  # browsers send many cookies
+            listening = asyncio.start_server(
+                self._serve, "127.0.0.1", self.port, limit=1 << 20
+            )  # browsers send many cookies
             self._server = self._loop.run_until_complete(listening)
             self.port = self._server.sockets[0].getsockname()[1]
             ready.set()

@@ -7,7 +7,7 @@ prepare_sweep(NAME, model="embedded", history=["full", "gold", "last:4k"]).run()
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -39,6 +39,7 @@ from bowstring.models.names import (
     open_model,
 )
 from bowstring.models.prices import load_prices
+from bowstring.models.replicas import Replicas
 from bowstring.models.thinking import ThinkingSettings
 from bowstring.models.transport import Patience
 from bowstring.records import STAGE_ROLE
@@ -49,9 +50,10 @@ from bowstring.runs.folder import EndedRun, fingerprint, names_of_run, read_mani
 from bowstring.runs.items import Items
 from bowstring.runs.runner import Record, Snapshot
 from bowstring.runs.running import Evaluation, Run, Running, RunOptions, check_budget
+from bowstring.runs.served_as import role_and_name, served_names
 from bowstring.runs.stored import models_in
 from bowstring.runs.sweep import Sweep, run_folders, slug, variant_name
-from bowstring.settings import Option, check_option, did_you_mean, option, options_of, split_keywords
+from bowstring.settings import Option, check_option, option, options_of, split_keywords
 from bowstring.studies.data_audit import leaks_of
 from bowstring.studies.validity import with_audit
 
@@ -94,8 +96,9 @@ class Subject:
     served_as: tuple[str, ...] = field(
         default=(),
         metadata=option(
-            "Name of the model that a server has, so that addresses with the same name share answers; ROLE=NAME for a "
-            "role other than model; repeatable.",
+            "Name of the model that a server has, so that addresses with the same name share answers; required with "
+            "several servers (openai/NAME@URL1,URL2); ROLE=NAME for a role other than model, against=NAME for "
+            "the model of --against; repeatable.",
             metavar="[ROLE=]NAME",
         ),
     )
@@ -198,7 +201,7 @@ def _prepare(
     patience = Patience(attempts=options.attempts, timeout=options.timeout)
     stored = models_in(options.store_path) if options.no_ask else None
     check_as_openai(subject.as_openai, named)
-    served = served_names(subject.served_as, named)
+    served = served_names(subject.served_as, named, _ROLES)
     models = {
         role: open_model(
             n,
@@ -291,32 +294,6 @@ def _refuse_judging(given: Mapping[str, Any], options: RunOptions) -> None:
         raise UsageError("--judgements: this task is scored exactly, without a judge; leave it out")
 
 
-def served_names(given: Sequence[str], roles: Collection[str]) -> dict[str, str]:
-    """The names of --served-as by role."""
-    found: dict[str, str] = {}
-    for one in given:
-        role, name = _role_and_name(one)
-        if role not in _ROLES:
-            raise UsageError(f"--served-as {one}: {role!r} is not a role; {did_you_mean(role, _ROLES)}")
-        if role not in roles:
-            raise UsageError(f"--served-as {one}: there is no {role} here; expected {join_choices(list(roles))}")
-        if not name.strip() or not name.isprintable():
-            raise UsageError(f"--served-as {one!r}: expected a name")
-        if "=" in name:
-            raise UsageError(f"--served-as {one}: a name may not contain '='")
-        if role in found:
-            unnamed = next((other for other in roles if other not in found), None)
-            way_out = f"did you mean {unnamed}={name}?" if unnamed else "give one name per role"
-            raise UsageError(f"--served-as {one}: the {role} already has the name {found[role]}; {way_out}")
-        found[role] = name
-    return found
-
-
-def _role_and_name(served_as: str) -> tuple[str, str]:
-    role, equals, name = served_as.partition("=")
-    return (role, name) if equals else ("model", served_as)
-
-
 def run_to_repeat(path: Path) -> EndedRun:
     """Open the run that --like names."""
     if (path / "sweep.json").is_file():
@@ -353,7 +330,7 @@ def _like(run: EndedRun, name: str | None, given: dict[str, Any]) -> tuple[str, 
     keyword = {STAGE_ROLE: "history_model"}
     now = given.get("served_as") or ()
     now = (now,) if isinstance(now, str) else tuple(now)
-    replaced = {_role_and_name(str(one))[0] for one in now} | {r for r in _ROLES if keyword.get(r, r) in given}
+    replaced = {role_and_name(str(one))[0] for one in now} | {r for r in _ROLES if keyword.get(r, r) in given}
     openai = [role for role in configuration.get("as_openai", ()) if role not in given]
     if openai:
         more = given.get("as_openai") or ()
@@ -393,6 +370,8 @@ def _in_batches(models: Mapping[str, Model], options: RunOptions, tell: Callable
     """The models, with those that have a batch API wrapped in it."""
     found = dict(models)
     for role, model in models.items():
+        if isinstance(model, Replicas):
+            raise UsageError(f"--batch: a batch belongs to one server, and {model.name} has several; give one of them")
         if isinstance(model, Endpoint):
             ledger = options.store_path.with_name(LEDGER_NAME)
             found[role] = Batch(model, ledger, tell, fresh=options.fresh)

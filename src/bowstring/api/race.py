@@ -14,11 +14,13 @@ from bowstring.benchmarks import registry
 from bowstring.benchmarks.interface import Benchmark
 from bowstring.errors import UsageError
 from bowstring.metrics.measures import MetricSet
+from bowstring.models.names import has_several_servers
 from bowstring.runs.codec import SCHEMA
 from bowstring.runs.folder import RunFolder
 from bowstring.runs.race import Race, RaceOutcome
 from bowstring.runs.runner import Record
 from bowstring.runs.running import Run, Running
+from bowstring.runs.served_as import role_and_name
 
 NAME = "race.json"
 LEVEL = 0.05
@@ -151,8 +153,15 @@ def race(
 
 
 def _side(given: Mapping[str, Any], side: str) -> dict[str, Any]:
-    """The settings of the run of one of the two models."""
-    return {name: value for name, value in given.items() if name != "against"} | {"model": given.get(side)}
+    """The settings of the run of one of the two models. Each has its own name in --served-as: NAME or against=NAME."""
+    model, named = given.get(side), given.get("served_as") or ()
+    pairs = [role_and_name(str(one)) for one in ((named,) if isinstance(named, str) else named)]
+    other = "against" if side == "model" else "model"
+    served = [f"{'model' if role == side else role}={name}" for role, name in pairs if role != other]
+    if isinstance(model, str) and has_several_servers(model) and side not in {role for role, _ in pairs}:
+        role = "" if side == "model" else f"{side}="
+        raise UsageError(f"--{side}: several servers need a name for the model that they serve: --served-as {role}NAME")
+    return {name: value for name, value in given.items() if name != "against"} | {"model": model, "served_as": served}
 
 
 class LeadDifference:

@@ -15,7 +15,7 @@ from typing import Any
 from bowstring.concurrency import run_anywhere
 from bowstring.errors import UsageError
 from bowstring.models.interface import Model, RequestFailed
-from bowstring.models.names import SERVED, check_address_of_run, name_of_identity, open_model
+from bowstring.models.names import SERVED, check_address_of_run, has_several_servers, name_of_identity, open_model
 from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
 from bowstring.records import Trunk, Usage
@@ -106,6 +106,8 @@ def _open(identity: str, settings: ReaskSettings, tell: Callable[[str], None], d
         raise UsageError(f"{identity} has no address in the store; give its name with --at NAME")
     served_as = identity.removeprefix(SERVED) if identity.startswith(SERVED) else None
     patience = Patience(attempts=settings.attempts, timeout=settings.timeout)
+    if served_as is None and has_several_servers(name):
+        raise UsageError(f"{identity} is one server, and {settings.at} is several; give one with --at NAME")
     found = open_model(name, patience=patience, tell=tell, with_key=not dry_run, served_as=served_as)
     if found.identity != identity:
         raise UsageError(f"{name} is {found.identity}, but the responses are of {identity}; choose with --model")

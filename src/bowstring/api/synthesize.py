@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -38,7 +38,8 @@ from bowstring.runs.budget import Budget
 from bowstring.runs.failures import failure_of
 from bowstring.runs.folder import fingerprint, run_folder_name
 from bowstring.runs.runner import Group, Record, Runner, Snapshot
-from bowstring.runs.running import STORE_NAME
+from bowstring.runs.running import STORE_NAME, servers_of
+from bowstring.runs.served_as import served_names
 from bowstring.runs.store import Store
 from bowstring.settings import options_of, split_keywords
 from bowstring.synthesis.finishing import check_out, finish, lock_folder, mark_started
@@ -233,7 +234,7 @@ def prepare_synthesis(
     settings = getattr(pipeline, "settings", settings)
     check_as_openai(options.as_openai, named)
     patience = Patience(attempts=options.attempts, timeout=options.timeout)
-    models = _opened(named, options.as_openai, patience, tell, with_keys=with_keys)
+    models = _opened(named, options, patience, tell, with_keys=with_keys)
     prices = load_prices(options.prices)
     for one in models.values() if options.max_cost is not None else ():
         if prices.of(one) is None:
@@ -256,15 +257,22 @@ def prepare_synthesis(
 
 
 def _opened(
-    named: Mapping[str, Any], as_openai: Sequence[str], patience: Patience, tell: Tell, *, with_keys: bool
+    named: Mapping[str, Any], options: SynthesisOptions, patience: Patience, tell: Tell, *, with_keys: bool
 ) -> dict[str, Model]:
     """Models by role; roles with the same name share one model, and are asked in the same way."""
-    openai = [named[role] for role in as_openai]
+    openai = [named[role] for role in options.as_openai]
+    served = served_names(options.served_as, named, list(named))
     models: dict[str, Model] = {}
     for role, name in named.items():
-        known = models.get(next((r for r in models if named[r] == name), ""))
-        models[role] = known or open_model(
-            name, patience=patience, tell=tell, with_key=with_keys, as_openai=name in openai, option=f"--{role}"
+        same = next((r for r in models if named[r] == name and served.get(role) in (None, served.get(r))), "")
+        models[role] = models.get(same) or open_model(
+            name,
+            patience=patience,
+            tell=tell,
+            with_key=with_keys,
+            served_as=served.get(role),
+            as_openai=name in openai,
+            option=f"--{role}",
         )
     return models
 
@@ -339,4 +347,5 @@ def _usage(asker: Asker) -> dict[str, Any]:
         "estimated_requests": tally.estimated,
         "cost": tally.cost,
         "cost_in_all": asker.cost_in_all,
+        **servers_of(asker),
     }

@@ -211,6 +211,8 @@ def print_run(run: Run, to: Console) -> None:
         to.print(f"! {', '.join(lost)}")
     for role, usage in m["usage"].items():
         to.print(f"[dim]{role}: {_usage(usage)}[/dim]")
+        for address, of_server in usage.get("servers", {}).items():
+            to.print(f"[dim]  {plain(address)}: {_server_usage(of_server)}[/dim]")
 
 
 def _print_splits(m: Mapping[str, Any], metric_set: MetricSet, to: Console) -> None:
@@ -262,14 +264,23 @@ def _remarks(m: Mapping[str, Any]) -> list[str]:
 
 
 def _usage(usage: Mapping[str, Any]) -> str:
-    line = f"{counted(usage['requests'], 'request')}, {usage['from_store']:,} from the store"
-    prompt = usage["prompt_tokens"]
-    if prompt:
-        line += f"; {short(prompt)} prompt tokens, {usage['cached_tokens'] / prompt:.0%} served from cache"
-        line += f" ({usage['shareable_tokens'] / prompt:.0%} was cacheable)"
+    line = f"{counted(usage['requests'], 'request')}, {usage['from_store']:,} from the store{_cached(usage)}"
     if usage["cost"]:
         line += f"; {_money(usage['cost'])}"
     return line
+
+
+def _server_usage(usage: Mapping[str, Any]) -> str:
+    line = f"{counted(usage['requests'], 'request')}{_cached(usage)}"
+    return line + (f"; failed {counted(usage['outages'], 'time')}" if usage["outages"] else "")
+
+
+def _cached(usage: Mapping[str, Any]) -> str:
+    prompt = usage["prompt_tokens"]
+    if not prompt:
+        return ""
+    served, cacheable = usage["cached_tokens"] / prompt, usage["shareable_tokens"] / prompt
+    return f"; {short(prompt)} prompt tokens, {served:.0%} served from cache ({cacheable:.0%} was cacheable)"
 
 
 def _money(cost: float | None) -> str:

@@ -1,7 +1,8 @@
-"""Addresses of servers, in one spelling."""
+"""Addresses of servers, in one spelling, and lists of them."""
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
 
 _PORTS = {"http": ":80", "https": ":443"}
@@ -16,3 +17,12 @@ def public_url(url: str) -> str:
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2].lower().removesuffix(_PORTS.get(parts.scheme, " "))
     return parts._replace(netloc=host).geturl().rstrip("/")
+
+
+def split_urls(urls: str) -> list[str]:
+    """Return the URLs of a list: a comma separates them, with spaces after it or not.
+
+    >>> split_urls("http://a:8000/v1,http://b:8000/v1")
+    ['http://a:8000/v1', 'http://b:8000/v1']
+    """
+    return re.split(r",\s*", urls)

@@ -28,6 +28,7 @@ def availability() -> list[Availability]:
         Availability(
             "openai/NAME@http://host:port/v1", True, f"any compatible server; its key, if it needs one, in {SERVER_KEY}"
         ),
+        Availability("openai/NAME@URL1,URL2", True, "several such servers with the same model; needs --served-as NAME"),
         Availability("python:module:name", True, "your own function or class"),
         _with_extra("hf/FOLDER-or-ID[+ADAPTER]", "local weights on PyTorch", "local", "torch", "transformers"),
         _with_extra("vllm/FOLDER-or-ID[+ADAPTER]", "local weights on vLLM, in this process", "vllm", "vllm"),

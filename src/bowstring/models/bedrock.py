@@ -62,7 +62,8 @@ class Bedrock:
             sent = _settings(sampling)
             body = json.dumps(self._body(prompt, sent), ensure_ascii=False).encode("utf-8", "replace")
             try:
-                completion = await self._transport.post(self._url, body, read_completion, **self._authorization(body))
+                headers = self._authorization(body)
+                completion = await self._transport.post(self._url, body, read_completion, headers=headers)
                 made = replace(completion.provenance, address=self._address, sent=json.dumps(sent))
                 return replace(completion, provenance=made)
             except Rejected as rejected:

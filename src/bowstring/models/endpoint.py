@@ -67,7 +67,8 @@ class Endpoint:
         self.refused = {} if has_template else dict.fromkeys(THINKING, _NO_THINKING)
         self._encoded: weakref.WeakKeyDictionary[Trunk, bytes] = weakref.WeakKeyDictionary()
 
-    async def complete(self, prompt: Prompt, sampling: Sampling) -> Completion:
+    async def complete(self, prompt: Prompt, sampling: Sampling, *, attempts: int | None = None) -> Completion:
+        """Send the request, at most `attempts` times in place of the usual number."""
         rejected_once = False
         while True:
             if self.refuses(sampling):
@@ -75,7 +76,7 @@ class Endpoint:
             sent = self.settings(sampling)
             try:
                 completion = await self.transport.post(
-                    f"{self.url}/chat/completions", self.body(prompt, sent), self._read_completion
+                    f"{self.url}/chat/completions", self.body(prompt, sent), self._read_completion, attempts=attempts
                 )
                 try:
                     return self._with_provenance(await self.resolved(completion, sampling), sent)
@@ -146,8 +147,8 @@ class Endpoint:
         """Post without a retry: the server may have acted before it failed."""
         return await self._exchange("POST", path, attempts=1, json=dict(value))
 
-    async def pause(self, attempt: int) -> None:
-        await self.transport.pause(attempt)
+    async def pause(self, attempt: int, asked: float | None = None) -> None:
+        await self.transport.pause(attempt, asked)
 
     @property
     def attempts(self) -> int:

@@ -13,6 +13,7 @@ class Parrot:
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Protocol
 
 from bowstring.records import Completion, FailureKind, Prompt, Sampling
@@ -43,6 +44,9 @@ class Model(Protocol):
     #   is_openai: whether it is OpenAI's API (see `is_openai`)
     #   full_name: a name that opens it again, whatever the environment says then
     #   take_wasted(): the usage of attempts that failed, since it was called last
+    #   place_of(prompt): the server that a prompt goes to, of several (`Place`); each has `concurrency` requests in
+    #   flight. It may then raise Moved, and it has `addresses`, `outages` and when_servers_change(call)
+    #   notes(): what a reader of its answers must know
     #   score(prompt, options, sampling): how probable it finds given answers (`Scores` in models/scores.py); of the
     #   sampling, only the arguments of its template apply
 
@@ -60,6 +64,18 @@ def is_openai(model: object) -> bool:
 
 class NotYet(Exception):
     """The run is ending before the answer arrived; a later run with the same request will get it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The server that a prompt goes to, and how often that server has failed: its cache is lost with it."""
+
+    server: str = ""
+    outages: int = 0
+
+
+class Moved(Exception):
+    """The prompt now goes to another server: wait for a turn there, and send the request again."""
 
 
 class SchemaRefused(Exception):

@@ -2,6 +2,7 @@
 
 openai/NAME, anthropic/NAME, google/NAME, together/NAME, openrouter/NAME, bedrock/NAME
 openai/NAME@http://host:port/v1     any compatible server: vLLM, SGLang, Ollama, llama.cpp
+openai/NAME@URL1,URL2               several servers with the same model (models/replicas.py)
 hf/ID-or-folder[+ADAPTER]           local weights on PyTorch
 vllm/ID-or-folder[+ADAPTER]         the same on vLLM, in this process
 embedded                            the bundled model
@@ -21,7 +22,7 @@ from urllib.parse import urlsplit
 
 from bowstring.errors import UsageError
 from bowstring.files.escaping import has_control_characters
-from bowstring.models.addresses import public_url
+from bowstring.models.addresses import public_url, split_urls
 from bowstring.models.interface import Model, can_score
 from bowstring.models.prices import load_prices
 from bowstring.models.transport import Patience
@@ -72,7 +73,7 @@ PROVIDERS = {
         ),
     )
 }
-_NAME = re.compile(r"(?P<provider>[a-z]+)/(?P<model>.+?)(?:@(?P<url>https?://\S+))?", re.DOTALL)
+_NAME = re.compile(r"(?P<provider>[a-z]+)/(?P<model>.+?)(?:@(?P<url>https?://\S+(?:,\s+\S+)*))?", re.DOTALL)
 
 
 def _has_controls(name: str) -> bool:
@@ -128,7 +129,15 @@ def open_model(
     if match is None or match["provider"] not in PROVIDERS or not match["model"].strip() or _has_controls(name):
         known = _without_server(name)
         raise UsageError(f"{option}: {known!r} is not a model name. {_suggestion(known, others)}")
-    url = _checked_url(_without_server(name), match["url"]) if match["url"] else None
+    urls = _checked_urls(_without_server(name), match["url"]) if match["url"] else []
+    if len(urls) > 1:
+        from bowstring.models.server_lists import check_list, open_replicas
+
+        check_list(PROVIDERS[match["provider"]], _without_server(name), urls, served_as, option)
+        identity, key = f"{SERVED}{served_as}", _checked_key(SERVER_KEY, os.environ.get(SERVER_KEY))
+        as_provider = PROVIDERS["openai"] if as_openai else None
+        return open_replicas(match["model"], identity, urls, key, as_provider=as_provider, patience=patience, tell=tell)
+    url = urls[0] if urls else None
     if url is None and re.search(r"@[^@]*[:/.]|:.*@", match["model"]):
         raise UsageError(
             f"{_without_server(name)}: give the server with its scheme, as in openai/NAME@http://host:port/v1"
@@ -138,6 +147,11 @@ def open_model(
     return _of_provider(
         provider, match["model"], url, patience, option=wanted, served_as=served_as, as_openai=as_openai
     )
+
+
+def has_several_servers(name: str) -> bool:
+    match = _NAME.fullmatch(name)
+    return match is not None and "," in (match["url"] or "")
 
 
 def check_as_openai(given: Sequence[str], roles: Collection[str]) -> None:
@@ -155,20 +169,19 @@ def check_address_of_run(name: str, option: str, where: str = "run.json") -> str
     match = _NAME.fullmatch(name)
     if match is None or not match["url"] or not os.environ.get(SERVER_KEY, "").strip():
         return name
-    url = _checked_url(_without_server(name), match["url"])
-    host = urlsplit(url).hostname or ""
-    if host == "localhost" or (_is_ip_address(host) and ipaddress.ip_address(host).is_loopback):
+    urls = _checked_urls(_without_server(name), match["url"])
+    if all(map(_is_on_this_machine, urls)):
         return name
-    shown = f"{match['provider']}/{match['model']}@{public_url(url)}"
+    shown = f"{match['provider']}/{match['model']}@{','.join(map(public_url, urls))}"
     raise UsageError(f"{where} names {shown}: give it with {option} if {SERVER_KEY} may be sent there")
 
 
-def _is_ip_address(host: str) -> bool:
+def _is_on_this_machine(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
     try:
-        ipaddress.ip_address(host)
-    except ValueError:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:  # not an IP address
         return False
-    return True
 
 
 def _is_served(name: Any) -> bool:
@@ -176,7 +189,12 @@ def _is_served(name: Any) -> bool:
     return match is not None and match["provider"] not in ("hf", "vllm")
 
 
-def _checked_url(where: str, url: str) -> str:
+def _checked_urls(where: str, urls: str) -> list[str]:
+    """Return the valid URLs of a list; a comma inside a URL must be written as %2C."""
+    return [_checked_url(where, url, is_of_list="," in urls) for url in split_urls(urls)]
+
+
+def _checked_url(where: str, url: str, *, is_of_list: bool = False) -> str:
     """Return a valid server URL; the error does not repeat it, because it may contain a password."""
     try:
         parts = urlsplit(url)
@@ -184,8 +202,9 @@ def _checked_url(where: str, url: str) -> str:
         sound = sound and parts.scheme in ("http", "https") and url.isprintable() and len(url) < 2000
     except ValueError:
         sound = False
-    if not sound:
-        raise UsageError(f"{where}: invalid server URL; expected http://host:port/v1")
+    if not sound or "," in url:
+        several = "; a comma separates servers, each with its scheme (inside a URL it is %2C)" if is_of_list else ""
+        raise UsageError(f"{where}: invalid server URL; expected http://host:port/v1{several}")
     return url.rstrip("/").removesuffix("/chat/completions")
 
 
@@ -316,7 +335,8 @@ def _suggestion(name: str, others: Sequence[str]) -> str:
     if near:
         return f"Did you mean {near[0]}?"
     forms = ", ".join(f"{p}/NAME" for p in PROVIDERS)
-    return f"Expected embedded, python:module:name, {forms}, openai/NAME@http://host:port/v1, hf/FOLDER or vllm/FOLDER"
+    servers = "openai/NAME@http://host:port/v1[,URL2,…]"
+    return f"Expected embedded, python:module:name, {forms}, {servers}, hf/FOLDER or vllm/FOLDER"
 
 
 def may_score(name: Any) -> bool:

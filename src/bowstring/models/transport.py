@@ -22,7 +22,7 @@ from bowstring.files.redaction import redact, remove_secrets
 from bowstring.models.finish_reasons import AnswerFailed, cut_label
 from bowstring.models.interface import RequestFailed, is_too_long
 from bowstring.models.server_errors import ServerError, read_errors
-from bowstring.records import Completion, Usage
+from bowstring.records import Completion, FailureKind, Usage
 
 _RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _QUOTA = re.compile(r"insufficient_quota|credit balance is too low|billing", re.IGNORECASE)
@@ -40,7 +40,7 @@ class Patience:
 
 _CODED = ("content-encoding", "content-length", "transfer-encoding")
 _OUT_OF_FORM = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError)
-_CONNECT_ATTEMPTS = 3  # attempts to reach a server that has never answered
+CONNECT_ATTEMPTS = 3  # attempts to reach a server that has never answered
 _MOST_SAID = 100_000  # characters of an error that are searched
 _LARGEST = 64 << 20  # bytes of a response after decompression: many times the longest answer
 _STEP = 1 << 20  # bytes that are decompressed at a time
@@ -58,6 +58,25 @@ class Rejected(Exception):
         super().__init__(message)
         self.message = message
         self.errors = errors
+
+
+class Passing(RequestFailed):
+    """A failure that may pass: the same request may succeed. `pause` is what the server asked for; `is_down` says that
+    there is no server at the address, `is_fault` that the server fails, whatever the request is."""
+
+    def __init__(
+        self,
+        kind: FailureKind,
+        reason: str,
+        *,
+        pause: float | None = None,
+        is_fault: bool = False,
+        is_down: bool = False,
+    ) -> None:
+        super().__init__(kind, reason)
+        self.pause = pause
+        self.is_fault = is_fault or is_down
+        self.is_down = is_down
 
 
 class TooLarge(Exception):
@@ -97,10 +116,25 @@ class Transport:
         """End the run: requests in flight may finish, and nothing is retried."""
         self._stopped.set()
 
-    async def post(self, url: str, body: bytes, read: Callable[[Any], Completion], **headers: str) -> Completion:
+    @property
+    def reached(self) -> bool:
+        """Whether the server has ever answered."""
+        return self._reached
+
+    async def post(
+        self,
+        url: str,
+        body: bytes,
+        read: Callable[[Any], Completion],
+        *,
+        attempts: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Completion:
         """Post until `read` can parse the answer (it raises ValueError or AnswerFailed otherwise)."""
         completion: Completion = await self.exchange(
-            lambda: self._request(url, body, headers), lambda response: self.cleaned(read(response.json()))
+            lambda: self._request(url, body, headers or {}),
+            lambda response: self.cleaned(read(response.json())),
+            attempts,
         )
         return completion
 
@@ -120,7 +154,6 @@ class Transport:
             if attempt > 1 and self.before_retry is not None:
                 await self.before_retry()
             await self._sleep(self._not_before - time.monotonic())
-            pause: float | None = None
             client = self._idle.pop() if self._idle else self._open()
             try:
                 async with asyncio.timeout(self.patience.timeout):
@@ -128,7 +161,7 @@ class Transport:
                 self._reached = True
                 if response.status_code < 300 or response.status_code in readable:
                     return read(response)
-                failure, pause = self._classify(response)
+                failure = self._classify(response)
             except AnswerFailed as failed:
                 self.waste(failed.usage)
                 failure = self.failure_inside(failed)
@@ -137,19 +170,19 @@ class Transport:
             except TooLarge as error:  # not again: it may be paid for
                 raise RequestFailed("protocol", f"{self.name} sent {error}") from error
             except _OUT_OF_FORM as error:
-                failure = RequestFailed("protocol", self.redacted(f"{self.name} sent a malformed answer: {error!r}"))
+                failure = Passing("protocol", self.redacted(f"{self.name} sent a malformed answer: {error!r}"))
             except (httpx.TimeoutException, TimeoutError):
-                failure = RequestFailed("timeout", f"{self.name} did not answer in time")
+                failure = Passing("timeout", f"{self.name} did not answer in time", is_fault=True)
             except httpx.HTTPError as error:
                 reason = self.redacted(f"{self.name}: {str(error) or type(error).__name__}")
-                failure = RequestFailed("server", reason)
-                if isinstance(error, httpx.ConnectError) and not self._reached and attempt >= _CONNECT_ATTEMPTS:
+                failure = Passing("server", reason, is_fault=True, is_down=isinstance(error, httpx.ConnectError))
+                if failure.is_down and not self._reached and attempt >= CONNECT_ATTEMPTS:
                     raise ModelError(f"{reason} (is the server running, and is its address correct?)") from error
             finally:
                 self._idle.append(client)
             if attempt == attempts or self._stopped.is_set():
                 break
-            await self.pause(attempt, pause)
+            await self.pause(attempt, failure.pause)
             if self._stopped.is_set():
                 break
         raise failure
@@ -220,17 +253,17 @@ class Transport:
             return {self._clean(name): self.cleaned_json(one) for name, one in value.items()}
         return value
 
-    def failure_inside(self, failed: AnswerFailed) -> RequestFailed:
+    def failure_inside(self, failed: AnswerFailed) -> Passing:
         """Return the failure that a response with status 200 holds."""
         said = self.redacted(str(failed))[:300]
-        return RequestFailed("context" if is_too_long(said) else "server", f"{self.name}: {said}")
+        return Passing("context" if is_too_long(said) else "server", f"{self.name}: {said}")
 
     def redacted(self, text: str) -> str:
         """Return a reason that is safe to store and show."""
         return redact(text[:_MOST_SAID], self._secrets)
 
-    def _classify(self, response: httpx.Response) -> tuple[RequestFailed, float | None]:
-        """Return a retryable failure and the pause the server requested; raise all other failures."""
+    def _classify(self, response: httpx.Response) -> Passing:
+        """Return a retryable failure; raise all other failures."""
         status, answer = response.status_code, _error_in(response)
         message = _message(answer, self.redacted)
         said = f"{self.name}: {status} {message}".rstrip()
@@ -244,7 +277,7 @@ class Transport:
         if status == 402 or (status == 429 and _QUOTA.search(message)):
             raise ModelError(f"{said} (the account has no credit left)")
         if is_passing(status) or status >= 500:
-            return RequestFailed("server", said), _retry_after(response)
+            return Passing("server", said, pause=_retry_after(response), is_fault=status >= 500)
         if status == 413 or (status == 400 and is_too_long(message)):
             raise RequestFailed("context", said)
         if status in (400, 422):

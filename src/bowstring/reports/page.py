@@ -164,15 +164,20 @@ def _columns(metrics: Mapping[str, Any], groups: Mapping[str, Mapping[str, Any]]
 
 
 def _tokens(usage: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    rows = []
-    for role, used in usage.items():
-        prompt = used["prompt_tokens"]
-        rows.append(
-            {
-                "role": role,
-                **used,
-                "cached": used["cached_tokens"] / prompt if prompt else None,
-                "shareable": used["shareable_tokens"] / prompt if prompt else None,
-            }
-        )
-    return rows
+    return [
+        {
+            "role": role,
+            **used,
+            **_shares(used),
+            "servers": [{"address": at, **one, **_shares(one)} for at, one in used.get("servers", {}).items()],
+        }
+        for role, used in usage.items()
+    ]
+
+
+def _shares(used: Mapping[str, Any]) -> dict[str, float | None]:
+    prompt = used["prompt_tokens"]
+    return {
+        "cached": used["cached_tokens"] / prompt if prompt else None,
+        "shareable": used["shareable_tokens"] / prompt if prompt else None,
+    }

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from bowstring.errors import ModelError
 from bowstring.files.escaping import replace_surrogates
-from bowstring.models.interface import Model, NotYet, RequestFailed
+from bowstring.models.interface import Model, Moved, NotYet, Place, RequestFailed
 from bowstring.models.prices import Price
 from bowstring.models.rates import RateLimiter
 from bowstring.models.scores import CANNOT_SCORE, Scores, options_of, scoring
@@ -55,6 +57,15 @@ class NotStored(Stopped):
 
 
 @dataclass(slots=True)
+class ServerTally:
+    """Counts of the requests that one server of a model has answered."""
+
+    asked: int = 0
+    usage: Usage = field(default_factory=Usage)
+    shareable: float = 0.0
+
+
+@dataclass(slots=True)
 class Tally:
     """Counts of the requests to one model so far, with this process and earlier ones separate."""
 
@@ -67,6 +78,7 @@ class Tally:
     stored_usage: Usage = field(default_factory=Usage)  # of requests made by earlier processes
     estimated: int = 0  # requests made by this process whose tokens are estimated
     cost: float | None = None
+    servers: defaultdict[str, ServerTally] = field(default_factory=lambda: defaultdict(ServerTally))  # by address
 
 
 class Asker:
@@ -101,10 +113,14 @@ class Asker:
         self._may_send = may_send
         self._stopping = False
         self._store = store
-        self.places = concurrency or model.concurrency
+        per_server = concurrency or model.concurrency
+        self.places = per_server * len(getattr(model, "addresses", ("",)))
         # Askers of one model share its concurrency limit and its requests in flight.
         leads = not getattr(model, "at_once", False)
-        self._schedule: Schedule = beside._schedule if beside else Schedule(self.places, leads=leads)
+        self._schedule: Schedule = beside._schedule if beside else Schedule(per_server, leads=leads)
+        self._place_of: Callable[[Prompt], Place] = getattr(model, "place_of", lambda prompt: Place())
+        if (watch := getattr(model, "when_servers_change", None)) is not None:
+            watch(self._schedule.rearrange)
         self._in_flight: dict[str, asyncio.Future[Completion]] = beside._in_flight if beside else {}
         self._answered: set[str] = beside._answered if beside else set()
         self._price = price
@@ -192,7 +208,7 @@ class Asker:
 
     async def _ask_model(self, key: str, prompt: Prompt, sampling: Sampling) -> Completion:
         while True:
-            async with self._schedule.turn(prompt.trunk) as turn:
+            async with self._schedule.turn(prompt.trunk, partial(self._place_of, prompt)) as turn:
                 if self._stopping:
                     raise Stopped
                 # Another process may be asking: only one sends a request, and nobody uses an answer that is not stored.
@@ -201,6 +217,8 @@ class Asker:
                         if (known := self._known(key, prompt, sampling)) is not None:
                             return known
                         return await self._send(key, prompt, sampling, turn)
+                    except Moved:
+                        continue
                     finally:
                         self._store.leases.free(key)
             self.waiting += 1
@@ -234,6 +252,8 @@ class Asker:
         expected = await self._wait(prompt, sampling)
         used = 0
         try:
+            if self._place_of(prompt) != turn.place:  # while it waited
+                raise Moved
             completion = await self._completed(prompt, sampling)
             used = completion.usage.prompt + completion.usage.completion or expected
         except NotYet as pending:
@@ -299,7 +319,12 @@ class Asker:
         self.tally.estimated += estimated
         # The trunk's share is an estimate; tokens actually served from cache always count.
         estimate = usage.prompt * trunk_share(prompt) if follows else 0.0
-        self.tally.shareable += max(estimate, usage.cached)
+        shareable = max(estimate, usage.cached)
+        self.tally.shareable += shareable
+        server = self.tally.servers[completion.provenance.address]
+        server.asked += 1
+        server.usage += usage
+        server.shareable += shareable
         if self._price and self.tally.cost is not None:
             cost = self._price.of(usage)
             self.tally.cost += cost

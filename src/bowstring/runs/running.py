@@ -32,7 +32,7 @@ from bowstring.models.prices import Price, Prices
 from bowstring.models.rates import rate_limiter
 from bowstring.models.thinking import ThinkingSettings
 from bowstring.records import MODEL_ROLE, STAGE_ROLE, Sampling, item_and_answer
-from bowstring.runs.asking import Asker
+from bowstring.runs.asking import Asker, ServerTally
 from bowstring.runs.budget import Budget
 from bowstring.runs.codec import KEYS_ONLY, SCHEMA, Codec, problem_with_schema
 from bowstring.runs.cut_answers import cut_of_others, in_words
@@ -77,7 +77,11 @@ class RunOptions:
     )
     concurrency: int | None = field(
         default=None,
-        metadata=option("Maximum requests in flight per model.", min=1, shown_default="the model's own"),
+        metadata=option(
+            "Maximum requests in flight per model; if it has several servers, per server.",
+            min=1,
+            shown_default="the model's own",
+        ),
     )
     out: Path | None = field(
         default=None, metadata=option("Folder of the run.", shown_default="one in runs/, named by configuration")
@@ -422,6 +426,8 @@ class Running:
                 notes.append(
                     f"{model.name} was trained with different prompts than it was evaluated with: {', '.join(changed)}"
                 )
+            if (of_model := getattr(model, "notes", None)) is not None:
+                notes += of_model()
         return notes
 
     def _write_manifests(self, folders: Sequence[RunFolder], status: str, why: str | None = None) -> None:
@@ -538,6 +544,27 @@ def _usage(asker: Asker) -> dict[str, Any]:
         "cost_in_all": asker.cost_in_all,  # with the responses from the store
         "stored_prompt_tokens": tally.stored_usage.prompt,
         "stored_completion_tokens": tally.stored_usage.completion,
+        **servers_of(asker),
+    }
+
+
+def servers_of(asker: Asker) -> dict[str, Any]:
+    """Return the usage of each server, by address, of a model that has several and was asked."""
+    outages: Mapping[str, int] = getattr(asker.model, "outages", {})
+    tallies = asker.tally.servers
+    if not any(outages.values()) and not any(tallies[address].asked for address in outages):
+        return {}
+    return {"servers": {address: _of_server(tallies[address], n) for address, n in outages.items()}}
+
+
+def _of_server(tally: ServerTally, outages: int) -> dict[str, int]:
+    return {
+        "requests": tally.asked,
+        "prompt_tokens": tally.usage.prompt,
+        "cached_tokens": tally.usage.cached,
+        "shareable_tokens": round(tally.shareable),
+        "completion_tokens": tally.usage.completion,
+        "outages": outages,
     }
 
 

@@ -41,6 +41,7 @@ from bowstring.runs.folder import (
 )
 from bowstring.runs.runner import Snapshot
 from bowstring.runs.running import STORE_NAME, Evaluation, RequestKeywords, Run, Running, RunOptions, check_budget
+from bowstring.runs.served_as import served_names
 from bowstring.runs.shards import part_of_a_run
 from bowstring.runs.stored import models_in
 from bowstring.settings import check_settings, did_you_mean, option, options_of, split_keywords
@@ -48,6 +49,8 @@ from bowstring.studies.correct import correct
 from bowstring.studies.report import refresh
 
 FOLDER = "audit"
+_ROLES = ("model", "judge", "matcher", SECOND)
+_OPTIONS = {SECOND: "--second-judge"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,15 @@ class AuditSettings:
         metadata=option(
             "Current name of the evaluated model, for the check no-history.",
             metavar="NAME",
+            shown_default="as in the run",
+        ),
+    )
+    served_as: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "Name of the model that a server has: ROLE=NAME, with a role of judge, second, matcher or model; required "
+            "if you name a model with several servers; repeatable.",
+            metavar="ROLE=NAME",
             shown_default="as in the run",
         ),
     )
@@ -101,6 +113,7 @@ class AuditKeywords(RequestKeywords, total=False):
     second_judge: Any
     matcher: Any
     model: Any
+    served_as: Sequence[str]
     checks: Sequence[str]
     sample: int
     labels: str | Path | None
@@ -308,6 +321,7 @@ class _Opening:
     ) -> None:
         self._configuration = run.configuration
         self._known = names_of_run(run.path)
+        self._served: Mapping[str, str] = {}
         self._benchmark = benchmark
         self.options = options
         self.prices = load_prices(options.prices)
@@ -320,6 +334,7 @@ class _Opening:
     ) -> tuple[_Roles, dict[str, str]]:
         """The roles that the checks need, and the checks that are skipped, with the reason."""
         roles, skipped = _Roles(), dict(skips)
+        self._served = served_names(chosen.served_as, _ROLES, _ROLES)
         needs_judge = set(checks) - {*NO_JUDGE, SECOND}
         self._judge(roles, "judge", chosen.judge, needed=bool(needs_judge) or chosen.judge is not None)
         if "matcher" in self._configuration and (needs_judge or chosen.matcher is not None):
@@ -362,7 +377,7 @@ class _Opening:
     def _add(self, roles: _Roles, role: str, given: Any) -> None:
         had = self._configuration.get(role)
         patience = Patience(attempts=self.options.attempts, timeout=self.options.timeout)
-        served_as = self._known.served_as.get(role) if given is None else None
+        served_as = self._served.get(role, self._known.served_as.get(role) if given is None else None)
         try:
             name = given if given is not None else self._name_of_run(role, str(had))
             found = open_model(
@@ -372,6 +387,7 @@ class _Opening:
                 with_key=self._with_keys and not self.options.no_ask,
                 stored=self._stored,
                 served_as=served_as,
+                option=_OPTIONS.get(role, f"--{role}"),
                 as_openai=role in self._configuration.get("as_openai", ()) and str(name).startswith("openai/"),
             )
         except UsageError as error:

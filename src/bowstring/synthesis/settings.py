@@ -34,6 +34,7 @@ class SynthesisKeywords(TypedDict, total=False):
     requests_per_minute: float | None
     tokens_per_minute: float | None
     as_openai: Sequence[str]
+    served_as: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,10 @@ class SynthesisOptions:
         default=None, metadata=option("The folder to write into.", shown_default="a folder in sets/")
     )
     store: Path | None = field(default=None, metadata=option("The store of responses.", shown_default="beside the set"))
-    concurrency: int | None = field(default=None, metadata=option("Requests in flight per model.", min=1))
+    concurrency: int | None = field(
+        default=None,
+        metadata=option("Requests in flight per model; if it has several servers, per server.", min=1),
+    )
     fresh: bool = field(default=False, metadata=option("Send all requests again, even those in the store."))
     max_cost: float | None = field(
         default=None, metadata=option("Stop before the cost exceeds this many dollars.", min=0)
@@ -69,6 +73,15 @@ class SynthesisOptions:
     )
     as_openai: tuple[str, ...] = field(
         default=(), metadata=option(f"{AS_OPENAI_HELP}; repeatable.", metavar="ROLE", shown_default="")
+    )
+    served_as: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "Name of the model that a server has; required with several servers (openai/NAME@URL1,URL2); ROLE=NAME for "
+            "a role other than model; repeatable.",
+            metavar="[ROLE=]NAME",
+            shown_default="",
+        ),
     )
 
     def __post_init__(self) -> None:
