@@ -51,18 +51,29 @@ _ATTITUDE_NOUN = (
 )
 
 
+_THING = "xthingx"  # stands for the thing, so that one pattern serves all things
+
+
 def states_attitude(text: str, who: str, whose: str, relation: str, entity: str) -> bool:
     """Return whether a clause says of `who` (i, you) how they stand to the entity: by the relation, or otherwise."""
-    statements = _statements(who, whose, relation, entity)
-    return any(statements.search(spoken_out(clause)) for clause in _CLAUSE.split(text))
+    thing = _mentions(entity)
+    for clause in _CLAUSE.split(text):
+        said, n = thing.subn(_THING, spoken_out(clause))
+        if n and _statements(who, whose, relation).search(said):
+            return True
+    return False
+
+
+@lru_cache(maxsize=4096)
+def _mentions(entity: str) -> re.Pattern[str]:
+    """A thing in text as `spoken_out` returns it."""
+    return re.compile(rf"\b{re.escape(spoken_out(re.sub(r'^(the|an?) ', '', entity, flags=re.I)))}\b")
 
 
 @lru_cache(maxsize=256)
-def _statements(who: str, whose: str, relation: str, entity: str) -> re.Pattern[str]:
-    """The ways to say outright how somebody stands to a thing, in text as `spoken_out` returns it."""
-    thing = r"\b(?:the |my |your |a |an |some )?" + re.escape(
-        spoken_out(re.sub(r"^(the|an?) ", "", entity, flags=re.I))
-    )
+def _statements(who: str, whose: str, relation: str) -> re.Pattern[str]:
+    """The ways to say outright how somebody stands to the thing."""
+    thing = rf"\b(?:the |my |your |a |an |some )?{_THING}"
     verb = re.sub("^(?:am|are) ", "(?:am|are) ", re.escape(spoken_out(first_person(relation))).replace(r"\ ", " "))
     before = rf"\b(?:{who})\b (?:(?:{_ADVERB}) ){{0,4}}?"
     noun = rf"\b{whose} (?:\w+ )?(?:{_ATTITUDE_NOUN}) (?:of|for|to|towards|toward|with) (?:\w+ ){{0,2}}?{thing}\b"
