@@ -26,8 +26,8 @@ from bowstring.records import Completion, Prompt, Sampling, Usage, request_key
 _FAULTS = 3  # failed attempts in a row after which a server is out; a refused connection suffices
 _STEADY = 16  # answers after which the outages of a server before them are forgotten
 _PROBE_TIMEOUT = 10.0  # seconds
-# A trunk that adds at most so many characters per branch if every server processes it is used on all of them. Otherwise
-# the rubric of a judge, which all of its prompts share, would leave all servers but one idle.
+# If processing a trunk on every server adds at most this many characters per branch, it is used on all of them.
+# Otherwise the rubric of a judge, which all of its prompts share, would leave all servers but one idle.
 _LITTLE = 100
 
 
